@@ -693,7 +693,6 @@ TITLES: dict[str, str] = {
     "FAB9433": "A run with an image step needs its hook",
     "FAB9450": "A step of a migration cannot be taken",
     "FAB9451": "The spec is not in the revision that is deployed",
-    # Auditing: what a folder holds.
     "FAB9500": "No configuration in the folder",
     "FAB9501": "A file that is not recognised",
     "FAB9502": "A collected file that is not read",
@@ -701,4 +700,19 @@ TITLES: dict[str, str] = {
     "FAB9505": "Outputs of a device whose configuration is missing",
     "FAB9506": "A box that the catalog does not have",
     "FAB9508": "A reader failed on a collected file",
+    "FAB9600": "The ends of a link say different things",
+    "FAB9601": "The ends of a session say different things",
+    "FAB9602": "The addresses of a link do not fit each other",
+    "FAB9603": "The ends of a link bridge or bundle differently",
+    "FAB9604": "What is to be unique stands twice",
+    "FAB9605": "A name that is nowhere defined",
+    "FAB9606": "PFC without watchdog or marking",
+    "FAB9607": "Lossless traffic and PFC do not meet",
+    "FAB9608": "Pauses for all traffic beside PFC",
+    "FAB9609": "One path where there are several links",
+    "FAB9610": "Unlike nearly all of its peers",
+    "FAB9611": "What a design means for RDMA",
+    # A fabric of others, from what it says.
+    # Auditing: what a folder holds.
+    # Upgrading.
 }

@@ -120,7 +120,7 @@ class Survey:
         yield from _placed(findings_of(_switch_breaches(seen, contracts), switch.name, seen.place), folder)
         policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
         self.policies.setdefault(policy.key, policy)
-        self.switches.append(_digest(seen, policy.key, contracts, folder))
+        self.switches.append(digest_of(seen, policy.key, contracts, folder))
 
     def add_host(self, host: Host, reading: Reading, folder: str) -> Iterator[Finding]:
         """Take a host in; what is wrong with it alone."""
@@ -154,7 +154,10 @@ def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[
     yield from segment_breaches(seen)
 
 
-def _digest(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder: str) -> SwitchDigest:
+def digest_of(
+    seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder: str
+) -> SwitchDigest:
+    """What rules about the whole fabric need of a switch; `policy` is the key of its class, files are below `folder`."""
     switch = seen.switch
     above: Counter[str] = Counter()
     below: Counter[str] = Counter()

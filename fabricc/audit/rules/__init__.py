@@ -1,0 +1,6 @@
+"""Everything that can be said of a fabric of others from its facts alone: no plan, no spec, nothing assumed unsaid."""
+
+from fabricc.audit.rules.proved import Asked
+from fabricc.audit.rules.whole import asked, findings
+
+__all__ = ["Asked", "asked", "findings"]

@@ -1,0 +1,378 @@
+"""Outliers: what one device or port says otherwise than nearly all that are like it.
+
+Devices of one tier, system and model are alike, and of their ports those that lead to one kind of device.
+Each device casts one vote per statement: what most of its ports of a kind say. Where nearly all devices vote alike, a
+port or device that says something else, or nothing, is told; where devices differ by design there is no such majority,
+and nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.model import Tier
+from fabricc.audit.rules.sheet import PORT, Sheet, beside, line_of, session_path, told
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import listed
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.audit.model import Device
+    from fabricc.fabric.facts import Value
+    from fabricc.proof.compare import Finding
+
+UNLIKE = "FAB9610"
+_LEAST = 5
+"""Peers that have to agree before one that does not is told; of four, three suffice."""
+_ODD = 20
+"""One in so many may say otherwise, and is told."""
+_FEW = 4
+"""Fewer devices than this are no majority among themselves."""
+_DEVICE = (
+    "qos/", "watchdog/", "pool/", "bfd/", "trimming/", "link_retry", "load_balancing/", "community_list[", "route_map[",
+    "bgp/keepalive_s", "bgp/hold_s", "bgp/maximum_paths", "bgp/multipath", "bgp/redistribute", "bgp/requires_policy",
+    "bgp/ttl_security", "prefix_list[", "platform/", "breakout[", "bgp/family[", "spanning_tree/mode",
+)  # fmt: skip
+_PORT = (
+    "mtu", "layer2_mtu", "speed_gbps", "fec", "autoneg", "pfc", "trust", "watchdog", "flow_control", "headroom/",
+    "queue[", "ecn_", "unnumbered", "set_dscp", "service_policy[", "qos_setting[", "routed", "switchport",
+)  # fmt: skip
+_SESSION = (
+    "families", "bfd", "import", "export", "send_community", "keepalive_s", "hold_s", "maximum_prefixes", "enabled",
+    "ttl_security_hops", "multihop", "next_hop_self", "reflector_client", "extended_next_hop", "remove_private",
+    "allow_as_in", "default_originate", "prefix_list_in", "prefix_list_out",
+)  # fmt: skip
+_OWN = ("own", "label", "secret", "private")
+
+Kind = tuple[str, Tier, str]
+Role = tuple[str, ...]
+
+
+class Said(NamedTuple):
+    """What a device votes.
+
+    Attributes:
+        device: path -> value of what is said of the whole device.
+        roles: kind of port or session -> (word of the path, value; None where most say nothing) of most of that kind,
+            and whether all of them say the same.
+    """
+
+    kind: Kind
+    device: tuple[tuple[str, Value], ...]
+    roles: tuple[tuple[Role, int, tuple[tuple[str, Value, bool], ...]], ...]
+
+
+@dataclass(slots=True)
+class Ballot:
+    """Votes of all devices; those that vote alike are one entry, so memory does not grow with their number."""
+
+    votes: dict[Kind, dict[Said, list[str]]] = field(default_factory=dict)
+
+    def add(self, name: str, said: Said) -> None:
+        """Take in what a device votes."""
+        self.votes.setdefault(said.kind, {}).setdefault(said, []).append(name)
+
+    def of_all_tiers(self) -> dict[Kind, dict[Said, list[str]]]:
+        """Votes of switches of one system and model, whatever their tier: few spines are compared with many ToRs."""
+        votes: dict[Kind, dict[Said, list[str]]] = {}
+        for (system, tier, model), found in self.votes.items():
+            if tier is not Tier.HOST:
+                for said, names in found.items():
+                    votes.setdefault((system, Tier.OTHER, model), {}).setdefault(_of_switch(said), []).extend(
+                        names
+                    )
+        return votes
+
+
+def _of_switch(said: Said) -> Said:
+    """A vote without what depends on the tier: of ports those between switches, of policy nothing."""
+    device = tuple(each for each in said.device if each[0].startswith(_OF_ALL))
+    between = [(n, leaves) for role, n, leaves in said.roles if role[0] == "port" and role[1] in _SWITCHES]
+    if not between:
+        return Said(said.kind, device, ())
+    number, leaves = max(between, key=lambda each: each[0])
+    return Said((said.kind[0], Tier.OTHER, said.kind[2]), device, (((BETWEEN,), number, leaves),))
+
+
+BETWEEN = "between switches"
+_SWITCHES = (Tier.TOR.value, Tier.SPINE.value, Tier.CORE.value)
+_OF_ALL = (
+    "qos/",
+    "watchdog/",
+    "bfd/",
+    "bgp/keepalive_s",
+    "bgp/hold_s",
+    "bgp/multipath",
+    "trimming/",
+    "link_retry",
+)
+
+
+def kind_of(sheet: Sheet) -> Kind:
+    """Devices of one kind are alike."""
+    return sheet.device.system, sheet.place.tier, sheet.device.model or sheet.device.box
+
+
+def roles_of(sheet: Sheet) -> dict[Role, list[str]]:
+    """Kind of port -> the ports of that kind; a port that is shut or leads nowhere that is known is of none."""
+    roles: dict[Role, list[str]] = {}
+    for port in sheet.fars:
+        says = sheet.ports.get(port, {})
+        if says.get("enabled") != "false":
+            speed = str(says.get("headroom/cable_m", ""))
+            roles.setdefault(("port", sheet.fars[port].tier.value, speed), []).append(port)
+    return roles
+
+
+def session_roles(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> dict[Role, list[tuple[str, str]]]:
+    """Kind of session -> the sessions of that kind: by what the port leads to; elsewhere by the group."""
+    roles: dict[Role, list[tuple[str, str]]] = {}
+    for key, says in sheet.sessions.items():
+        if "remote_asn" not in says and "remote_kind" not in says:
+            continue
+        far = sheet.fars.get(near.get(key, ""))
+        family = "ipv6" if ":" in key[1] else "ipv4"
+        role = far.tier.value if far else f"group {says.get('group', '')}"
+        roles.setdefault(("session", role, family, key[0]), []).append(key)
+    return roles
+
+
+def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> Said:
+    """What a device says, own values left out."""
+    device = tuple((path, value) for path, value in sheet.facts.items() if path.startswith(_DEVICE))
+    roles = []
+    for role, ports in roles_of(sheet).items():
+        roles.append((role, len(ports), _most([_port_says(sheet, port) for port in ports])))
+    for role, keys in session_roles(sheet, near).items():
+        says = [{leaf: v for leaf, v in sheet.sessions[key].items() if leaf in _SESSION} for key in keys]
+        roles.append((role, len(keys), _most(says)))
+    return Said(kind_of(sheet), device, tuple(roles))
+
+
+def _port_says(sheet: Sheet, port: str) -> dict[str, Value]:
+    return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if leaf.startswith(_PORT)}
+
+
+def _most(says: list[dict[str, Value]]) -> tuple[tuple[str, Value, bool], ...]:
+    """Of each leaf what most say, and whether all do."""
+    counts: dict[str, Counter[Value]] = {}
+    for each in says:
+        for leaf, value in each.items():
+            counts.setdefault(leaf, Counter())[value] += 1
+    found = []
+    for leaf, values in counts.items():
+        value, times = values.most_common(1)[0]
+        if times * 2 >= len(says):
+            found.append((leaf, value, times == len(says)))
+    return tuple(found)
+
+
+def overwhelming(most: int, every: int) -> bool:
+    """Whether what `most` of `every` say counts as what all are meant to say."""
+    odd = every - most
+    return (most >= _LEAST and odd <= max(1, every // _ODD)) or (every == 4 and most == 3)
+
+
+def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
+    """Devices that have something to be told, and what is expected of their kind.
+
+    That is those of their tier, and where that has few, those of all tiers.
+    """
+    found: dict[str, list[Expected]] = {}
+    few: set[str] = set()
+    for kind, votes in ballot.votes.items():
+        expected = _expected(kind, votes)
+        if expected.size < _FEW:
+            few.update(name for names in votes.values() for name in names)
+        for said, names in votes.items():
+            if _differs(said, expected) or any(not same for *_, leaves in said.roles for *_, same in leaves):
+                for name in names:
+                    found.setdefault(name, []).append(expected)
+    for kind, votes in ballot.of_all_tiers().items() if few else ():
+        expected = _expected(kind, votes)
+        for said, names in votes.items():
+            if _differs(said, expected):
+                for name in few.intersection(names):
+                    found.setdefault(name, []).append(expected)
+    return found
+
+
+class Expected(NamedTuple):
+    """What nearly all devices of a kind say: path -> value; kind of port -> leaf -> value; and how many they are."""
+
+    kind: Kind
+    size: int
+    device: dict[str, tuple[Value | None, int]]
+    roles: dict[Role, dict[str, tuple[Value, int]]]
+    witness: str
+
+
+def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
+    size = sum(map(len, votes.values()))
+    paths: dict[str, Counter[Value]] = {}
+    holders: Counter[Role] = Counter()
+    leaves: dict[tuple[Role, str], Counter[Value]] = {}
+    for said, names in votes.items():
+        for path, value in said.device:
+            paths.setdefault(path, Counter())[value] += len(names)
+        for role, _, found in said.roles:
+            holders[role] += len(names)
+            for leaf, value, _ in found:
+                leaves.setdefault((role, leaf), Counter())[value] += len(names)
+    device: dict[str, tuple[Value | None, int]] = {}
+    for path, values in paths.items():
+        most, times = values.most_common(1)[0]
+        silent = size - values.total()
+        if overwhelming(times, size):
+            device[path] = most, times
+        elif overwhelming(silent, size) and _forbidden(path):
+            device[path] = None, silent
+    of_roles: dict[Role, dict[str, tuple[Value, int]]] = {}
+    for (role, leaf), values in leaves.items():
+        most, times = values.most_common(1)[0]
+        if overwhelming(times, holders[role]):
+            of_roles.setdefault(role, {})[leaf] = most, times
+    witness = max(votes.values(), key=len)[0]
+    return Expected(kind, size, device, of_roles, witness)
+
+
+def _forbidden(path: str) -> bool:
+    """Whether it counts when one device says what no other speaks of: where the rest is a default."""
+    return path.startswith(("qos/", "watchdog/", "pool/", "bgp/m", "trimming/", "load_balancing/"))
+
+
+def _differs(said: Said, expected: Expected) -> bool:
+    says = dict(said.device)
+    if any(says.get(path) != value for path, (value, _) in expected.device.items()):
+        return True
+    for role, _, leaves in said.roles:
+        have = {leaf: value for leaf, value, _ in leaves}
+        if any(have.get(leaf) != value for leaf, (value, _) in expected.roles.get(role, {}).items()):
+            return True
+    return False
+
+
+def outliers(
+    sheet: Sheet, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
+) -> Iterator[Finding]:
+    """What a device says otherwise than is expected, and its ports otherwise than each other; `peer` is as expected."""
+    for path, (value, times) in expected.device.items():
+        mine = sheet.facts.get(path)
+        if mine != value:
+            where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
+            yield _told(sheet, where, path, mine, value, f"{times:,} {_peers(expected.kind)}")
+    if (BETWEEN,) in expected.roles:
+        ports = [port for role, each in roles_of(sheet).items() if role[1] in _SWITCHES for port in each]
+        says = {port: _port_says(sheet, port) for port in ports}
+        yield from _several(
+            sheet, expected, (BETWEEN,), says, {port: f"{PORT}{port}]/" for port in ports}, peer
+        )
+        return
+    for role, ports in roles_of(sheet).items():
+        says = {port: _port_says(sheet, port) for port in ports}
+        yield from _several(sheet, expected, role, says, {port: f"{PORT}{port}]/" for port in ports}, peer)
+    for role, keys in session_roles(sheet, near).items():
+        sessions = {key: {f: v for f, v in sheet.sessions[key].items() if f in _SESSION} for key in keys}
+        yield from _several(
+            sheet, expected, role, {key[1]: each for key, each in sessions.items()},
+            {key[1]: session_path(key, "") for key in keys}, peer,
+        )  # fmt: skip
+
+
+class Where(NamedTuple):
+    """Where an outlier stands: see `place_of`."""
+
+    paths: list[str]
+    like: str
+    word: str = ""
+
+
+def _odd_word(mine: Value | None, value: Value | None) -> str:
+    """The word of a value that the expected one does not have."""
+    words = set(str(value).split())
+    return next((word for word in str(mine).split() if word not in words), "") if " " in str(value) else ""
+
+
+def _several(
+    sheet: Sheet,
+    expected: Expected,
+    role: Role,
+    says: Mapping[str, Mapping[str, Value]],
+    paths: Mapping[str, str],
+    peer: Device,
+) -> Iterator[Finding]:
+    """Ports or sessions of one kind on one device: each leaf on which some are not as the others, here or elsewhere."""
+    wanted: dict[str, tuple[Value | None, str]] = {
+        leaf: (value, f"{times:,} {_peers(expected.kind)}")
+        for leaf, (value, times) in expected.roles.get(role, {}).items()
+    }
+    counts: dict[str, Counter[Value | None]] = {}
+    for each in says.values():
+        for leaf, value in each.items():
+            counts.setdefault(leaf, Counter())[value] += 1
+    for leaf, values in counts.items() if role != (BETWEEN,) else ():
+        if leaf not in wanted:
+            values[None] = len(says) - values.total()
+            most, times = values.most_common(1)[0]
+            if len(+values) > 1 and overwhelming(times, len(says)):
+                wanted[leaf] = most, f"{times} others of its {role[0]}s to {role[1]}s"
+    for leaf, (right, who) in wanted.items():
+        odd: dict[Value | None, list[str]] = {}
+        for name, each in says.items():
+            if each.get(leaf) != right:
+                odd.setdefault(each.get(leaf), []).append(name)
+        for mine, names in odd.items():
+            start = paths[names[0]]
+            where = Where([start + leaf], "")
+            if mine is None and (said := _said_by(sheet.device, peer, leaf, paths, role)):
+                device, path = said
+                where = Where(
+                    [start + leaf, beside(sheet.device, start, device, path)], line_of(device, path)
+                )
+            yield _told(sheet, where, f"{listed(names, 2)}: {_words(leaf)}", mine, right, who)
+
+
+def _said_by(
+    device: Device, peer: Device, leaf: str, paths: Mapping[str, str], role: Role
+) -> tuple[Device, str] | None:
+    """By which fact this device says the same of another port, or a peer of any."""
+    for each in paths.values():
+        if each + leaf in device.reading.lines:
+            return device, each + leaf
+    kind = PORT if role[0] != "session" else "bgp/neighbor["
+    suffix = f"]/{leaf}"
+    path = next((p for p in peer.reading.lines if p.startswith(kind) and p.endswith(suffix)), "")
+    return (peer, path) if path else None
+
+
+def _told(
+    sheet: Sheet, where: Where, what: str, mine: Value | None, value: Value | None, who: str
+) -> Finding:
+    here = "nothing here" if mine is None else f"{_shown(mine)} here"
+    there = "nothing" if value is None else _shown(value)
+    message = f"{sheet.name} {what}: {here}, {there} on {who}"
+    return told(
+        UNLIKE, sheet.device, where.paths, message, f"unlike {sheet.name}", Severity.WARNING, _REMEDY,
+        like=where.like, word=where.word,
+    )  # fmt: skip
+
+
+_REMEDY = "Set it as its peers have it, or say there why it differs."
+
+
+def _shown(value: Value) -> str:
+    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)
+
+
+def _words(leaf: str) -> str:
+    return leaf.replace("_", " ").replace("/", " ")
+
+
+def _peers(kind: Kind) -> str:
+    return {Tier.TOR: "ToRs", Tier.SPINE: "spines", Tier.CORE: "cores", Tier.HOST: "hosts"}.get(
+        kind[1], "switches"
+    )

@@ -1,0 +1,282 @@
+"""Both ends of every link against each other: speed, MTU, error correction, PFC, marking, addresses, VLANs, bundles.
+
+Each end is reduced to a few values by whoever reads its device. Where two ends differ, the one that says what fewer of
+its kind say is the one that is told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.model import Kind, Tier
+from fabricc.audit.rules.sheet import PORT, beside, line_of, told
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.proof.invariants.view import priorities
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from ipaddress import IPv4Interface, IPv6Interface
+
+    from fabricc.audit.model import Device, End
+    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.fabric.facts import Value
+    from fabricc.proof.compare import Finding
+
+DIFFER, ADDRESSES, BRIDGED = "FAB9600", "FAB9602", "FAB9603"
+_WORDS = {
+    "mtu": "MTU", "speed_gbps": "speed", "fec": "error correction", "pfc": "PFC priorities", "trust": "trust",
+    "autoneg": "autonegotiation", "marked": "queues with ECN", "native_vlan": "native VLAN", "vlans": "VLANs",
+    "access_vlan": "VLAN", "switchport": "kind of port", "bundle": "membership of a bundle",
+}  # fmt: skip
+_WHY = {
+    "mtu": "packets of the larger size are lost on the way to the smaller",
+    "speed_gbps": "the link does not come up",
+    "fec": "the link does not come up, or with errors",
+    "pfc": "one end pauses and the other goes on sending, or waits for nothing",
+    "trust": "packets change their class from one end to the other",
+    "autoneg": "the link may not come up",
+    "marked": "senders hear of congestion in one direction alone",
+    "native_vlan": "frames without a tag change their VLAN",
+    "vlans": "frames of the others are dropped",
+    "access_vlan": "frames change their VLAN",
+    "switchport": "one end expects tags that the other does not send",
+    "bundle": "one end takes the link for one of several, the other for one alone",
+}
+_REMEDY = "Set both ends of the link alike."
+
+
+class EndSaid(NamedTuple):
+    """What one end of a link says; None, or nothing, where it does not say.
+
+    Attributes:
+        pfc: priorities with PFC, `none` where the device speaks of quality of service and of none here.
+        marked: queues with ECN among those that PFC can stop; `bundle`: whether it is a member of one.
+        addresses: with prefix lengths, those of the bundle where it is in one.
+    """
+
+    mtu: Value | None
+    speed_gbps: Value | None
+    fec: Value | None
+    autoneg: Value | None
+    pfc: str | None
+    trust: Value | None
+    marked: str | None
+    switchport: Value | None
+    access_vlan: Value | None
+    native_vlan: Value | None
+    vlans: Value | None
+    bundle: str | None
+    shut: bool
+
+
+COMPARED = tuple(name for name in EndSaid._fields if name != "shut")
+_WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan"))
+
+
+@dataclass(slots=True)
+class Ends:
+    """What the ends of a device's links say, by port; `addresses` of those that have some."""
+
+    said: dict[str, EndSaid] = field(default_factory=dict)
+    addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def ends_of(sheet: Sheet, alike: dict[EndSaid, EndSaid]) -> Ends:
+    """The ends of a device's links; those that are equal are one object of `alike`."""
+    ends = Ends()
+    tells = sheet.tells_quality
+    bundles = any("bundle" in says for says in sheet.ports.values())
+    for port in sheet.fars:
+        end = _end(sheet, port, tells, bundles)
+        ends.said[port] = alike.setdefault(end, end)
+        ends.addresses[port] = tuple(sheet.addresses(sheet.carrier(port)))
+    return ends
+
+
+def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
+    def said(leaf: str) -> Value | None:
+        return sheet.of(port, leaf)
+
+    pfc = said("pfc")
+    lossless = priorities(pfc)
+    queues = [queue_of(sheet, each) for each in lossless]
+    marked = [queue for queue in queues if marks(sheet, port, queue)]
+    member = None if not bundles else "a member" if said("bundle") is not None else "no member"
+    host = sheet.device.kind is Kind.HOST
+    return EndSaid(
+        said("mtu"), said("speed_gbps"), said("fec"), said("autoneg"),
+        (str(pfc) if lossless else "none") if pfc is not None or tells else None,
+        said("trust") if tells and not host else None,
+        ",".join(map(str, marked)) or "none" if lossless and not host else None, said("switchport"),
+        said("access_vlan"), said("native_vlan"), said("vlans"), member, said("enabled") == "false",
+    )  # fmt: skip
+
+
+def queue_of(sheet: Sheet, priority: int) -> int:
+    """The queue that a pause for a priority stops."""
+    for path in (f"qos/pfc_priority[{priority}]/queue", f"qos/traffic_class[{priority}]/queue"):
+        if isinstance(queue := sheet.facts.get(path), int):
+            return queue
+    return priority
+
+
+def marks(sheet: Sheet, port: str, queue: int) -> bool:
+    """Whether a queue of a port marks packets, whatever the threshold is stated in."""
+    says = sheet.ports.get(sheet.base(port), {})
+    return any(f"queue[{queue}]/{leaf}" in says for leaf in _MARKS) or "ecn_delay_us" in says
+
+
+_MARKS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_min_fill_percent", "ecn")
+
+
+@dataclass(slots=True)
+class Votes:
+    """How often ends of one kind say what."""
+
+    counts: Counter[tuple[Tier, Tier, str, object]] = field(default_factory=Counter)
+
+    def add(self, sheet: Sheet, ends: Ends) -> None:
+        """Count what the ends of a device say."""
+        kinds = Counter((sheet.fars[port].tier, end) for port, end in ends.said.items())
+        for (far, end), times in kinds.items():
+            for name in COMPARED:
+                if (value := getattr(end, name)) is not None:
+                    self.counts[sheet.place.tier, far, name, value] += times
+
+    def of(self, tiers: tuple[Tier, Tier], name: str, value: object) -> int:
+        """How many ends between these tiers say so."""
+        return self.counts[*tiers, name, value]
+
+
+class Side(NamedTuple):
+    """One end of a link with its device."""
+
+    device: Device
+    end: End
+    said: EndSaid
+    addresses: tuple[str, ...]
+    tiers: tuple[Tier, Tier]
+
+    def path(self, leaf: str) -> str:
+        """Path of a fact of the port."""
+        return f"{PORT}{self.end.port}]/{leaf}"
+
+
+def end_findings(a: Side, b: Side, votes: Votes) -> Iterator[Finding]:
+    """What the ends of one link do not agree on."""
+    if a.said.shut or b.said.shut:
+        if a.said.shut != b.said.shut:
+            yield _half_shut(*((a, b) if a.said.shut else (b, a)))
+        return
+    if a.said is not b.said and a.said != b.said:
+        for name in COMPARED:
+            mine, other = getattr(a.said, name), getattr(b.said, name)
+            if mine is None or other is None or mine == other:
+                continue
+            if name == "vlans" and "all" in (mine, other):
+                continue  # the other end alone decides
+            if name == "mtu" and _host_sends_less(a, b):
+                continue
+            odd, right = _odd(a, b, name, votes)
+            yield _differ(odd, right, name)
+    yield from _subnets(a, b)
+
+
+def _odd(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:
+    """The end that says what fewer say, first."""
+    mine = votes.of(a.tiers, name, getattr(a.said, name))
+    other = votes.of(b.tiers, name, getattr(b.said, name))
+    return (b, a) if other < mine else (a, b)
+
+
+def _differ(odd: Side, right: Side, name: str) -> Finding:
+    mine, other = getattr(odd.said, name), getattr(right.said, name)
+    message = (
+        f"{odd.device.name} {odd.end.port}: {_WORDS[name]} {mine}, at the other end of the link "
+        f"({right.device.name} {right.end.port}) {other}: {_WHY[name]}"
+    )
+    code = BRIDGED if name in ("native_vlan", "vlans", "access_vlan", "switchport", "bundle") else DIFFER
+    leaf = "queue" if name == "marked" else name
+    severity = Severity.WARNING if name in _WARNINGS else Severity.ERROR
+    paths = (*_spelled(odd, leaf), *_spelled(odd, "description"))
+    facts, other_paths = odd.device.reading.facts, _spelled(right, leaf)
+    stated = any(path in facts for path in _spelled(odd, leaf))
+    like = "" if stated else next(filter(None, (line_of(right.device, path) for path in other_paths)), "")
+    if like and odd.device.system == right.device.system:
+        said = next(path for path in other_paths if line_of(right.device, path))
+        paths = (*_spelled(odd, leaf), beside(odd.device, odd.path(""), right.device, said))
+    return told(code, odd.device, paths, message, f"link {name}", severity, _REMEDY, like=like)
+
+
+def _spelled(side: Side, leaf: str) -> tuple[str, ...]:
+    """Paths under which a fact of a port may stand: its own, that of the port below it, that of its bundle."""
+    facts = side.device.reading.facts
+    base = side.end.port.rpartition(".")[0]
+    bundle = facts.get(f"{PORT}{base or side.end.port}]/bundle", "")
+    return tuple(f"{PORT}{each}]/{leaf}" for each in (side.end.port, base, bundle) if each)
+
+
+def _half_shut(shut: Side, other: Side) -> Finding:
+    message = (
+        f"{shut.device.name} {shut.end.port} is shut, and the other end of the link ({other.device.name} "
+        f"{other.end.port}) is not: the capacity is missing"
+    )
+    remedy = "Enable the port, or shut the other end as well."
+    return told(DIFFER, shut.device, shut.path("enabled"), message, "link shut", Severity.NOTE, remedy)
+
+
+def _host_sends_less(a: Side, b: Side) -> bool:
+    """Whether one end is a host with the smaller MTU, which loses nothing."""
+    host, switch = (a, b) if a.tiers[0] is Tier.HOST else (b, a)
+    mine, other = host.said.mtu, switch.said.mtu
+    return host.tiers[0] is Tier.HOST and isinstance(mine, int) and isinstance(other, int) and mine < other
+
+
+def _subnets(a: Side, b: Side) -> Iterator[Finding]:
+    """The addresses of both ends are different ones of one subnet."""
+    for version in (4, 6):
+        mine, other = _of_version(a.addresses, version), _of_version(b.addresses, version)
+        if not mine or not other:
+            continue
+        if any(m.network == o.network and m.ip != o.ip for m in mine for o in other):
+            continue
+        one, two = mine[0], other[0]
+        where = f"{a.device.name} {a.end.port} has {one}, {b.device.name} {b.end.port} at the other end {two}"
+        if one.ip == two.ip:
+            what = "one address for both ends"
+        elif one.ip in two.network or two.ip in one.network:
+            what = "prefix lengths that differ"
+        else:
+            what = "no common subnet"
+        leaf = f"ipv{version}"
+        message = f"{where}: {what}"
+        remedy = "Give both ends of the link addresses of one subnet."
+        yield told(ADDRESSES, a.device, _spelled(a, leaf), message, "link addresses", Severity.ERROR, remedy)
+        yield told(ADDRESSES, b.device, _spelled(b, leaf), message, "link addresses", Severity.ERROR, remedy)
+
+
+def _of_version(texts: Iterable[str], version: int) -> list[IPv4Interface | IPv6Interface]:
+    found = []
+    for text in texts:
+        try:
+            each = ip_interface(text)
+        except ValueError:
+            continue
+        if each.version == version and not each.is_link_local:
+            found.append(each)
+    return found
+
+
+def side(
+    end: End, far: End, devices: Mapping[str, Device], ends: Mapping[str, Ends], tiers: Mapping[str, Tier]
+) -> Side | None:
+    """One end of a link, None where the folder does not hold its device."""
+    if end.device not in ends or end.port not in ends[end.device].said:
+        return None
+    of = ends[end.device]
+    both = tiers.get(end.device, Tier.OTHER), tiers.get(far.device, Tier.OTHER)
+    return Side(devices[end.device], end, of.said[end.port], of.addresses[end.port], both)

@@ -1,0 +1,285 @@
+"""The invariants of a lossless fabric, asked of a fabric that nobody here planned, as far as what was read answers.
+
+They are the rules of `proof.invariants`, on a switch made of what was found. A rule that needs a plan is not asked; one
+that what was read does not answer is counted as unproved. What is an error in a fabric that was planned so may be a
+design here: each rule has its own gravity.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.model import Tier
+from fabricc.audit.rules import waist
+from fabricc.audit.rules.lossless import classes_of
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction
+from fabricc.proof.invariants import clos
+from fabricc.proof.invariants.contract import contract_breaches, switch_contracts
+from fabricc.proof.invariants.digest import digest_of
+from fabricc.proof.invariants.lossless import lossless_breaches
+from fabricc.proof.invariants.policy import policy_of
+from fabricc.proof.invariants.ports import port_breaches
+from fabricc.proof.invariants.prefixes import address_breaches
+from fabricc.proof.invariants.rules import RULES, findings_of
+from fabricc.proof.invariants.segments import agreement
+from fabricc.proof.invariants.sessions import session_breaches
+from fabricc.proof.invariants.transit import kinds_of, routing_findings
+from fabricc.proof.invariants.view import between_switches, priorities, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.audit.rules.sessions import Sessions
+    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.audit.rules.waist import Models
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.digest import SwitchDigest
+    from fabricc.proof.invariants.policy import Policy
+    from fabricc.proof.invariants.rules import Breach
+    from fabricc.proof.invariants.view import SwitchView
+
+NEEDS_PLAN = {
+    3: "how many devices there are to be is said by a plan",
+    4: "the ratio that is meant is said by a plan",
+    5: "planes and rails are told from the links themselves",
+    21: "what may come in and go out is said by a plan",
+}
+_GRAVITY = {
+    6: Severity.WARNING, 7: Severity.NOTE, 8: Severity.WARNING, 9: Severity.WARNING, 14: Severity.WARNING,
+    19: Severity.WARNING, 22: Severity.WARNING,
+}  # fmt: skip
+"""Rules of which a breach can be a design; those of the others are what they are in a fabric that was planned."""
+_ASSUMED = "; the device does not state the length of the cable, {} m are assumed"
+
+
+class Asked(NamedTuple):
+    """How far a rule was answered: on how many switches it was proved or broken, not answered, and not asked."""
+
+    number: int
+    code: str
+    title: str
+    proved: int
+    unproved: int
+    not_applicable: int
+    why: str
+
+
+class Answer(NamedTuple):
+    """Whether a rule was answered on one switch: True, False for want of facts, None where it does not apply."""
+
+    proved: bool | None
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Proof:
+    """What the rules of the whole need of each switch.
+
+    Attributes:
+        files: as rules name them -> below the folder.
+        answers: rule and answer -> how many switches.
+        open: why routes cannot be followed, empty where they can.
+    """
+
+    switches: list[SwitchDigest] = field(default_factory=list)
+    policies: dict[bytes, Policy] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    answers: Counter[tuple[int, Answer]] = field(default_factory=Counter)
+    open: Counter[str] = field(default_factory=Counter)
+    lossless: bool = False
+
+    def add(self, sheet: Sheet, sessions: Sessions, models: Models, cnp: int | None) -> Iterator[Finding]:
+        """Take a switch in; what is wrong with it alone."""
+        known = models.of(sheet.device.model, sheet.device.system)
+        model = known.model
+        seen = view(waist.switch_of(sheet, known, cnp), sheet.device.reading)
+        _join(seen, sessions)
+        name = sheet.name
+        for file, path in sheet.device.paths.items():
+            self.files[f"{name}/{file}"] = path
+        contracts = switch_contracts(seen)
+        told = findings_of(_breaches(seen, sheet, contracts), name, seen.place)
+        yield from (
+            _graver(each._replace(file=sheet.device.paths.get(each.file, each.file))) for each in told
+        )
+        routed = _routed(seen)
+        self.answers.update((n, a) for n, a in _answers(seen, sheet, sessions, model, cnp, routed).items())
+        self.lossless |= any(kind.pfc for kind, _ in seen.kinds())
+        if sheet.place.tier in (Tier.TOR, Tier.SPINE, Tier.CORE) and seen.links:
+            if routed:
+                self.open[routed] += 1
+            seen.aggregates += [
+                path[len("bgp/network[") : -1] for path in seen.facts if path.startswith("bgp/network[")
+            ]
+            policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
+            self.policies.setdefault(policy.key, policy)
+            self.switches.append(digest_of(seen, policy.key, contracts, name))
+
+    def findings(self) -> Iterator[Finding]:
+        """What is wrong with the whole."""
+        switches = sorted(self.switches, key=lambda each: each.name)
+        for each in self._of_whole(switches):
+            yield _graver(each._replace(file=self.files.get(each.file, each.file)))
+
+    def _of_whole(self, switches: list[SwitchDigest]) -> Iterator[Finding]:
+        yield from agreement(switches)
+        if not self.open:
+            for each in routing_findings(kinds_of(switches, self.policies)):
+                grave = self.lossless or each.code not in (RULES[10].code, RULES[11].code)
+                yield each if grave else each._replace(severity=Severity.WARNING)
+        yield from clos.timeouts(switches, (0, "", "", 0))
+
+    def asked(self) -> list[Asked]:
+        """How far each rule was answered."""
+        return [self._asked(number) for number in RULES]
+
+    def _asked(self, number: int) -> Asked:
+        counts: Counter[bool | None] = Counter()
+        whys: Counter[str] = Counter()
+        for (asked, answer), times in self.answers.items():
+            if asked == number:
+                counts[answer.proved] += times
+                if answer.why:
+                    whys[answer.why] += times
+        why = NEEDS_PLAN.get(number) or next((why for why, _ in whys.most_common(1)), "")
+        rule = RULES[number]
+        return Asked(number, rule.code, rule.title, counts[True], counts[False], counts[None], why)
+
+
+def _join(seen: SwitchView, sessions: Sessions) -> None:
+    """Sessions over subnets of any size lead where their ports do, those of a bundle where its members do."""
+    by_port = {link.port.name: link for link in seen.links}
+    for link in seen.links:
+        bundle = seen.facts.get(f"interface[{link.port.name}]/bundle")
+        if bundle is not None:
+            by_port.setdefault(str(bundle), link)
+    for (vrf, neighbour), port in sessions.near.items():
+        if not vrf and port in by_port:
+            seen.by_neighbour.setdefault(neighbour, by_port[port])
+
+
+def _breaches(seen: SwitchView, sheet: Sheet, contracts: dict[bytes, str]) -> Iterator[Breach]:
+    placed = all(link.port.cage for link in seen.links)
+    for each in port_breaches(seen):
+        if each.number == 19 or (each.number == 1 and not placed):
+            continue  # both ends and the peers tell of the MTU; lanes are those of a known model
+        if each.number == 11 and _in_bundle(sheet, each.path):
+            continue
+        yield each._replace(warning=True) if each.number == 11 else each
+    for each in session_breaches(seen):
+        if each.number == 7 and each.path != "bgp/asn":
+            continue  # iBGP is a design
+        if each.number == 9 and each.path.endswith("/description") and not _addressed(sheet, each.path):
+            continue
+        if each.number == 9 and each.path == "bgp/multipath_relax" and each.path not in seen.facts:
+            continue  # the default is the system's
+        yield each
+    yield from address_breaches(seen)
+    for each in lossless_breaches(seen):
+        if each.number == 18 and each.path.endswith("watchdog"):
+            continue  # told of all ports at once, also where nothing is said
+        yield _assumed(each, sheet)
+    yield from contract_breaches(contracts)
+
+
+def _in_bundle(sheet: Sheet, path: str) -> bool:
+    return "bundle" in sheet.ports.get(_port_in(path), {})
+
+
+def _addressed(sheet: Sheet, path: str) -> bool:
+    """Whether a port has a layer-3 address of its own, or runs without one."""
+    port = _port_in(path)
+    return "bundle" not in sheet.ports.get(port, {}) and any(
+        leaf in sheet.ports.get(port, {}) for leaf in ("ipv4", "ipv6", "unnumbered")
+    )
+
+
+def _port_in(path: str) -> str:
+    return path.partition("[")[2].partition("]/")[0]
+
+
+def _assumed(each: Breach, sheet: Sheet) -> Breach:
+    """Says so where a breach of headroom or marking hangs on an assumed length, and takes it for less certain."""
+    port = _port_in(each.path)
+    if each.number != 15 or port not in sheet.fars or sheet.of(port, "headroom/cable_m"):
+        return each
+    return each._replace(message=each.message + _ASSUMED.format(waist.cable_of(sheet, port)), warning=True)
+
+
+def _graver(each: Finding) -> Finding:
+    number = next((n for n, rule in RULES.items() if rule.code == each.code), 0)
+    wanted = _GRAVITY.get(number)
+    return each._replace(severity=wanted) if wanted else each
+
+
+def _routed(seen: SwitchView) -> str:
+    """Why announcements of a switch cannot be followed; "" where they can."""
+    facts = seen.facts
+    between = [link for link in seen.links if link.enabled and between_switches(link)]
+    if not between:
+        return "it has no link to another switch that is known"
+    asn = facts.get("bgp/asn")
+    if asn is None:
+        return "its links run without BGP in the default routing instance"
+    over = {link.port.name for key, link in seen.by_neighbour.items() if key in seen.neighbours}
+    if any(link.port.name not in over for link in between):
+        return "not every link between switches has a session"
+    for key, says in seen.neighbours.items():
+        if key in seen.by_neighbour and (says.get("remote_asn") == asn or "allow_as_in" in says):
+            return "its sessions are of one AS, or loop detection is off"
+    return ""
+
+
+def _answers(
+    seen: SwitchView, sheet: Sheet, sessions: Sessions, model: SwitchModel, cnp: int | None, routed: str
+) -> dict[int, Answer]:
+    """Which rules were answered on a switch."""
+    yes, away = Answer(True), Answer(None)
+    lossless = any(priorities(says.get("pfc")) for says in sheet.ports.values())
+    kinds = [kind for kind, _ in seen.kinds() if kind.pfc]
+    known = model is not waist.UNKNOWN
+    classes = classes_of(sheet)
+    links = bool(seen.links)
+    unknown_links = Answer(False, "no link of it is known")
+    no_pfc = Answer(None, "no port has PFC")
+    answers = dict.fromkeys(NEEDS_PLAN, away)
+    placed = known and links and all(link.port.cage for link in seen.links)
+    answers[1] = yes if placed else Answer(False, "model, or names of its ports, not known")
+    up = any(link.port.direction is Direction.UP for link in seen.links)
+    answers[2] = yes if up else Answer(None, "nothing above it") if links else unknown_links
+    answers[6] = yes if sessions.addresses else Answer(False, "it has no addresses")
+    answers[7] = yes if "bgp/asn" in seen.facts else Answer(None, "no BGP")
+    answers[8] = yes if sessions.said else Answer(None, "no BGP session")
+    for number in (9, 10, 11):
+        bgp = "bgp/asn" in seen.facts
+        answers[number] = Answer(None, "no BGP") if not bgp else Answer(False, routed) if routed else yes
+    if not lossless:
+        for number in (12, 13, 14, 15, 16, 17, 18):
+            answers[number] = no_pfc
+    else:
+        answers[12] = yes if classes else Answer(False, "its files do not map code points to classes")
+        answers[13] = yes if kinds else unknown_links
+        answers[14] = yes if cnp in classes else Answer(False, "the code point of notifications is not known")
+        stated = any(kind.xoff for kind in kinds)
+        answers[15] = yes if stated else Answer(False, "its files state no headroom in bytes")
+        pools = known and seen.number("pool/ingress_lossless_bytes") is not None
+        answers[16] = (
+            yes if pools else Answer(False, "its files state no pools in bytes, or its model is not known")
+        )
+        marked = pools and any(kind.markings for kind in kinds)
+        answers[17] = yes if marked else Answer(False, "marking or pools are not stated in bytes")
+        guarded = any(kind.watchdog is not None for kind in kinds)
+        answers[18] = yes if guarded else Answer(False, "its files do not speak of a watchdog")
+    mtus = links and all(link.mtu is not None for link in seen.links)
+    answers[19] = yes if mtus else Answer(False, "not every link states its MTU") if links else unknown_links
+    answers[20] = yes
+    segments = any(path.startswith(("evpn/segment[", "vxlan/")) for path in seen.facts)
+    answers[22] = (
+        yes if seen.evpn else Answer(False, "said otherwise") if segments else Answer(None, "no segments")
+    )
+    return answers

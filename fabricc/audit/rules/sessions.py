@@ -1,0 +1,344 @@
+"""Both ends of every BGP session against each other, wherever it leads: on a link, between loopbacks, unnumbered.
+
+An end is found by who has the address that the other names; a session with an address that no device of the folder has
+is one with somebody else, and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.rules.sheet import scope_of, session_path, told
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.proof.invariants.view import as_int, sibling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.audit.model import Device
+    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.proof.compare import Finding
+
+SESSION = "FAB9601"
+Key = tuple[str, str]
+_LISTEN = "bgp/listen["
+
+
+class Said(NamedTuple):
+    """What one end of a session says; those that say the same are one object.
+
+    Attributes:
+        asn: its own AS number as the other end sees it; None where it says none.
+        remote: that of the other end: a number, `internal` or `external`.
+    """
+
+    asn: int | None
+    remote: Value | None
+    families: Value | None
+    bfd: Value | None
+    timers: tuple[Value | None, Value | None]
+    password: bool
+    ttl: bool
+    enabled: bool
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The sessions of a device.
+
+    Attributes:
+        said: routing instance and neighbour -> what is said.
+        near: the same -> port that leads there, "" where none does.
+        listens: ranges from which neighbours are taken without being named.
+        speaks: whether it runs BGP; `addresses`: all that it has.
+    """
+
+    speaks: bool
+    said: dict[Key, Said] = field(default_factory=dict)
+    near: dict[Key, str] = field(default_factory=dict)
+    listens: tuple[str, ...] = ()
+    addresses: frozenset[str] = frozenset()
+
+
+def sessions_of(sheet: Sheet, alike: dict[Said, Said]) -> Sessions:
+    """The sessions of a device."""
+    facts = sheet.facts
+    if not sheet.sessions and "bgp/asn" not in facts:
+        return Sessions(any(path.endswith("]/bgp/asn") for path in facts))
+    listens = tuple(path.partition(_LISTEN)[2].rpartition("]")[0] for path in facts if _LISTEN in path)
+    by_address, subnets = _reached(sheet)
+    found = Sessions(True, listens=listens, addresses=frozenset(_own(sheet)))
+    for key, says in sheet.sessions.items():
+        if "remote_asn" not in says and "remote_kind" not in says:
+            continue
+        vrf, neighbour = key
+        scope = scope_of(vrf)
+
+        timers = [
+            says.get(f"{each}_s", _process(facts, scope, f"{each}_s")) for each in ("keepalive", "hold")
+        ]
+        end = Said(
+            asn=as_int(says.get("local_asn", _process(facts, scope, "asn"))),
+            remote=says.get("remote_asn", says.get("remote_kind")),
+            families=says.get("families"),
+            bfd=says.get("bfd"),
+            timers=(timers[0], timers[1]),
+            password="secret" in says or "password" in says,
+            ttl="ttl_security_hops" in says or _process(facts, scope, "ttl_security") == "true",
+            enabled=says.get("enabled") != "false",
+        )
+        found.said[key] = alike.setdefault(end, end)
+        found.near[key] = by_address.get(neighbour) or _covering(neighbour, subnets)
+    return found
+
+
+def _process(facts: Facts, scope: str, leaf: str) -> Value | None:
+    """What is said of the BGP process of a routing instance, else of the default one."""
+    value = facts.get(f"{scope}bgp/{leaf}")
+    return facts.get(f"bgp/{leaf}") if value is None else value
+
+
+def _own(sheet: Sheet) -> Iterator[str]:
+    for port in sheet.ports:
+        for text in sheet.addresses(port):
+            yield text.partition("/")[0]
+    for family in ("ipv4", "ipv6"):
+        if (loopback := sheet.facts.get(f"loopback/{family}")) is not None:
+            yield str(loopback).partition("/")[0]
+
+
+def _reached(sheet: Sheet) -> tuple[dict[str, str], list[tuple[IPv4Network | IPv6Network, str]]]:
+    """Port by the address at its other end, and ports by their subnets where these are larger."""
+    exact: dict[str, str] = {}
+    subnets = []
+    for port in sheet.ports:
+        exact[port] = port
+        for text in sheet.addresses(port):
+            if other := sibling(text):
+                exact[other] = port
+            elif not text.endswith(("/32", "/128")):
+                try:
+                    subnets.append((ip_interface(text).network, port))
+                except ValueError:
+                    continue
+    return exact, subnets
+
+
+def _covering(neighbour: str, subnets: list[tuple[IPv4Network | IPv6Network, str]]) -> str:
+    try:
+        address = ip_address(neighbour)
+    except ValueError:
+        return ""
+    return next((port for network, port in subnets if address in network), "")
+
+
+class Peer(NamedTuple):
+    """One end of a session."""
+
+    device: str
+    key: Key
+
+
+@dataclass(slots=True)
+class Meeting:
+    """All sessions of the folder, and who has which address."""
+
+    sessions: Mapping[str, Sessions]
+    owners: Mapping[str, str]
+    fars: Mapping[tuple[str, str], tuple[str, str]]
+
+    def other(self, peer: Peer) -> Peer | str | None:
+        """The other end; the device that has it without naming the session; None where nobody has it."""
+        vrf, neighbour = peer.key
+        if far := self.fars.get((peer.device, neighbour)):  # unnumbered
+            device, port = far
+            if device not in self.sessions:
+                return None
+            return self._named(device, vrf, (port,)) or device
+        device = self.owners.get(neighbour, "")
+        if not device or device == peer.device:
+            return None
+        mine = self.sessions[peer.device].addresses
+        near = self.sessions[peer.device].near[peer.key]
+        first = sibling(f"{neighbour}/127" if ":" in neighbour else f"{neighbour}/31")
+        if first in mine and (found := self._named(device, vrf, (first,))):
+            return found
+        there = self.sessions[device]
+        kin = sorted({key[1] for key in there.said if key[1] in mine and bool(there.near[key]) == bool(near)})
+        found = self._named(device, vrf, kin)
+        if found is None and near and (far := self.fars.get((peer.device, near))) and far[0] == device:
+            found = self._named(device, vrf, (far[1],))  # this end by address, that end by its port
+        return found or device
+
+    def _named(self, device: str, vrf: str, neighbours: tuple[str, ...] | list[str]) -> Peer | None:
+        said = self.sessions[device].said
+        for neighbour in neighbours:
+            if (vrf, neighbour) in said:
+                return Peer(device, (vrf, neighbour))
+        for key in said if neighbours else ():
+            if key[1] in neighbours:
+                return Peer(device, key)
+        return None
+
+    def taken(self, device: str, by: str) -> bool:
+        """Whether a device takes sessions from another one's addresses without naming them."""
+        ranges = self.sessions[device].listens
+        return any(_within(address, each) for each in ranges for address in self.sessions[by].addresses)
+
+
+def _within(address: str, network: str) -> bool:
+    try:
+        return ip_address(address) in ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterator[Finding]:
+    """What the ends of all sessions do not agree on."""
+    pairs: list[tuple[Peer, Peer]] = []
+    disagree: Counter[tuple[str, str]] = Counter()
+    agree: Counter[tuple[str, str]] = Counter()
+    for name, each in sorted(meeting.sessions.items()):
+        for key, said in each.said.items():
+            if not said.enabled:
+                continue
+            peer = Peer(name, key)
+            other = meeting.other(peer)
+            if isinstance(other, Peer):
+                right = _expects(said.remote, meeting.sessions[other.device].said[other.key].asn, said.asn)
+                (agree if right else disagree)[other.device, other.key[0]] += 1
+                pairs.append((peer, other))
+            elif isinstance(other, str):
+                yield from _one_sided(meeting, peer, other, devices)
+            else:
+                yield from _nobody(meeting, peer, devices)
+    guilty = {
+        at for at, times in disagree.items() if times > 1 and not agree[at]
+    }  # its own number is wrong, not what each neighbour says of it
+    for device, vrf in sorted(guilty):
+        yield _own_number(devices[device], vrf, disagree[device, vrf])
+    told_of: set[frozenset[Peer]] = set()
+    for peer, other in pairs:
+        mine, its = (
+            meeting.sessions[peer.device].said[peer.key],
+            meeting.sessions[other.device].said[other.key],
+        )
+        if (other.device, other.key[0]) not in guilty and not _expects(mine.remote, its.asn, mine.asn):
+            yield _wrong_number(devices, peer, other, mine, its)
+        both = frozenset((peer, other))
+        if both not in told_of:
+            told_of.add(both)
+            yield from _differences(devices, peer, other, mine, its)
+
+
+def _expects(remote: Value | None, asn: int | None, own: int | None) -> bool:
+    """Whether the AS number that one end names is that of the other."""
+    if remote is None or asn is None:
+        return True
+    if remote in ("internal", "external"):
+        return own is None or (own == asn) == (remote == "internal")
+    return remote == asn
+
+
+def _called(peer: Peer) -> str:
+    vrf, neighbour = peer.key
+    return f"{peer.device}: neighbour {neighbour}" + (f" of VRF {vrf}" if vrf else "")
+
+
+def _wrong_number(devices: Mapping[str, Device], peer: Peer, other: Peer, mine: Said, its: Said) -> Finding:
+    message = (
+        f"{_called(peer)} is to have AS {mine.remote}, {other.device} has AS {its.asn}: no session comes up"
+    )
+    at = [session_path(peer.key, leaf) for leaf in ("remote_asn", "remote_kind")]
+    return told(
+        SESSION, devices[peer.device], at, message, "session AS", remedy="Name the AS number of the far end."
+    )
+
+
+def _own_number(device: Device, vrf: str, times: int) -> Finding:
+    asn = device.reading.facts.get(f"{scope_of(vrf)}bgp/asn", device.reading.facts.get("bgp/asn"))
+    message = f"{device.name} has AS {asn}, and its {times} neighbours all name another: no session comes up"
+    paths = (f"{scope_of(vrf)}bgp/asn", "bgp/asn")
+    return told(SESSION, device, paths, message, "session AS", remedy="Give it the AS number that they name.")
+
+
+def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, Device]) -> Iterator[Finding]:
+    if not meeting.sessions[other].speaks or meeting.taken(other, peer.device):
+        return
+    vrf, neighbour = peer.key
+    message = f"{other} has no session with {peer.device}, which has one with its {neighbour}"
+    paths = [f"{scope_of(vrf)}bgp/asn", "bgp/asn", "bgp/router_id"]
+    if near := meeting.fars.get((peer.device, meeting.sessions[peer.device].near[peer.key])):
+        paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbour else f"interface[{near[1]}]/ipv4", *paths]
+    remedy = "State the session at both ends, or take it away."
+    yield told(SESSION, devices[other], paths, message, "session one end", remedy=remedy)
+
+
+def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
+    """A neighbour in the subnet of a link whose other end is here and has another address."""
+    near = meeting.sessions[peer.device].near[peer.key]
+    far = meeting.fars.get((peer.device, near))
+    if not far or far[0] not in meeting.sessions or peer.key[1] == near:
+        return
+    facts = devices[far[0]].reading.facts
+    family = "ipv6" if ":" in peer.key[1] else "ipv4"
+    address = facts.get(f"interface[{far[1]}]/{family}")
+    if address is None:
+        return
+    message = f"{_called(peer)} is on the link to {far[0]}, whose end ({far[1]}) has {address}"
+    at = session_path(peer.key, "remote_asn")
+    yield told(
+        SESSION, devices[peer.device], at, message, "session address", remedy="Name the far end's address."
+    )
+
+
+def _differences(
+    devices: Mapping[str, Device], peer: Peer, other: Peer, mine: Said, its: Said
+) -> Iterator[Finding]:
+    def finding(one: Peer, leaves: tuple[str, ...], what: str, group: str, severity: Severity) -> Finding:
+        paths = [path for leaf in leaves for path in (session_path(one.key, leaf), f"bgp/{leaf}")]
+        message = f"{_called(one)}: {what}"
+        return told(SESSION, devices[one.device], paths, message, f"session {group}", severity, _ALIKE)
+
+    if not its.enabled:
+        yield finding(
+            other, ("enabled",), f"the session is shut, not so at {peer.device}", "shut", Severity.NOTE
+        )
+        return
+    if mine.families and its.families and mine.families != its.families:
+        extra = _beyond(mine.families, its.families), _beyond(its.families, mine.families)
+        one, lacking = (other, extra[0]) if extra[0] else (peer, extra[1])
+        who = peer.device if one is other else other.device
+        text = f"carries no {lacking}, which {who} offers: not negotiated"
+        yield finding(one, ("families", "remote_asn"), text, "families", Severity.ERROR)
+    for name, leaf, group in (
+        ("password", "secret", "password"),
+        ("ttl", "ttl_security_hops", "TTL security"),
+    ):
+        if getattr(mine, name) != getattr(its, name):
+            one, who = (peer, other.device) if getattr(mine, name) else (other, peer.device)
+            text = f"has {group}, {who} at the other end has none: no session comes up"
+            yield finding(one, (leaf, "password", "remote_asn"), text, group, Severity.ERROR)
+    if (mine.bfd == "true") != (its.bfd == "true"):
+        one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
+        text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"
+        yield finding(one, ("bfd", "remote_asn"), text, "BFD", Severity.WARNING)
+    if mine.timers != its.timers and None not in (*mine.timers, *its.timers):
+        text = f"timers {_timers(mine)} s, {other.device} at the other end {_timers(its)} s: the shorter time counts"
+        yield finding(peer, ("hold_s", "keepalive_s", "remote_asn"), text, "timers", Severity.WARNING)
+
+
+_ALIKE = "Set both ends of the session alike."
+
+
+def _timers(said: Said) -> str:
+    return f"{said.timers[0]}/{said.timers[1]}"
+
+
+def _beyond(one: Value, other: Value) -> str:
+    return ", ".join(sorted(set(str(one).split(",")) - set(str(other).split(","))))

@@ -1,0 +1,251 @@
+"""What one device says, sorted for the rules: its ports, its sessions, and where each statement stands."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.model import End, Place, Tier
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+from fabricc.proof.compare import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.audit.model import Device, Found
+    from fabricc.fabric.facts import Facts, Value
+
+PORT, NEIGHBOUR, VRF = "interface[", "bgp/neighbor[", "vrf["
+_FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
+NOWHERE = Place(Tier.OTHER)
+
+
+class Far(NamedTuple):
+    """The other end of a link of a device: `known` tells whether the folder holds that device."""
+
+    end: End
+    tier: Tier
+    known: bool
+
+
+@dataclass(slots=True)
+class Sheet:
+    """One device.
+
+    Attributes:
+        ports: port -> what is said of it, by the rest of the path.
+        sessions: routing instance ("" for the default one) and neighbour -> what is said, likewise.
+        fars: port -> other end of its link.
+    """
+
+    device: Device
+    place: Place
+    fars: Mapping[str, Far]
+    ports: dict[str, dict[str, Value]] = field(default_factory=dict)
+    sessions: dict[tuple[str, str], dict[str, Value]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The device's."""
+        return self.device.name
+
+    @property
+    def facts(self) -> Facts:
+        """All that it says."""
+        return self.device.reading.facts
+
+    def base(self, port: str) -> str:
+        """The port that a logical interface is on, as far as the device speaks of it."""
+        below = port.rpartition(".")[0]
+        return below if below in self.ports else port
+
+    def carrier(self, port: str) -> str:
+        """The interface that has the addresses of a port: the bundle that it is a member of, or the port."""
+        bundle = str(self.ports.get(self.base(port), {}).get("bundle", ""))
+        return bundle if bundle in self.ports else port
+
+    def of(self, port: str, leaf: str) -> Value | None:
+        """What is said of a port itself, or of what it is on or in."""
+        for each in dict.fromkeys((port, self.base(port), self.carrier(port))):
+            if (value := self.ports.get(each, {}).get(leaf)) is not None:
+                return value
+        return None
+
+    def path_of(self, port: str, leaf: str) -> str:
+        """The path that `of` has its answer from; that of the port where nothing is said."""
+        for each in dict.fromkeys((port, self.base(port), self.carrier(port))):
+            if leaf in self.ports.get(each, {}):
+                return f"{PORT}{each}]/{leaf}"
+        return f"{PORT}{port}]/{leaf}"
+
+    def addresses(self, port: str) -> Iterator[str]:
+        """Its addresses with prefix lengths: the first of each family, then others."""
+        says = self.ports.get(port, {})
+        for leaf, value in says.items():
+            if leaf in ("ipv4", "ipv6") and isinstance(value, str):
+                yield value
+            elif leaf.startswith("secondary["):
+                yield leaf[len("secondary[") : -1]
+
+    @property
+    def tells_quality(self) -> bool:
+        """Whether its files speak of quality of service at all, so that what they leave out is not there."""
+        return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.facts) or any(
+            "pfc" in says or "trust" in says for says in self.ports.values()
+        )
+
+
+def sheet(device: Device, place: Place, fars: Mapping[str, Far]) -> Sheet:
+    """Sort the facts of a device."""
+    found = Sheet(device, place, fars)
+    ports, sessions = found.ports, found.sessions
+    for path, value in device.reading.facts.items():
+        if path.startswith(PORT):
+            port, _, leaf = path[len(PORT) :].partition("]/")
+            ports.setdefault(port, {})[leaf] = value
+        elif NEIGHBOUR in path:
+            scope, _, rest = path.partition(NEIGHBOUR)
+            if scope == "" or scope.startswith(VRF):
+                neighbour, _, leaf = rest.partition("]/")
+                key = (scope[len(VRF) : -len("]/")], neighbour)
+                sessions.setdefault(key, {})[leaf] = value
+    return found
+
+
+def fars_of(found: Found) -> dict[str, dict[str, Far]]:
+    """Device -> port -> the other end of its link."""
+    fars: dict[str, dict[str, Far]] = {name: {} for name in found.devices}
+    for link in found.links:
+        for near, far in ((link.a, link.b), (link.b, link.a)):
+            if near.device in fars:
+                place = found.places.get(far.device, NOWHERE)
+                known = far.device in found.devices
+                fars[near.device][near.port] = Far(far, place.tier, known)
+    return fars
+
+
+def session_path(key: tuple[str, str], leaf: str) -> str:
+    """Path of a fact of a session."""
+    vrf, neighbour = key
+    return f"{scope_of(vrf)}{NEIGHBOUR}{neighbour}]/{leaf}"
+
+
+def scope_of(vrf: str) -> str:
+    """What paths of a routing instance begin with."""
+    return f"{VRF}{vrf}]/" if vrf else ""
+
+
+def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tuple[str, int]:
+    """File below the folder, and line, of the first of these facts that is there, or of what stands nearest to one.
+
+    Args:
+        device: whose files.
+        paths: of facts, the one that is meant first.
+        like: the line by which another device states the fact that is missing here: one that begins likewise and says
+            something else, or nothing that is understood, is what takes its place.
+        word: what stands in the line that is meant, where that is one of several that make the fact.
+    """
+    found = _nearest(device, paths)
+    if found is None:
+        first = next(iter(device.paths.values()), "")
+        return first, 1 if first else 0
+    file, line = found
+    if like and (other := _instead(device, file, line, like)):
+        file, line = other
+    elif word and word not in _line(device, file, line):
+        block = (*range(line, line + _BLOCK), *range(line, max(line - _BLOCK, 0), -1))
+        line = next((at for at in block if word in _line(device, file, at)), line)
+    return device.paths.get(file, file), line
+
+
+_BLOCK = 12
+"""Lines of one block, as far as one is looked through."""
+
+
+def _nearest(device: Device, paths: Iterable[str]) -> tuple[str, int] | None:
+    lines = device.reading.lines
+    for path in paths:
+        if place := lines.get(path):
+            return place
+    for path in paths:
+        above = path
+        while above := above.rpartition("/")[0]:
+            beside = (lines.get(f"{above}/{leaf}") for leaf in _FIRST)
+            if place := next((each for each in beside if each), None):
+                return place
+            if "[" in above or "/" in above:
+                inside = f"{above}/"
+                if place := next((each for known, each in lines.items() if known.startswith(inside)), None):
+                    return place
+    return None
+
+
+def beside(device: Device, path: str, other: Device, wanted: str) -> str:
+    """Of the facts of a port or session of `other` that are stated nearest to one, the first that this one has too.
+
+    Args:
+        device: whose fact is looked for.
+        path: where facts of the port or session begin.
+        other: a device of the same system, or the same.
+        wanted: the fact of a port or session there.
+    """
+    place = other.reading.lines.get(wanted)
+    start = wanted[: wanted.rindex("]/", 0, wanted.index("]/") + 2) + 2]
+    if place is None:
+        return path
+    known = device.reading.lines
+    near = sorted(
+        (abs(line - place[1]), each[len(start) :])
+        for each, (file, line) in other.reading.lines.items()
+        if each.startswith(start) and file == place[0]
+    )
+    return next((path + leaf for _, leaf in near if path + leaf in known), path)
+
+
+def line_of(device: Device, path: str) -> str:
+    """The text of the line that states a fact; "" where none does."""
+    place = device.reading.lines.get(path)
+    return _line(device, *place) if place else ""
+
+
+def _line(device: Device, file: str, line: int) -> str:
+    lines = device.files.get(file, "").split("\n")
+    return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+def _instead(device: Device, file: str, line: int, like: str) -> tuple[str, int] | None:
+    """A line near to a place, or one that no row knows, which begins as `like` does."""
+    wanted = _beginning(like)
+    if not wanted:
+        return None
+    stating = set(device.reading.lines.values())
+    near = sorted(range(max(line - _BLOCK, 1), line + _BLOCK), key=lambda at: abs(at - line))
+    for at in near:
+        if (file, at) not in stating and _beginning(_line(device, file, at)) == wanted:
+            return file, at
+    unknown = [(other, at) for other, at, text in device.reading.unknown if _beginning(text) == wanted]
+    return unknown[0] if unknown else None
+
+
+def _beginning(text: str) -> tuple[str, ...]:
+    """What a line begins with, without its value: all words but the last, at most two."""
+    words = text.split()
+    return tuple(words[: min(2, max(1, len(words) - 1))])
+
+
+def told(
+    code: str,
+    device: Device,
+    paths: str | Iterable[str],
+    message: str,
+    group: str,
+    severity: Severity = Severity.ERROR,
+    remedy: str = "",
+    *,
+    like: str = "",
+    word: str = "",
+) -> Finding:
+    """A finding at the first of the paths that the device states, its file below the folder; see `place_of`."""
+    wanted = (paths,) if isinstance(paths, str) else tuple(paths)
+    return Finding(code, message, *place_of(device, *wanted, like=like, word=word), group, severity, remedy)

@@ -1,0 +1,135 @@
+"""What no two devices may have: addresses, router identifiers, and AS numbers where each ToR has its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.audit.model import Tier
+from fabricc.audit.rules.sheet import PORT, told
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.audit.model import Device
+    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.proof.compare import Finding
+
+TWICE = "FAB9604"
+_IDENTITIES = {
+    "bgp/router_id": "router identifier", "loopback/ipv4": "loopback", "loopback/ipv6": "loopback",
+    "management/address": "management address",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Owned:
+    """What a device has that is to be its own.
+
+    Attributes:
+        addresses: routing instance and address -> path.
+        identities: path -> value.
+        pair: whether another switch may have the same VTEP, gateway and AS number.
+    """
+
+    tier: Tier
+    pair: bool
+    asn: int | None = None
+    addresses: dict[tuple[str, str], str] = field(default_factory=dict)
+    identities: dict[str, str] = field(default_factory=dict)
+
+
+def owned_by(sheet: Sheet) -> Owned:
+    """What a device has; addresses that switches share by design left out."""
+    facts = sheet.facts
+    pair = any(path.startswith("mlag/") or path.endswith("]/mlag") for path in facts)
+    asn = facts.get("bgp/asn")
+    owned = Owned(sheet.place.tier, pair, asn if isinstance(asn, int) else None)
+    shared = {str(facts.get(path, "")) for path in ("vxlan/source", "vxlan/source_mlag", "evpn/source")} - {
+        ""
+    }
+    for port, says in sheet.ports.items():
+        if port in shared or port == facts.get("mlag/local") or says.get("enabled") == "false":
+            continue
+        vrf = str(says.get("vrf", ""))
+        bridged = "kind" in says or _is_gateway(facts, port)
+        for text in () if bridged else sheet.addresses(port):
+            address = text.partition("/")[0]
+            if address in shared or address.lower().startswith("fe80:"):
+                continue
+            leaf = next((leaf for leaf in ("ipv4", "ipv6") if says.get(leaf) == text), f"secondary[{text}]")
+            owned.addresses[vrf, address] = f"{PORT}{port}]/{leaf}"
+    for path in _IDENTITIES:
+        if (value := facts.get(path)) is not None:
+            owned.identities[path] = str(value).partition("/")[0]
+    return owned
+
+
+def _is_gateway(facts: Mapping[str, object], port: str) -> bool:
+    """Whether a port is the interface of a VLAN: several switches may have its address."""
+    digits = port.lower().removeprefix("vlan").strip(" -._")
+    return (port.lower().startswith("vlan") and digits.isdigit()) or f"evpn/segment[{digits}]/vni" in facts
+
+
+def repeated(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Iterator[Finding]:
+    """What several have, told at the later one in order of names; or at the one where it stands out."""
+    first: dict[tuple[str, str], str] = {}
+    for name, has in sorted(owned.items()):
+        for key, path in has.addresses.items():
+            other = first.setdefault(key, name)
+            if other == name:
+                continue
+            where = _place_words(owned[other].addresses[key])
+            message = f"{name} {_place_words(path)} has {key[1]}, which is also that of {other} {where}"
+            yield told(TWICE, devices[name], path, message, "address twice", remedy=_REMEDY)
+            message = f"{other} {where} has {key[1]}, which is also that of {name} {_place_words(path)}"
+            yield told(
+                TWICE, devices[other], owned[other].addresses[key], message, "address twice", remedy=_REMEDY
+            )
+    for path, words in _IDENTITIES.items():
+        yield from _identities(owned, devices, path, words)
+    yield from _numbers(owned, devices)
+
+
+_REMEDY = "Give each its own."
+
+
+def _place_words(path: str) -> str:
+    return path[len(PORT) :].partition("]/")[0]
+
+
+def _identities(
+    owned: Mapping[str, Owned], devices: Mapping[str, Device], path: str, words: str
+) -> Iterator[Finding]:
+    holders: dict[str, list[str]] = {}
+    for name, has in sorted(owned.items()):
+        if value := has.identities.get(path):
+            holders.setdefault(value, []).append(name)
+    severity = Severity.WARNING if path == "management/address" else Severity.ERROR
+    for value, names in holders.items():
+        for name in names if len(names) > 1 else ():
+            others = [other for other in names if other != name]
+            more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+            message = f"{name} has the {words} {value}, which is also that of {others[0]}{more}"
+            yield told(TWICE, devices[name], path, message, f"{words} twice", severity, _REMEDY)
+
+
+def _numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Iterator[Finding]:
+    """An AS number that two ToRs have where nine of ten have one of their own: each drops the other's routes."""
+    tors = {
+        n: has.asn for n, has in sorted(owned.items()) if has.tier is Tier.TOR and has.asn and not has.pair
+    }
+    counts = Counter(tors.values())
+    alone = sum(1 for times in counts.values() if times == 1)
+    if len(tors) < 4 or alone * 5 < len(tors) * 4:
+        return
+    for name, asn in tors.items():
+        if counts[asn] > 1:
+            other = next(each for each, number in tors.items() if number == asn and each != name)
+            message = f"{name} has AS {asn}, which is also that of {other}: each drops the other's routes"
+            yield told(
+                TWICE, devices[name], "bgp/asn", message, "AS twice", remedy="Give each ToR an AS of its own."
+            )

@@ -1,0 +1,168 @@
+"""A switch of others as the waist states one, made of what it says and of what its links lead to.
+
+So the invariants can be asked of it that are asked of a planned one. What nobody says is left out where a rule can do
+without, and assumed where it cannot: the length of a cable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.model import Tier
+from fabricc.audit.rules.lossless import classes_of, group_of, priority_group
+from fabricc.back import nos as back_ends
+from fabricc.base.values import dataclass
+from fabricc.catalog.model import AnnexFigures, Buffers, Pools, SwitchModel
+from fabricc.fabric.model import Direction, Management, Peer, Port, Switch, TierName
+from fabricc.fabric.qos import SwitchQos, TrafficClass
+from fabricc.fabric.routing import Bgp
+from fabricc.proof.invariants.view import as_int, priorities
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.catalog.model import Catalog
+
+HOST_M, SWITCH_M = 5, 40
+"""Cable lengths that are assumed where the device states none, metres: to hosts, between switches."""
+CNP_DSCP = 48
+"""Code point of congestion notifications that NICs use by default."""
+_ANY = 1 << 62
+_FORMULA = AnnexFigures(
+    cell_bytes=1, interface_delay_ns=0, xon_bytes=0, dynamic_th=0, version="stands for rows that nobody gives"
+)
+UNKNOWN = SwitchModel(
+    name="", title="", vendor="", asic="", asic_family="", chassis=False, cages=(), ecmp_max_paths=_ANY,
+    forwarding_latency_ns=0, nos={},
+    buffers=Buffers(_ANY, 1, (), _FORMULA, Pools(_ANY, 0, _ANY, None, False, False), 8),
+)  # fmt: skip
+"""A model of which nothing is known: no figure of it contradicts anything."""
+_NO_BGP = Bgp(
+    keepalive_s=0, hold_s=0, bfd_interval_ms=None, bfd_multiplier=0, ttl_security=False, asn=0, router_id="",
+    maximum_paths=0, multipath_relax=False, ipv4=False, ipv6=False, redistribute_map="", aggregates=(), groups=(),
+    sessions=(), prefix_lists=(), community_lists=(), route_maps=(),
+)  # fmt: skip
+_MANAGEMENT = Management(ntp=(), dns=(), syslog=(), users=())
+_HEIGHT = {Tier.HOST: 0, Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
+_NAMES = {Tier.TOR: TierName.TOR, Tier.SPINE: TierName.SPINE, Tier.CORE: TierName.CORE}
+
+
+class Known(NamedTuple):
+    """A model, and of every port that it can have: name -> speed -> cage, child, children, lanes."""
+
+    model: SwitchModel
+    cages: Mapping[str, Mapping[int, tuple[int, int, int, int]]]
+
+
+@dataclass(slots=True)
+class Models:
+    """The models of the folder's devices, each looked up once."""
+
+    catalog: Catalog
+    known: dict[tuple[str | None, str], Known] = field(default_factory=dict)
+
+    def of(self, name: str | None, system: str) -> Known:
+        """The catalog's model under a system; one that nothing contradicts where none is known."""
+        if (name, system) not in self.known:
+            self.known[name, system] = self._find(name, system)
+        return self.known[name, system]
+
+    def _find(self, name: str | None, system: str) -> Known:
+        if name is None or name not in self.catalog.switches:
+            return Known(UNKNOWN, {})
+        model = self.catalog.switches[name]
+        cages = cages_of(model, system)
+        if model.buffers.formula is None:
+            model = replace(model, buffers=replace(model.buffers, formula=_FORMULA))
+        return Known(model, cages)
+
+
+def direction_of(sheet: Sheet, port: str) -> Direction | None:
+    """Where a port leads; None beside, to a device of the same tier or of none that is known."""
+    far = sheet.fars[port].tier
+    if far is Tier.HOST:
+        return Direction.HOST
+    here, there = _HEIGHT.get(sheet.place.tier), _HEIGHT.get(far)
+    if here is None or there is None or here == there:
+        return None
+    return Direction.UP if there > here else Direction.DOWN
+
+
+def switch_of(sheet: Sheet, known: Known, cnp: int | None) -> Switch:
+    """The switch, with the ports that lead to a higher or lower device."""
+    place, device = sheet.place, sheet.device
+    model, cages = known
+    ports = tuple(
+        _port(sheet, name, direction, cages)
+        for name in sheet.fars
+        if (direction := direction_of(sheet, name)) is not None
+    )
+    return Switch(
+        name=sheet.name, cluster="", tier=_NAMES.get(place.tier, TierName.TOR), plane=place.plane or 0,
+        pod=place.pod, unit=place.unit, model=model, nos=device.system, release=device.release, loopback4=None,
+        loopback6=None, drained=False, management=_MANAGEMENT, ports=ports, bgp=_NO_BGP,
+        qos=SwitchQos(classes_found(sheet, cnp), (), None, None),
+    )  # fmt: skip
+
+
+def _port(
+    sheet: Sheet,
+    name: str,
+    direction: Direction,
+    cages: Mapping[str, Mapping[int, tuple[int, int, int, int]]],
+) -> Port:
+    far = sheet.fars[name].end
+    speed = as_int(sheet.of(name, "speed_gbps"))
+    uses = cages.get(sheet.base(name), {})
+    cage, child, children, lanes = uses.get(speed or 0) or next(iter(uses.values()), (0, 1, 1, 1))
+    if speed is None and len(uses) == 1:
+        speed = next(iter(uses))
+    mtu = as_int(sheet.of(name, "mtu"))
+    return Port(
+        name=name, cage=cage, child=child, children=children, lanes=lanes, speed_gbps=speed or 0,
+        direction=direction, enabled=sheet.of(name, "enabled") != "false", mtu=mtu or 0,
+        peer=Peer(far.device, far.port), cable_m=cable_of(sheet, name),
+    )  # fmt: skip
+
+
+def cable_of(sheet: Sheet, port: str) -> int:
+    """Length of the cable: what its headroom is stated for, else what is assumed."""
+    stated = as_int(sheet.of(port, "headroom/cable_m"))
+    return stated or (HOST_M if sheet.fars[port].tier is Tier.HOST else SWITCH_M)
+
+
+def cages_of(model: SwitchModel, system: str) -> dict[str, dict[int, tuple[int, int, int, int]]]:
+    """Name of every port that a model can have -> speed -> cage, child, children, lanes."""
+    back_end = back_ends.load(system)
+    found: dict[str, dict[int, tuple[int, int, int, int]]] = {}
+    if system not in model.nos and not back_end.supports(model):
+        return found
+    for group in model.cages:
+        for cage in range(group.first, group.first + group.count):
+            for use in group.breakouts:
+                for child in range(1, use.children + 1):
+                    name = back_end.port_name(model, cage, child, use.children)
+                    found.setdefault(name, {})[use.speed_gbps] = (cage, child, use.children, use.lanes)
+    return found
+
+
+def classes_found(sheet: Sheet, cnp: int | None) -> tuple[TrafficClass, ...]:
+    """Traffic classes by what code points lead to; those with PFC on some port are lossless."""
+    points: dict[int, list[int]] = {}
+    for dscp, each in classes_of(sheet).items():
+        points.setdefault(each, []).append(dscp)
+    paused = sorted({p for says in sheet.ports.values() for p in priorities(says.get("pfc"))})
+    by_group = {priority_group(sheet, each): each for each in paused}
+    classes = []
+    for each, dscps in sorted(points.items()):
+        priority = by_group.get(group_of(sheet, each))
+        carries = cnp in dscps
+        classes.append(
+            TrafficClass(
+                f"class {each}", each if priority is None else priority, tuple(dscps),
+                cnp if carries and cnp is not None else dscps[0], priority is not None, False, 0, False, carries,
+            )
+        )  # fmt: skip
+    return tuple(classes)

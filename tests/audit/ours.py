@@ -1,0 +1,94 @@
+"""Fabrics of our own, one for each system, given to the audit as folders of others: devices, links and places."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.audit.model import Device, End, Evidence, Found, Kind, Link, Place, Tier
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.model import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from fabricc.fabric.model import Switch
+
+MODELS = {
+    "eos": ("7060x6-64pe", "eos"), "nxos": ("9364e-sg2", "nxos"), "junos": ("qfx5240-64od", "junos"),
+    "sonic": ("sn5600", "sonic-202505"), "cumulus": ("sn5600", "cumulus"), "frr": ("linux-64x400", "frr"),
+}  # fmt: skip
+"""System -> switch model, and what a spec calls the system."""
+
+SPEC = """\
+cluster: su003
+gpus: {{model: dgx-b200, hosts: {hosts}, hosts_per_unit: 4}}
+tors: {{model: {model}, nos: {nos}, uplinks: 4}}
+spines: {{model: {model}, nos: {nos}, count: 2}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+management:
+  users: [{{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1i0sX7sample"}}]
+accept:
+  - {{code: FAB5201, reason: for the test}}
+  - {{code: FAB5202, reason: for the test}}
+{more}"""
+
+
+def spec_of(system: str, hosts: int = 8, more: str = "") -> str:
+    """A spec of two units of eight rails and two spines."""
+    model, nos = MODELS[system]
+    return SPEC.format(model=model, nos=nos, hosts=hosts, more=more)
+
+
+@lru_cache(maxsize=16)
+def switches_of(path: Path) -> tuple[Switch, ...]:
+    """All switches of a spec."""
+    fabric = compile_spec(path).fabric
+    return tuple(map(fabric.switch, fabric.switch_ids()))
+
+
+def switch_device(name: str, system: str, files: Mapping[str, str], model: str | None = None) -> Device:
+    """A switch of the folder, read."""
+    back_end = back_ends.load(system)
+    paths = {file: f"{name}/{file}" for file in files}
+    return Device(name, Kind.SWITCH, back_end.name, files, paths, back_end.read(files), model=model)
+
+
+def found_in(path: Path, files: Mapping[str, Mapping[str, str]] | None = None, hosts: bool = False) -> Found:
+    """What a folder of the spec's files holds; `files` of a device are in the place of those that the build writes."""
+    fabric = compile_spec(path).fabric
+    other = files or {}
+    devices: dict[str, Device] = {}
+    places: dict[str, Place] = {}
+    links: list[Link] = []
+    for switch in switches_of(path):
+        name = switch.name
+        texts = other.get(name) or back_ends.load(switch.nos).render(switch)
+        devices[name] = switch_device(name, switch.nos, texts, switch.model.name)
+        places[name] = Place(Tier(switch.tier.value), switch.unit, switch.plane, switch.pod)
+        for port in switch.ports:
+            if port.peer and port.direction in (Direction.UP, Direction.HOST):
+                a, b = sorted((End(name, port.name), End(*_of(port.peer))))
+                links.append(Link(a, b, (Evidence.LLDP,)))
+    for host in map(fabric.host, fabric.host_ids()) if hosts else ():
+        texts = other.get(host.name) or host_files.render(host)
+        paths = {file: f"{host.name}/{file}" for file in texts}
+        devices[host.name] = Device(host.name, Kind.HOST, "host", texts, paths, host_files.read(texts))
+        places[host.name] = Place(Tier.HOST, host.unit)
+    return joined(devices, links, places)
+
+
+def joined(devices: Mapping[str, Device], links: Iterable[Link], places: Mapping[str, Place]) -> Found:
+    """Devices and links as one value."""
+    every = tuple(sorted(links, key=lambda link: (link.a, link.b)))
+    return Found(devices, every, {end: link for link in every for end in (link.a, link.b)}, places)
+
+
+def _of(peer: object) -> tuple[str, str]:
+    return peer.device, peer.port  # type: ignore[attr-defined]

@@ -1,0 +1,57 @@
+"""What is wrong in one line of one device is named at that line; of a sound fabric nothing is said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fabricc.audit.rules import asked, findings
+from fabricc.base.diagnostics import Severity
+from tests.audit import ours
+from tests.audit.seeds import KINDS, named, tried
+
+LEAST = {"eos": 16, "nxos": 15, "junos": 13, "sonic": 15, "cumulus": 15, "frr": 8}
+"""How many kinds of fault a system can say, at least."""
+
+
+@pytest.mark.parametrize("system", ours.MODELS)
+def test_faults_are_named_at_their_line(system: str) -> None:
+    found: Counter[bool] = Counter()
+    kinds = set()
+    missed = []
+    for planted, told in tried(system, 2):
+        kinds.add(planted.kind)
+        hit = named(planted, told)
+        found[hit] += 1
+        if not hit:
+            missed.append((planted.kind, planted.file, sorted(planted.lines)))
+    assert len(kinds) >= LEAST[system], sorted(KINDS.keys() - kinds)
+    assert found[True] * 100 >= 95 * found.total(), missed
+
+
+@pytest.mark.parametrize("system", ours.MODELS)
+@pytest.mark.parametrize("hosts", [False, True])
+def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(ours.spec_of(system))
+    told = findings(ours.found_in(spec, hosts=hosts))
+    assert [each for each in told if each.severity is not Severity.NOTE] == []
+
+
+def test_what_was_asked_is_counted(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(ours.spec_of("sonic"))
+    rows = {row.number: row for row in asked(ours.found_in(spec))}
+    assert len(rows) == 22
+    assert rows[12].proved == 18
+    assert rows[3].not_applicable == 18
+    assert "plan" in rows[3].why
+    bare = ours.spec_of("frr")
+    spec.write_text(bare)
+    ours.switches_of.cache_clear()
+    rows = {row.number: row for row in asked(ours.found_in(spec))}
+    assert rows[13].proved == 0
+    assert rows[13].not_applicable == 18
+    assert rows[10].proved == 18
