@@ -47,13 +47,15 @@ def test_every_block_of_the_page_runs_one_after_another(folder: Path) -> None:
         with contextlib.redirect_stdout(shown):
             exec(compile(block, "docs/python.md", "exec"), names)
         told.append(shown.getvalue())
-    entry, findings, refused, plan, files, difference = told
+    entry, findings, refused, plan, files, others, difference = told
     assert "su001-tor1a/config_db.json: " in entry
     assert findings.startswith("True\n")
     assert refused == "['FAB0001']\n"
     assert plan.startswith("64 ")
     assert files.splitlines()[:2] == ["['config_db.json', 'frr.conf']", "()"]
     assert files.splitlines()[2].startswith("build/zone ")
+    assert others.startswith("17 ")
+    assert "\nsonic sn5600 " in others
     assert difference == "su001-tor1a\n"
 
 

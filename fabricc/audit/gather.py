@@ -18,6 +18,7 @@ from fabricc.audit.device import devices_of
 from fabricc.audit.model import Device, Kind
 from fabricc.audit.texts import HOST, Texts, parts_of, systems
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
@@ -185,10 +186,23 @@ def _made(folder: Path, read: Mapping[str, Read]) -> dict[str, Device]:
 
 
 def _unmatched(devices: Iterable[Device]) -> Iterator[Finding]:
-    """Boxes that the catalog does not have."""
+    """Boxes that the catalog does not have, and switches that do not say which box they are; a finding a kind."""
+    kinds: dict[tuple[str, str], list[Device]] = {}
     for device in devices:
-        if device.box and device.model is None:
-            path = min(device.paths.values())
-            message = f"{device.name} is a {device.box}, which the catalog does not have: its buffers are not checked"
-            remedy = "A catalog file of your own can add it; see `fabricc docs catalog`."
-            yield Finding("FAB9506", message, path, 1, device.box, Severity.NOTE, remedy)
+        if device.kind is Kind.SWITCH and device.model is None:
+            kinds.setdefault((device.box, "" if device.box else device.system), []).append(device)
+    for (box, system), alike in sorted(kinds.items()):
+        path = min(min(device.paths.values()) for device in alike)
+        of = f"the buffers of {plural(len(alike), 'switch')} are not checked"
+        if box:
+            message, remedy = (
+                f"the catalog has no {box}: {of}",
+                "A catalog file adds it; see `fabricc docs catalog`.",
+            )
+            yield Finding("FAB9506", message, path, 1, box, Severity.NOTE, remedy)
+        else:
+            message = f"nothing says which boxes run {system}: {of}"
+            remedy = (
+                "Put the outputs of `show version` beside the configurations, called after their devices."
+            )
+            yield Finding("FAB9507", message, path, 1, system, Severity.NOTE, remedy)

@@ -68,7 +68,9 @@ def folder_of(path: Path, texts: Mapping[str, str | bytes]) -> Path:
 
 
 def codes(gathered: Gathered) -> list[tuple[str, str]]:
-    return sorted((finding.code, finding.file) for finding in gathered.findings if finding.code != "FAB9506")
+    """What is told, but for boxes."""
+    boxes = ("FAB9506", "FAB9507")
+    return sorted((finding.code, finding.file) for finding in gathered.findings if finding.code not in boxes)
 
 
 @pytest.mark.parametrize("nos", sorted(MODELS))

@@ -699,6 +699,7 @@ TITLES: dict[str, str] = {
     "FAB9504": "Two devices of one name",
     "FAB9505": "Outputs of a device whose configuration is missing",
     "FAB9506": "A box that the catalog does not have",
+    "FAB9507": "Nothing says which box a device is",
     "FAB9508": "A reader failed on a collected file",
     "FAB9600": "The ends of a link say different things",
     "FAB9601": "The ends of a session say different things",

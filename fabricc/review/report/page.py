@@ -19,6 +19,7 @@ from fabricc.review.report.compose import compose
 if TYPE_CHECKING:
     from fabricc.base.foreign.text import Rendered
     from fabricc.compiler.compiled import Compiled
+    from fabricc.review.report.values import Page
 
 FOLDER = "report"
 GENERATOR = '<meta name="generator" content="fabricc report">'
@@ -30,6 +31,15 @@ def html(compiled: Compiled) -> Rendered:
 
     Raises:
         CompileError: the spec has errors.
+        FileNotFoundError: the installation lacks the templates.
+    """
+    return rendered(compose(compiled))
+
+
+def rendered(page: Page) -> Rendered:
+    """A page as one HTML file.
+
+    Raises:
         FileNotFoundError: the installation lacks the templates.
     """
     style, script = (_file(name) for name in ("page.css", "filter.js"))
@@ -44,9 +54,7 @@ def html(compiled: Compiled) -> Rendered:
         )
     )
     template = _environment().get_template("page.html.j2")
-    return html_document(
-        template, page=compose(compiled), style=style, script=script, policy=policy, generator=GENERATOR
-    )
+    return html_document(template, page=page, style=style, script=script, policy=policy, generator=GENERATOR)
 
 
 @cache

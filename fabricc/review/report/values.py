@@ -97,6 +97,8 @@ class Page:
         status: `error`, `warning` or `good`: how the findings leave the plan.
         verdict: the same in a sentence or two.
         identity: label and value of what the page was made from; values are code.
+        subject: what the page is; `origin`: what all of it was made from, in words.
+        signed: whether there are lines to sign on.
     """
 
     title: str
@@ -106,3 +108,6 @@ class Page:
     figures: tuple[Figure, ...]
     identity: tuple[tuple[str, str], ...]
     sections: Sequence[Section]
+    subject: str = "Fabric report"
+    origin: str = "the spec, the lock and the catalog alone"
+    signed: bool = True

@@ -1,0 +1,118 @@
+"""An audit for people and programs: lines and tables of a terminal, and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fabricc.audit.coverage import TOPICS, State
+from fabricc.audit.model import Tier
+from fabricc.base.diagnostics.formats import entry
+from fabricc.base.diagnostics.text import summary
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import json_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.audit.coverage import Covered
+    from fabricc.audit.run import Audit
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.foreign.screen import Part
+    from fabricc.base.foreign.text import Rendered
+
+SHOWN = 8
+"""Kinds of lines that are not understood, of which a terminal shows so many."""
+_TIERS = {Tier.TOR: "ToR", Tier.SPINE: "spine", Tier.CORE: "core", Tier.HOST: "host"}
+
+
+def parts(audit: Audit) -> Iterator[Part]:
+    """What is shown beside the findings: what the folder holds, and how much of it was understood."""
+    yield Line(f"{audit.folder}: {holds(audit)}", "bold")
+    if not audit.devices:
+        return
+    yield Line()
+    yield Table(
+        "", ("system", "devices", "statements", "understood", "aside", "unknown"), list(systems(audit))
+    )
+    yield Line()
+    yield Table("", ("devices, by topic", *State), list(topics(audit)))
+    if frequent := audit.coverage.frequent:
+        yield from (Line(), Line("lines that are not understood, the most frequent first", "bold"))
+        yield Table("", ("times", "devices", "line", "for instance"), list(lines(audit, SHOWN)))
+        if len(frequent) > SHOWN:
+            yield Line(f"and {plural(len(frequent) - SHOWN, 'more kind')}; --format json has them all", "dim")
+    yield from (Line(), Line(verdict(audit), "bold"))
+
+
+def holds(audit: Audit) -> str:
+    """What the folder holds, in a line."""
+    tiers = Counter(place.tier for place in audit.found.places.values())
+    of = ", ".join(plural(tiers[tier], word) for tier, word in _TIERS.items() if tiers[tier])
+    words = [plural(audit.switches, "switch"), plural(len(audit.devices) - audit.switches, "host")]
+    shown = f"{' and '.join(words)}{f' ({of})' if of else ''}"
+    return f"{shown} in {plural(audit.files, 'file')}, {plural(len(audit.found.links), 'link')}"
+
+
+def systems(audit: Audit) -> Iterator[tuple[str, ...]]:
+    """A row for each system and for all: devices, statements, and of these the understood, aside and unknown ones."""
+    for system, of in audit.coverage.systems():
+        known = f"{of.understood:,} ({of.percent:.1f} %)"
+        yield (
+            system or "all",
+            f"{of.devices:,}",
+            f"{of.statements:,}",
+            known,
+            f"{of.aside:,}",
+            f"{of.unknown:,}",
+        )
+
+
+def topics(audit: Audit) -> Iterator[tuple[str, ...]]:
+    """A row for each topic: how many devices are in each state."""
+    for topic in TOPICS:
+        counts = audit.coverage.states(topic)
+        if counts[State.SILENT] < len(audit.devices):
+            yield topic, *(f"{counts[state]:,}" for state in State)
+
+
+def lines(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
+    """A row for each kind of line that is not understood."""
+    for one in audit.coverage.frequent[:most]:
+        yield f"{one.times:,}", f"{one.devices:,}", one.text, f"{one.file}:{one.line}"
+
+
+def verdict(audit: Audit) -> str:
+    """The whole in a line."""
+    told = summary(audit.every) or "nothing is wrong with what was understood"
+    left = audit.coverage.unknown
+    return f"{told}; {plural(left, 'statement')} not understood" if left else told
+
+
+def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
+    """Everything: devices with places and coverage, links with evidence, findings, lines that are not understood."""
+    found = audit.found
+    return json_document({
+        "folder": str(audit.folder),
+        "files": {"all": audit.files, "used": audit.used},
+        "devices": {name: _device(audit, name, one) for name, one in audit.coverage.devices.items()},
+        "links": [
+            {"a": [link.a.device, link.a.port], "b": [link.b.device, link.b.port],
+             "evidence": [each.value for each in link.evidence]}
+            for link in found.links
+        ],
+        "diagnostics": [entry(each) for each in diagnostics],
+        "unknown": [one._asdict() for one in audit.coverage.frequent],
+    })  # fmt: skip
+
+
+def _device(audit: Audit, name: str, covered: Covered) -> dict[str, object]:
+    device, place = audit.devices[name], audit.found.places.get(name)
+    return {
+        "kind": device.kind.value, "system": device.system, "box": device.box, "model": device.model,
+        "release": device.release, "files": sorted(set(device.paths.values())),
+        "place": place and {**place._asdict(), "tier": place.tier.value},
+        "statements": dict(list(covered.counts._asdict().items())[1:]),
+        "coverage": {topic: state.value for topic, state in covered.topics.items()},
+    }  # fmt: skip

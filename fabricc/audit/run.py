@@ -1,0 +1,103 @@
+"""The audit of a folder: devices, the links and places that they tell, what is wrong, and how much was understood."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fabricc.audit.coverage import coverage_of
+from fabricc.audit.gather import gather
+from fabricc.audit.model import Found, Kind
+from fabricc.base.diagnostics import Diagnostic, Position
+from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.result import exit_status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from fabricc.audit.coverage import Coverage
+    from fabricc.audit.gather import Gathered
+    from fabricc.audit.model import Device
+    from fabricc.proof import Finding
+
+
+class Audit:
+    """What an audit came to.
+
+    Attributes:
+        folder: as it was named.
+        found: devices, links and places.
+        findings: everything that is told, files below the folder, in order of codes and places.
+        coverage: how much was understood.
+        files: how many files the folder holds; `used`: how many of them say something of a device.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        gathered: Gathered,
+        found: Found,
+        findings: tuple[Finding, ...],
+        coverage: Coverage,
+    ) -> None:
+        self.folder, self.found, self.findings, self.coverage = folder, found, findings, coverage
+        self.files, self.used = gathered.files, gathered.used
+
+    @property
+    def devices(self) -> Mapping[str, Device]:
+        """The devices by name."""
+        return self.found.devices
+
+    @property
+    def switches(self) -> int:
+        """How many switches there are; the other devices are hosts."""
+        return sum(device.kind is Kind.SWITCH for device in self.devices.values())
+
+    @property
+    def top(self) -> str:
+        """The folder that files of findings are below; of a single file the one that it is in."""
+        return str(self.folder if self.folder.is_dir() else self.folder.parent)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The findings, of each kind the first few and how many more there are."""
+        grouped = Grouped()
+        grouped.add(self.findings)
+        return tuple(grouped.diagnostics(self.top))
+
+    @property
+    def every(self) -> tuple[Diagnostic, ...]:
+        """The findings, each."""
+        return tuple(
+            Diagnostic(
+                one.code, one.severity, one.message,
+                Position(f"{self.top}/{one.file}", one.line) if one.line else None, one.help,
+            )
+            for one in self.findings
+        )  # fmt: skip
+
+    @property
+    def exit_status(self) -> int:
+        """0 where nothing is wrong, 1 where something is."""
+        return exit_status(self.diagnostics)
+
+
+def audit(
+    folder: Path, *, jobs: int | None = None, progress: Callable[[str, int, int], None] | None = None
+) -> Audit:
+    """Read a folder of what people collected, and tell what is wrong with the fabric; nothing is written.
+
+    Args:
+        folder: of configurations and outputs; or one file.
+        jobs: worker processes; None for one per CPU.
+        progress: called with what is done, how many of it, and of how many.
+
+    Raises:
+        OSError: the folder is not there or must not be read.
+        EmitError: a worker died.
+    """
+    gathered = gather(folder, jobs=jobs, progress=progress)
+    found = Found(gathered.devices, (), {}, {})
+    told = sorted(gathered.findings, key=lambda one: (one.code, one.file, one.line, one.message))
+    return Audit(folder, gathered, found, tuple(told), coverage_of(gathered.devices, told))

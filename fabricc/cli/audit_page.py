@@ -1,0 +1,126 @@
+"""An audit as one HTML page, as `fabricc report` draws a plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fabricc.audit import report
+from fabricc.audit.coverage import TOPICS, State
+from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.wording import plural
+from fabricc.review.report.page import rendered
+from fabricc.review.report.values import Figure, Page, Section, Table
+from fabricc.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.audit import Audit
+    from fabricc.base.foreign.text import Rendered
+
+_STATUS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+
+
+def html(audit: Audit) -> Rendered:
+    """The page; the same folder gives the same text."""
+    return rendered(
+        Page(
+            title=audit.folder.resolve().name,
+            summary=f"{report.holds(audit)}.",
+            status=_STATUS.get(worst(audit.diagnostics) or Severity.NOTE, "good"),
+            verdict=(f"{report.verdict(audit)}.",),
+            figures=tuple(_figures(audit)),
+            identity=(("folder", str(audit.folder)), ("files", f"{audit.used:,} of {audit.files:,}"),
+                      ("fabricc", __version__)),
+            sections=(_findings(audit), _coverage(audit), _unknown(audit), _devices(audit), _links(audit)),
+            subject="Fabric audit",
+            origin="the files of the folder and the catalog alone",
+            signed=False,
+        )
+    )  # fmt: skip
+
+
+def _figures(audit: Audit) -> Iterator[Figure]:
+    counts = Counter(one.severity for one in audit.findings)
+    yield Figure(
+        f"{audit.switches:,}", "switches", ", ".join(sorted({d.system for d in audit.devices.values()}))
+    )
+    yield Figure(f"{len(audit.devices) - audit.switches:,}", "hosts")
+    yield Figure(f"{len(audit.found.links):,}", "links")
+    yield Figure(f"{counts[Severity.ERROR]:,}", "errors", plural(counts[Severity.WARNING], "warning"))
+    for _, of in list(audit.coverage.systems())[-1:]:
+        yield Figure(
+            f"{of.percent:.1f} %", "understood", f"of {of.statements - of.aside:,} statements that matter"
+        )
+
+
+def _findings(audit: Audit) -> Section:
+    rows = tuple(
+        (one.severity.value, one.code, TITLES.get(one.code, ""), one.message,
+         f"{one.position.file}:{one.position.line}" if one.position else "", one.help)
+        for one in audit.diagnostics
+    )  # fmt: skip
+    columns = ("severity", "code", "kind", "finding", "where", "remedy")
+    lead = (
+        "What is wrong, and what to do about it; of each kind the first few." if rows else "Nothing is wrong."
+    )
+    table = Table("findings-all", "Findings", columns, rows, codes=(1, 4), severity=True)
+    return Section("findings", "Findings", lead, (table,) if rows else ())
+
+
+def _coverage(audit: Audit) -> Section:
+    systems = Table("systems", "Statements by system", ("system", "devices", "statements", "understood", "aside",
+                    "unknown"), tuple(report.systems(audit)), right=(1, 2, 3, 4, 5))  # fmt: skip
+    topics = Table("topics", "Devices by topic", ("topic", *State), tuple(report.topics(audit)), right=(1, 2, 3, 4),
+                   note="Unproved: understood, and something is wrong or not known.")  # fmt: skip
+    return Section(
+        "coverage", "Coverage", "How much of what the files say was understood.", (systems, topics)
+    )
+
+
+def _unknown(audit: Audit) -> Section:
+    rows = tuple(report.lines(audit, 200))
+    table = Table("lines", "Lines that are not understood", ("times", "devices", "line", "for instance"), rows,
+                  codes=(2, 3), right=(0, 1), folded=True)  # fmt: skip
+    lead = "What no reader knows may say anything: nothing is proved about its topic on the devices that have it."
+    return Section("unknown", "Not understood", lead, (table,) if rows else ())
+
+
+def _devices(audit: Audit) -> Section:
+    rows = []
+    for name, one in audit.coverage.devices.items():
+        device, place = audit.devices[name], audit.found.places.get(name)
+        states = (one.topics[topic].value for topic in TOPICS)
+        box = device.model or device.box
+        rows.append(
+            (
+                name,
+                place.tier.value if place else "",
+                device.system,
+                box,
+                device.release,
+                one.counts.unknown,
+                *states,
+            )
+        )
+    columns = ("device", "tier", "system", "box", "release", "unknown lines", *TOPICS)
+    table = Table("devices-all", "Devices", columns, tuple(rows), codes=(0,), folded=True)
+    return Section("devices", "Devices", "Every device with what is known of each topic.", (table,))
+
+
+def _links(audit: Audit) -> Section:
+    rows = tuple(
+        (
+            link.a.device,
+            link.a.port,
+            link.b.device,
+            link.b.port,
+            ", ".join(each.value for each in link.evidence),
+        )
+        for link in audit.found.links
+    )
+    columns = ("device", "port", "device", "port", "shown by")
+    table = Table("links-all", "Links", columns, rows, codes=(0, 1, 2, 3), folded=True)
+    return Section("links", "Links", "What is cabled to what, and what shows it.", (table,))

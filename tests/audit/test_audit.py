@@ -1,0 +1,190 @@
+"""A whole audit: what is told of a folder, in every format, and that nothing in a folder ends the verb."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+from fabricc.audit import audit
+from fabricc.audit.coverage import TOPICS, State
+from fabricc.back import nos as back_ends
+from fabricc.compiler.compiled import compile_spec
+from tests.audit.test_gather import CORPORA, MODELS, SPEC, folder_of
+from tests.cli.conftest import fabricc as fabricc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ran
+
+    Fabricc = Callable[..., Ran]
+
+_LLDPD = "Interface:    {0}, via: LLDP, RID: 1\n  SysName:      {1}\n  PortID:       ifname {2}\n"
+LLDP = {
+    "cumulus": _LLDPD,
+    "frr": _LLDPD,
+    "eos": 'Interface {0} detected 1 LLDP neighbors:\n  - System Name: "{1}"\n    Port ID     : "{2}"\n',
+    "nxos": "Chassis id: 00aa.bbcc.ddee\nPort id: {2}\nLocal Port id: {0}\nSystem Name: {1}\n",
+    "junos": "Local Information:\nLocal Interface    : {0}\nPort ID            : {2}\nSystem name        : {1}\n",
+    "sonic": "{0}  {1}  {2}  BR\n",
+}
+"""What each system says of a neighbour: of which port, who, by which of its ports."""
+FABRICS: dict[str, Path] = {}
+
+
+@pytest.fixture(scope="module")
+def fabrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """For each system the folder that somebody would collect: a configuration and an LLDP output for every switch."""
+    if not FABRICS:
+        for nos, model in MODELS.items():
+            folder = tmp_path_factory.mktemp(nos)
+            spec = folder / "spec.yaml"
+            spec.write_text(SPEC.format(nos=nos, model=model))
+            fabric = compile_spec(spec).fabric
+            spec.unlink()
+            texts = {}
+            for switch in map(fabric.switch, fabric.switch_ids()):
+                for file, text in back_ends.load(nos).render(switch).items():
+                    texts[
+                        f"collected/{switch.name}/{file}" if nos in ("sonic", "frr") else f"{switch.name}.txt"
+                    ] = text
+                rows = [LLDP[nos].format(p.name, p.peer.device, p.peer.port) for p in switch.ports if p.peer]
+                head = "LocalPort  RemoteDevice  RemotePortID  Capability\n" if nos == "sonic" else ""
+                texts[f"lldp/{switch.name}_show_lldp_neighbors.txt"] = head + "".join(rows)
+            FABRICS[nos] = folder_of(folder, texts)
+    return FABRICS
+
+
+@pytest.mark.parametrize("nos", sorted(MODELS))
+def test_a_fabric_of_ours_is_understood_to_its_last_line(nos: str, fabrics: dict[str, Path]) -> None:
+    found = audit(fabrics[nos], jobs=1)
+    assert {device.system for device in found.devices.values()} == {nos}
+    assert found.coverage.unknown == 0
+    assert not found.coverage.frequent
+    assert all(device.neighbours for device in found.devices.values())
+    assert not [
+        one
+        for one in found.findings
+        if one.code.startswith("FAB95") and one.code not in ("FAB9506", "FAB9507")
+    ]
+    for one in found.coverage.devices.values():
+        assert State.UNKNOWN not in one.topics.values()
+        assert one.topics["interfaces"] is not State.SILENT
+        assert one.counts.understood + one.counts.aside == one.counts.statements
+
+
+def test_a_line_that_nobody_knows_takes_the_proof_of_its_topic_away(
+    fabrics: dict[str, Path], tmp_path: Path
+) -> None:
+    path = next(path for path in fabrics["eos"].glob("*.txt") if "tor" in path.name)
+    text = path.read_text()
+    at = text.index("   neighbor ")
+    folder = folder_of(
+        tmp_path / "after", {path.name: f"{text[:at]}   neighbor of-no-reader at 17\n{text[at:]}"}
+    )
+    (before,) = audit(folder_of(tmp_path / "before", {path.name: text}), jobs=1).coverage.devices.values()
+    found = audit(folder, jobs=1)
+    one = found.coverage.devices[path.stem]
+    assert before.topics["BGP"] is not State.UNKNOWN
+    assert one.topics["BGP"] is State.UNKNOWN
+    assert one.topics["PFC"] is before.topics["PFC"]
+    (line,) = (line for line in found.coverage.frequent if line.file == path.name)
+    assert (line.text, line.times, line.line) == ("neighbor of-no-reader at 17", 1, text[:at].count("\n") + 1)
+
+
+@pytest.mark.parametrize("format_", ["json", "sarif", "junit", "github", "html"])
+def test_every_format_is_what_programs_take(
+    format_: str, fabrics: dict[str, Path], tmp_path: Path, fabricc: Fabricc
+) -> None:
+    target = tmp_path / "audit.out"
+    ran = fabricc("audit", str(fabrics["eos"]), "--format", format_, "-o", str(target), "--jobs", "1")
+    assert ran.status in (0, 1)
+    text = target.read_text()
+    assert fabricc("audit", str(fabrics["eos"]), "--format", format_, "--jobs", "1").out == text
+    if format_ == "json":
+        told = json.loads(text)
+        assert told["devices"].keys() == {path.stem for path in fabrics["eos"].glob("*.txt")}
+        assert all(set(one["coverage"]) == set(TOPICS) for one in told["devices"].values())
+        assert told["unknown"] == []
+    elif format_ == "sarif":
+        assert json.loads(text)["version"] == "2.1.0"
+    elif format_ == "junit":
+        assert ElementTree.fromstring(text).tag == "testsuites"
+    elif format_ == "html":
+        assert text.startswith("<!DOCTYPE html>")
+        assert "Fabric audit" in text
+        assert "Not understood" in text
+
+
+def test_text_says_what_the_folder_holds_and_how_much_was_understood(
+    fabrics: dict[str, Path], fabricc: Fabricc
+) -> None:
+    ran = fabricc("audit", str(fabrics["sonic"]), "--jobs", "1")
+    assert "switches and 0 hosts" in ran.out
+    assert "sonic" in ran.out
+    assert "(100.0 %)" in ran.out
+
+
+def test_a_folder_without_anything_is_an_error(tmp_path: Path, fabricc: Fabricc) -> None:
+    ran = fabricc("audit", str(folder_of(tmp_path, {"README": "nothing\n"})))
+    assert ran.status == 1
+    assert "FAB9500" in ran.err
+    assert fabricc("audit", str(tmp_path / "none")).status == 2
+
+
+def test_every_finding_is_told_on_demand(tmp_path: Path, fabricc: Fabricc) -> None:
+    folder = folder_of(tmp_path, {f"note{n}.txt": "nothing\n" for n in range(7)})
+    few, every = (
+        json.loads(fabricc("audit", str(folder), "--format", "json", *more).out) for more in ((), ("--all",))
+    )
+    assert len([one for one in few["diagnostics"] if one["code"] == "FAB9501"]) == 3
+    assert len([one for one in every["diagnostics"] if one["code"] == "FAB9501"]) == 7
+
+
+def test_one_file_is_audited_as_well(fabrics: dict[str, Path], fabricc: Fabricc) -> None:
+    path = next(fabrics["junos"].glob("*.txt"))
+    ran = fabricc("audit", str(path))
+    assert "1 switch and 0 hosts" in ran.out
+    assert str(path) in ran.err
+
+
+# --- what others wrote -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nos", sorted(MODELS))
+def test_no_folder_is_too_garbled(
+    nos: str, fabrics: dict[str, Path], tmp_path: Path, fabricc: Fabricc
+) -> None:
+    chance = random.Random(7)
+    texts: dict[str, str | bytes] = {}
+    for path in sorted(fabrics[nos].rglob("*.*"))[:10]:
+        content = path.read_bytes()
+        name = str(path.relative_to(fabrics[nos]))
+        texts[f"cut/{name}"] = content[: chance.randrange(len(content))]
+        lines = content.split(b"\n")
+        texts[f"mixed/{name}"] = b"\n".join(chance.sample(lines, len(lines)))
+        bad = bytearray(content)
+        for _ in range(50):
+            bad[chance.randrange(len(bad))] = chance.randrange(1, 256)
+        texts[f"bad/{name}"] = bytes(bad)
+    ran = fabricc("audit", str(folder_of(tmp_path, texts)), "--jobs", "1")
+    assert ran.status in (0, 1)
+    assert "FAB7999" not in ran.err
+    assert "FAB9508" not in ran.err
+
+
+@pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora here")
+@pytest.mark.parametrize("nos", sorted(MODELS))
+def test_what_others_wrote_is_audited(nos: str) -> None:
+    sources = [path for path in (CORPORA / nos).iterdir() if path.is_dir()]
+    for source in sources:
+        found = audit(source)
+        assert not [one for one in found.findings if one.code == "FAB9508"], source
+        for one in found.findings:
+            if one.line:
+                assert 0 < one.line <= (source / one.file).read_text(errors="replace").count("\n") + 1, one
