@@ -154,10 +154,8 @@ def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[
     yield from segment_breaches(seen)
 
 
-def digest_of(
-    seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder: str
-) -> SwitchDigest:
-    """What rules about the whole fabric need of a switch; `policy` is the key of its class, files are below `folder`."""
+def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], folder: str) -> SwitchDigest:
+    """What rules about the whole fabric need of a switch, by the key of its class of policies and its folder."""
     switch = seen.switch
     above: Counter[str] = Counter()
     below: Counter[str] = Counter()

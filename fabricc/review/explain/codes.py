@@ -56,6 +56,9 @@ _ABOUT = {
     "FAB93": ("the report", "fabricc docs report"),
     "FAB94": ("maintenance", "fabricc docs maintain"),
     "FAB945": ("migrations", "fabricc docs migrate"),
+    "FAB95": ("auditing", "fabricc docs audit"),
+    "FAB96": ("auditing", "fabricc docs audit"),
+    "FAB97": ("adopting", "fabricc docs adopt"),
     "FAB942": ("upgrading", "fabricc docs upgrade"),
     "FAB943": ("upgrading", "fabricc docs upgrade"),
 }
