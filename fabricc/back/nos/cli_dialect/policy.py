@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document, Said, Scope
+    from fabricc.fabric.facts import Value
 
 _FAMILIES = {"ip": 4, "ipv6": 6}
+_WORDS = ("match", "set", "continue", "sub-route-map")
+"""How lines of clauses begin, beside those of our policies."""
 
 
 def _rule(_sequence: int, prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
@@ -25,11 +28,12 @@ def _rule(_sequence: int, prefix: str, eq: int | None, ge: int | None, le: int |
 
 
 _RULE = "seq <integer> permit {} (eq <0-128>|[ge <0-128>] [le <0-128>])"
-_RULES = {
+RULES = {
     "ip": (Entry(_RULE.format("<prefix4>"), "rules", _rule),),
     "ipv6": (Entry(_RULE.format("<prefix6>"), "rules", _rule),),
 }
-_CLAUSE = (
+"""Of prefix lists, by family."""
+_CLAUSE: Sequence[Row] = (
     Keep("match community <word>", "community_list"),
     Keep("match ip address prefix-list <word>", "ip prefix-list"),
     Keep("match ipv6 address prefix-list <word>", "ipv6 prefix-list"),
@@ -37,21 +41,34 @@ _CLAUSE = (
     Keep("set local-preference <0-4294967295>", "local_preference"),
 )
 
+
+def _other(word: str) -> Callable[[str], dict[str, Value]]:
+    return lambda said: {f"{word} {said}": "true"}
+
+
+_OTHERS: Sequence[Row] = (
+    *(Keep(f"{word} <rest>", _other(word)) for word in _WORDS),
+    Keep("continue", "continue", "true"),
+    Silent("description <rest>"),
+)
+"""What no policy of ours says."""
+
 LISTS: Sequence[Row] = (
-    *(Each(f"{family} prefix-list <word>", f"{family} prefix-list", _RULES[family]) for family in _FAMILIES),
+    *(Each(f"{family} prefix-list <word>", f"{family} prefix-list", RULES[family]) for family in _FAMILIES),
     Fact("ip community-list [standard] <word> [seq <integer>] permit <community>", "community_list[{0}]"),
 )
 """Of lists with all on one line; they want a type `community`: a community as facts have it."""
 
 
-def route_maps(*, once: bool = False) -> Row:
-    """The row of route maps; `once` of their clauses, as that of a block."""
-    clause = Block("<permit|deny> <integer>", "clause", _CLAUSE, once)
+def route_maps(*, once: bool = False, others: bool = False) -> Row:
+    """The row of route maps; `once` of their clauses, as that of a block; `others`: and what no policy of ours says."""
+    rows = (*_CLAUSE, *_OTHERS) if others else _CLAUSE
+    clause = Block("<permit|deny> <integer>", "clause", rows, once)
     return Each("route-map <word>", "route-map", (clause, Keep("<permit|deny> <integer>", "action", "{1}")))
 
 
 ROWS: Sequence[Row] = (
-    *(Block(f"{family} prefix-list <word>", f"{family} prefix-list", _RULES[family]) for family in _FAMILIES),
+    *(Block(f"{family} prefix-list <word>", f"{family} prefix-list", RULES[family]) for family in _FAMILIES),
     *LISTS,
     route_maps(),
 )
@@ -103,7 +120,8 @@ def clause_said(clause: Scope) -> Said:
         local_preference=said.get("local_preference"),  # type: ignore[arg-type]
         add_community=said.get("add_community"),  # type: ignore[arg-type]
     )
-    return clause_text(stated), max(line for _, line in clause.values.values())
+    others = [name for name in said if name.startswith(_WORDS)]
+    return " ".join([clause_text(stated), *others]), max(line for _, line in clause.values.values())
 
 
 POLICY = Topic(ROWS, finish)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
     Said = Value | Callable[..., Value | None] | None
-    States = str | Mapping[str, Value] | Callable[..., Mapping[str, Value | None] | None]
+    States = str | Mapping[str, Said] | Callable[..., Mapping[str, Value | None] | None]
 
 
 class Fact(NamedTuple):
