@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.policy import POLICY
-from fabricc.back.nos.eos import aside, bgp, evpn, found, interfaces, qos, services
+from fabricc.back.nos.eos import (
+    aside,
+    bgp,
+    evpn,
+    found,
+    igp,
+    interfaces,
+    lists,
+    qos,
+    routing,
+    services,
+    switching,
+)
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.eos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
@@ -17,6 +28,8 @@ if TYPE_CHECKING:
 
 FILE = "running-config.cfg"
 """The whole running configuration, as loaded with `configure replace`."""
+OTHERS = (switching.TOPIC, igp.TOPIC, routing.TOPIC)
+"""What designs of others say, and no fabric of ours."""
 DEPARTURES = (
     *interfaces.DEPARTURES,
     *qos.DEPARTURES,
@@ -65,8 +78,8 @@ EOS = SingleFileNos(
     gaps=gaps,
     view=view,
     reader=Reader(
-        (services.TOPIC, qos.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, POLICY),
-        {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES},
+        (services.TOPIC, qos.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, lists.POLICY, *OTHERS),
+        {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),

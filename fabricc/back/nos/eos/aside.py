@@ -1,4 +1,4 @@
-"""Lines of EOS that say nothing about forwarding or losslessness: accounts, clocks, logs, the system itself."""
+"""Lines of EOS that say nothing about forwarding or losslessness: accounts, clocks, logs, counters, the box itself."""
 
 from __future__ import annotations
 
@@ -8,22 +8,47 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fabricc.back.nos.reading.rows import Row
 
 _DEPTH = 4
 """Blocks within blocks below such a line."""
 
 
-def _whole(pattern: str, depth: int = _DEPTH) -> Row:
+def _whole(beginnings: Iterable[str]) -> list[Row]:
     """Lines that begin so, with all that is below them."""
-    return Block(pattern, "", (_whole("<rest>", depth - 1),) if depth else ())
+    below = _below(_DEPTH)
+    return [
+        Block(f"{word}{beginning}{end}", "", below)
+        for beginning in beginnings
+        for word in ("", "no ", "default ")
+        for end in ("", " <rest>")
+    ]
 
 
-_BEGINNINGS = (
-    "aaa", "alias", "banner", "boot", "clock", "daemon", "dns domain", "email", "enable", "event-handler",
-    "event-monitor", "hardware access-list", "ip domain-name", "ip ftp", "ip http", "ip name-server", "ip ssh",
-    "ip tftp", "logging", "management", "ntp", "prompt", "radius-server", "role", "schedule", "sflow", "snmp-server",
-    "tacacs-server", "terminal", "username",
+def _below(depth: int) -> tuple[Row, ...]:
+    return (Block("<rest>", "", _below(depth - 1)),) if depth else ()
+
+
+_SYSTEM = (
+    "aaa", "alias", "banner", "boot", "clock", "command-alias", "config", "daemon", "dhcp server", "dns domain",
+    "email", "enable", "end", "event-handler", "event-monitor", "exit", "flow tracking", "flow cache",
+    "hardware counter", "hostname", "interface profile", "ip dhcp server", "ip domain", "ip domain-list",
+    "ip domain-lookup", "ip domain-name", "ip ftp", "ip host", "ip http", "ip name-server", "ip radius", "ip ssh",
+    "ip tacacs", "ip tftp", "ipv6 host", "ipv6 ssh", "kernel", "key chain", "key config-key", "lacp audit", "license",
+    "lldp", "locator-led", "logging", "maintenance", "management", "match-list", "monitor", "ntp", "onie", "prompt",
+    "ptp", "queue-monitor", "radius", "radius-server", "role", "schedule", "service configuration",
+    "service unsupported-transceiver", "sflow", "show", "snmp", "snmp-server", "sysname", "tacacs-server",
+    "tap aggregation", "telnet", "terminal", "terminattr", "upgrade", "username", "user-account", "version",
+    "virtual-service", "vmtracer", "watchdog", "xmpp", "zerotouch", "dot1x captive-portal", "mac security", "ip user",
+    "copy", "configure", "session", "login", "exec-timeout", "idle-timeout", "environment", "led", "power", "switch",
+    "ip community-list version", "group", "mgmt", "trace", "comment", "hardware pmbus", "platform fap",
+)  # fmt: skip
+_PORT = (
+    "ptp", "sflow", "snmp trap", "logging event", "load-interval", "comment", "mac timestamp", "vmtracer", "monitor",
+    "flow tracker", "lldp", "profile", "phone", "locator-led", "tap", "switchport tap", "switchport tool", "poe",
+    "logging", "snmp", "phy",
 )  # fmt: skip
 
-TOPIC = Topic([_whole(f"[no] {beginning} <rest>") for beginning in _BEGINNINGS])
+TOPIC = Topic([*_whole(_SYSTEM), Block("interface <word>", "", _whole(_PORT))])

@@ -19,8 +19,10 @@ from fabricc.back.nos.cli_dialect.policy_view import (
 )
 from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.eos import evpn
-from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF
+from fabricc.back.nos.eos import evpn, peering
+from fabricc.back.nos.eos.igp import SECRET
+from fabricc.back.nos.eos.settings import settings
+from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, reference
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Fact, Keep, Silent
 from fabricc.base.values import dataclass
@@ -203,9 +205,20 @@ def state(facts: Facts, switch: Switch) -> None:
 # --- and back -----------------------------------------------------------------------------------------
 
 _FAMILIES = ("ipv4", "ipv6")
+_OURS = {
+    "bfd", "evpn active", "evpn import", "evpn export", "evpn next_hop", "ipv4", "ipv6", "group", "is a group",
+    "next_hop", "remote_asn", "description", "import", "export", "maximum_prefixes", "send_community",
+    "maximum_hops", "secret",
+}  # fmt: skip
+"""What sessions of a fabric of ours say."""
 _STATED = (
     "remote_asn", "description", "import", "export", "maximum_prefixes", "send_community", "maximum_hops", "secret",
 )  # fmt: skip
+
+
+def _is_peer(name: str) -> bool:
+    """Whether a neighbour is named by its address, as groups are not."""
+    return ":" in name or name.replace(".", "").isdigit()
 
 
 def _community(text: str) -> str:
@@ -226,6 +239,10 @@ def _paths(paths: int, ecmp: int) -> Value:
     return paths if paths == ecmp else f"{paths} ecmp {ecmp}"
 
 
+def _linked(group: str, asn: int) -> dict[str, Value | None]:
+    return {"group": group, "remote_asn": asn}
+
+
 _NEIGHBOR = (
     Keep("(peer group|peer-group)", "is a group"),
     Keep("(peer group|peer-group) <word>", "group"),
@@ -233,19 +250,87 @@ _NEIGHBOR = (
     Keep("description <rest>", "description"),
     Keep("bfd", "bfd"),
     Keep("send-community", "send_community"),
-    Keep("password 0 <word>", "secret"),
-    Keep("password 7 <word>", "secret"),
+    Keep("password <0|7|8a> <word>", "secret", lambda _kind, password: reference(password)),
+    Keep("password shared-secret profile <rest>", "secret", lambda _profile: SECRET),
     Keep("ttl maximum-hops <0-254>", "maximum_hops"),
     Keep("route-map <word> in", "import"),
     Keep("route-map <word> out", "export"),
     Keep("maximum-routes <integer>", "maximum_prefixes"),
 )
-_IPV4 = (Keep("activate", "ipv4"), Keep("next-hop address-family ipv6 originate", "next_hop"))
-_IPV6 = (Keep("activate", "ipv6"),)
+_LINKED = (
+    Keep("(peer group|peer-group) <word> remote-as <asn>", _linked),
+    Keep("(peer group|peer-group) <word>", "group"),
+    Keep("(peer group|peer-group) <word> peer-filter <word>", lambda group, _peers: {"group": group}),
+)
+_IPV4 = (
+    Keep("activate", "ipv4"),
+    Keep("next-hop address-family ipv6 originate", "next_hop"),
+    Keep("next-hop address-family ipv6", "next_hop"),
+    Keep("route-map <word> in", "import"),
+    Keep("route-map <word> out", "export"),
+)
+_IPV6 = (
+    Keep("activate", "ipv6"),
+    Keep("route-map <word> in", "ipv6 import"),
+    Keep("route-map <word> out", "ipv6 export"),
+)
+
+
+def _family(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
+    """An address family of a process behind so many captures; IPv4's values are those of the neighbour."""
+    within = f"address-family {name}", ""
+    own = "" if name == "ipv4" else f"{name} "
+    off = (Keep("activate", name, "false"), *peering.no_neighbor())
+    return Block(
+        *within,
+        (
+            Each("neighbor <word>", "neighbor", (*rows, *peering.of_family(own, outer + 1))),
+            Each("no neighbor <word>", "neighbor", off),
+            Each(
+                "default neighbor <word>",
+                "neighbor",
+                (Keep("activate", name, peering.UNSET), *peering.no_neighbor()),
+            ),
+            Each("neighbor interface <ports>", "interface", (*rows, *peering.of_family(own, outer + 1))),
+            *peering.process(at, outer),
+            Fact("redistribute connected route-map <word>", f"{at}bgp/redistribute_connected"),
+            Fact("redistribute static route-map <word>", f"{at}bgp/redistribute_static"),
+            Fact(
+                "aggregate-address <prefix> summary-only", f"{at}bgp/aggregate[{{{outer}}}]", "summary-only"
+            ),
+        ),
+    )
+
+
+def _process(at: str, outer: int) -> tuple[Row, ...]:
+    """Lines of a process of any routing instance."""
+    return (
+        Fact("aggregate-address <prefix> summary-only", f"{at}bgp/aggregate[{{{outer}}}]", "summary-only"),
+        Fact("redistribute connected route-map <word>", f"{at}bgp/redistribute_connected"),
+        Fact("redistribute static route-map <word>", f"{at}bgp/redistribute_static"),
+        Each("neighbor <word>", "neighbor", (*_NEIGHBOR, *peering.neighbor(outer + 1))),
+        *(Each(f"{word} neighbor <word>", "neighbor", peering.no_neighbor()) for word in ("no", "default")),
+        Each("neighbor interface <ports>", "interface", _LINKED),
+        _family("ipv4", _IPV4, at, outer),
+        _family("ipv6", _IPV6, at, outer),
+        *peering.process(at, outer),
+        *peering.other_families(at, outer),
+    )
+
 
 ROWS: Sequence[Row] = (
     *static_rows(DISCARD),
-    Block("router bfd", "", (Fact("interval <integer> min-rx <integer> multiplier <integer> default", _bfd),)),
+    Block("router bfd", "", (
+        Fact("interval <integer> min-rx <integer> multiplier <integer> default", _bfd),
+        *settings("bfd/setting", 0, (
+            "interval <rest>", "multihop <rest>", "session <rest>", "local-address <rest>", "slow-timer <rest>",
+            "sbfd <rest>", "hardware <rest>", "vrf <rest>",
+        )),
+        Block("sbfd", "", settings("bfd/setting", 0, ("local-interface <rest>", "reflector <rest>"))),
+    )),
+    Fact("bfd interval <integer> (min-rx|min_rx) <integer> multiplier <integer> default", _bfd),
+    *settings("bfd/setting", 0, ("bfd interval <rest>", "bfd multihop <rest>", "bfd slow-timer <rest>")),
+    Block("peer-filter <word>", "", settings("bgp/setting", 1, ("<integer> match <rest>",))),
     Fact("router bgp <asn>", "bgp/asn"),
     Block("router bgp <asn>", "bgp", (
         Silent("bgp asn notation (asplain|asdot)"),
@@ -254,23 +339,17 @@ ROWS: Sequence[Row] = (
         Keep("bgp default ipv4-unicast", "default_ipv4", "true"),
         Keep("no bgp default ipv4-unicast", "default_ipv4", "false"),
         Keep("timers bgp <integer> <integer>", {"keepalive_s": "{1}", "hold_s": "{2}"}),
+        Keep("timers bgp <integer> <integer> <rest>", {"keepalive_s": "{1}", "hold_s": "{2}"}),
         Fact("maximum-paths <integer> ecmp <integer>", "bgp/maximum_paths", _paths),
         Keep("bgp bestpath as-path multipath-relax", "multipath_relax", "true"),
         Keep("no bgp bestpath as-path multipath-relax", "multipath_relax", "false"),
-        Fact("aggregate-address <prefix> summary-only", "bgp/aggregate[{1}]", "summary-only"),
-        Fact("redistribute connected route-map <word>", "bgp/redistribute_connected"),
-        Fact("redistribute static route-map <word>", "bgp/redistribute_static"),
-        Each("neighbor <word>", "neighbor", _NEIGHBOR),
-        Each("neighbor interface <ports>", "interface", (
-            Keep("(peer group|peer-group) <word> remote-as <asn>", {"group": "{2}", "remote_asn": "{3}"}),
-        )),
-        Block("address-family ipv4", "", (
-            Each("neighbor <word>", "neighbor", _IPV4),
-            Each("no neighbor <word>", "neighbor", (Keep("activate", "ipv4", "false"),)),
-        )),
-        Block("address-family ipv6", "", (
-            Each("neighbor <word>", "neighbor", _IPV6),
-            Each("no neighbor <word>", "neighbor", (Keep("activate", "ipv6", "false"),)),
+        *_process("", 1),
+        Block("vrf <word>", "vrf", (
+            Fact("local-as <asn>", "vrf[{1}]/bgp/asn"),
+            Fact("update wait-install", "vrf[{1}]/bgp/setting[update wait-install]", "true"),
+            Fact("timers bgp <integer> <integer>", {"vrf[{1}]/bgp/keepalive_s": "{2}", "vrf[{1}]/bgp/hold_s": "{3}"}),
+            Fact("maximum-paths <integer> ecmp <integer>", "vrf[{1}]/bgp/maximum_paths", _paths),
+            *_process("vrf[{1}]/", 2),
         )),
         *evpn.BGP_ROWS,
     )),
@@ -289,42 +368,93 @@ def finish(document: Document) -> None:
         document.put("bgp/multipath_relax", *values.get("multipath_relax", ("true", line)))
         neighbors = bgp.each("neighbor")
         hops = [
-            each.values["maximum_hops"][1] for each in neighbors.values() if "maximum_hops" in each.values
+            each.values["maximum_hops"][1]
+            for each in neighbors.values()
+            if isinstance(each.values.get("maximum_hops", ("", 0))[0], int)
         ]
         if hops:
             document.put("bgp/ttl_security", "true", max(hops))
-        for name, neighbor in neighbors.items():
-            if "is a group" not in neighbor.values:
-                _session(document, bgp, neighbors, str(name), neighbor.values)
-        for name, neighbor in bgp.each("interface").items():
-            _session(document, bgp, neighbors, str(name), neighbor.values, linked=True)
+        _sessions(document, bgp, bgp, neighbors, "")
+        for name, vrf in bgp.each("vrf").items():
+            _sessions(document, bgp, vrf, neighbors, f"vrf[{name}]/")
+
+
+def _sessions(
+    document: Document, bgp: Scope, process: Scope, groups: Mapping[Captured, Scope], at: str
+) -> None:
+    """State the sessions of a routing instance, which take from groups of the whole process."""
+    for name, neighbor in process.each("neighbor").items():
+        if _is_peer(str(name)):
+            _session(document, bgp, groups, at, str(name), neighbor.values)
+        elif name not in groups or "is a group" not in groups[name].values:
+            document.reject_all(neighbor)
+    for name, neighbor in process.each("interface").items():
+        _session(document, bgp, groups, at, str(name), neighbor.values, linked=True)
+
+
+def _inherited(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[str, Said]:
+    """What a neighbour says, and what its group says where it does not."""
+    group = groups.get(own["group"][0]) if "group" in own else None
+    said = group.values | own if group is not None else own
+    if any(value == peering.UNSET for value, _ in own.values()):
+        return {name: each for name, each in said.items() if each[0] != peering.UNSET}
+    return said
 
 
 def _session(
     document: Document,
     bgp: Scope,
     groups: Mapping[Captured, Scope],
+    at: str,
     name: str,
     own: dict[str, Said],
     *,
     linked: bool = False,
 ) -> None:
     """State a session over an address, or `linked` over the link-local ones of an interface."""
-    group = groups.get(own["group"][0]) if "group" in own else None
-    said = group.values | own if group is not None else own
+    said = _inherited(groups, own)
+    prefix = f"{at}bgp/neighbor[{name}]/"
     default = {"ipv4": bgp.values.get("default_ipv4", ("true", 0))}
     active = {f: said.get(f) or default.get(f, ("false", 0)) for f in _FAMILIES}
     families = [f for f, (value, _) in active.items() if value == "true"]
     if linked and "next_hop" not in said:
         families = [f for f in families if f != "ipv4"]
-    prefix = f"bgp/neighbor[{name}]/"
     line = max((said[f][1] for f in families if f in said), default=bgp.line)
-    document.put(prefix + "families", ",".join(families), line)
+    document.put(prefix + "families", ",".join([*families, *_further(said)]), line)
     document.put(prefix + "bfd", *said.get("bfd", ("false", bgp.line)))
     for key in _STATED:
         if key in said:
             document.put(prefix + key, *said[key])
-    evpn.finish_session(document, name, said)
+    if "group" in own and own["group"][0] not in groups:
+        document.put(prefix + "group", *own["group"])
+    if "next_hop" in said and not linked:
+        document.put(prefix + "extended_next_hop", *said["next_hop"])
+    if not said.keys() <= _OURS:
+        _beyond(document, prefix, said)
+    if not at:
+        evpn.finish_session(document, name, said)
+
+
+def _further(said: Mapping[str, Said]) -> list[str]:
+    """Address families of a session that no fabric of ours has, or has only with filters of its own."""
+    found = ["evpn"] if "evpn active" in said and "evpn import" not in said else []
+    return found + [
+        name.removeprefix("family ")
+        for name, (value, _) in said.items()
+        if name.startswith("family ") and value == "true"
+    ]
+
+
+def _beyond(document: Document, prefix: str, said: Mapping[str, Said]) -> None:
+    """State what sessions of our fabrics do not say."""
+    for key, (value, line) in said.items():
+        if key in peering.STATED or key.startswith("setting["):
+            document.put(prefix + key, value, line)
+        elif key.startswith("ipv6 "):
+            leaf = key.removeprefix("ipv6 ")
+            if said.get(leaf, (value, 0))[0] != value:
+                leaf = f"{leaf}[ipv6]"
+            document.put(prefix + leaf, value, line)
 
 
 TOPIC = Topic(ROWS, finish)

@@ -10,19 +10,23 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import ROUNDED, Departure
+from fabricc.back.nos.eos import peering, switching
+from fabricc.back.nos.eos.settings import defaults, kept, settings
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep
+from fabricc.back.nos.reading.scope import Scope
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
-    from fabricc.fabric.facts import Facts
+    from fabricc.back.nos.reading.scope import Document, Said
+    from fabricc.back.nos.reading.types import Captured
+    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
 
 UDP_PORT = 4789
@@ -128,19 +132,47 @@ def state(facts: Facts, switch: Switch) -> None:
 
 # --- and back -----------------------------------------------------------------------------------------
 
+
+def _ranges(vlans: tuple[int, ...], vnis: tuple[int, ...]) -> dict[str, int | None] | None:
+    """VNIs of a range of VLANs, each by its VLAN."""
+    return (
+        {f"vni {vlan}": vni for vlan, vni in zip(vlans, vnis, strict=True)}
+        if len(vlans) == len(vnis)
+        else None
+    )
+
+
 _TARGETS = (
     Entry("route-target both <word>", "both"),
     Entry("route-target import [evpn] <word>", "import"),
     Entry("route-target export [evpn] <word>", "export"),
     Keep("rd <word>", "distinguisher"),
 )
+_ELSEWHERE = kept("setting", 2, (
+    "rd evpn domain <rest>", "route-target import evpn domain <rest>", "route-target export evpn domain <rest>",
+    "route-target import export evpn domain <rest>", "route-target <word> <vpn-ipv4|vpn-ipv6> <rest>",
+    "route-target <word> evpn route-map <rest>", "route-target <word> auto <rest>", "no redistribute <rest>",
+    "redistribute router-mac <rest>", "redistribute igmp", "redistribute host-route", "redistribute static",
+    "redistribute <rest>", "mac <rest>", "vxlan <rest>", "route-target <word> <word> <word> <rest>", "evpn multicast",
+    "maximum-routes <rest>", "evpn <rest>", "redistribute learned <rest>", "flood <rest>",
+))  # fmt: skip
+_BRIDGED = (*_TARGETS, Keep("redistribute learned", "announces_learned"), *_ELSEWHERE)
 BGP_ROWS: Sequence[Row] = (
-    Block("vlan <integer>", "vlan", (
-        *_TARGETS,
-        Keep("redistribute learned", "announces_learned"),
+    Block("vlan <integer>", "vlan", _BRIDGED),
+    Block("vlan-aware-bundle <word>", "bundle", (*_BRIDGED, Entry("vlan [add] <numbers>", "vlans"))),
+    Block("vpws <word>", "", (
+        *settings("bgp/setting", 2, ("rd <rest>", "route-target <word> <rest>", "mtu <rest>", "control-word")),
+        Block("pseudowire <word>", "", settings("bgp/setting", 3, ("evpn vpws id <rest>", "<rest>"))),
     )),
     Block("vrf <word>", "vrf", (
         *_TARGETS,
+        *kept("setting", 2, (
+            "route-target <word> <vpn-ipv4|vpn-ipv6> <rest>", "route-target <word> evpn route-map <rest>",
+            "route-target <word> <word> <word> <rest>", "rd evpn domain <rest>",
+        )),
+        Block("evpn multicast", "", kept("setting", 2, (
+            "gateway dr election algorithm <rest>", "transit", "address-family <rest>", "gateway <rest>",
+        ))),
         Keep("router-id <address4>", "router_id"),
         Keep("redistribute connected", "redistribute_connected"),
     )),
@@ -151,23 +183,60 @@ BGP_ROWS: Sequence[Row] = (
             Keep("route-map <word> in", "evpn import"),
             Keep("route-map <word> out", "evpn export"),
             Keep("next-hop-unchanged", "evpn next_hop", "unchanged"),
+            Keep("next-hop-self", "next_hop_self", "evpn"),
+            *(
+                row
+                for row in peering.of_family("evpn ", 2)
+                if row.pattern not in ("next-hop-unchanged", "next-hop-self")
+            ),
         )),
+        *(
+            Each(f"{word} neighbor <word>", "neighbor", (
+                Keep("activate", "evpn active", peering.UNSET), *peering.no_neighbor(),
+            ))
+            for word in ("no", "default")
+        ),
+        *peering.process("", 1),
     )),
 )  # fmt: skip
 """Lines of the BGP process."""
+_VRF: Sequence[Row] = (
+    Fact("description <rest>", "vrf[{0}]/description"),
+    Fact("rd <word>", "vrf[{0}]/distinguisher"),
+)
 ROWS: Sequence[Row] = (
-    Block("vlan <integer>", "vlan", (Keep("name <word>", "name"),)),
+    Block("vlan <numbers>", "vlan", (Keep("name <rest>", "name"), *switching.VLAN_ROWS)),
     Block("interface Vxlan1", "vxlan", (
-        Keep("vxlan source-interface Loopback0", "source"),
+        Keep("vxlan source-interface <word>", "source"),
         Fact("vxlan udp-port <integer>", "evpn/udp_port"),
         Entry("vxlan vlan <integer> vni <integer>", "vlans", "{1}"),
+        Keep("vxlan vlan <numbers> vni <numbers>", _ranges),
         Entry("vxlan vrf <word> vni <integer>", "vrfs", "{1}"),
+        Fact("vxlan mlag source-interface <word>", "vxlan/source_mlag"),
+        Entry("vxlan flood vtep <address>...", "peers"),
+        Entry("vxlan flood vtep add <address>...", "peers"),
+        Entry("vxlan vlan <integer> multicast group <word>", "groups", "{1}"),
+        Entry("vxlan vlan <integer> flood vtep <rest>", "floods", "{1}"),
+        *settings("vxlan/setting", 0, (
+            "description <rest>", "vxlan virtual-router encapsulation <rest>", "vxlan vrf <word> multicast <rest>",
+            "vxlan qos <rest>", "vxlan learn-restrict <rest>", "vxlan bridging <rest>", "vxlan decapsulation <rest>",
+            "vxlan encapsulation <rest>", "vxlan arp <rest>", "vxlan controller-client <rest>",
+            "vxlan multicast-group <rest>", "vxlan multicast <rest>", "vxlan remote vtep <rest>",
+            "vxlan source-interface <word> <rest>", "shutdown", "vxlan flood <rest>", "vxlan mac <rest>",
+            "vxlan rewrite <rest>", "vxlan virtual-vtep <rest>", "bfd vtep evpn <rest>", "vxlan bfd <rest>",
+            "vxlan vlan <word> <rest>", "mtu <rest>", "vxlan udp-port <rest>", "arp <rest>", "vxlan security <rest>",
+        )),
+        *defaults(("shutdown", "vxlan <rest>", "description")),
     )),
     Fact("ip virtual-router mac-address <word>", "evpn/anycast_mac"),
-    Entry("vrf instance <word>", "defined", "true"),
+    Entry("vrf (instance|definition) <word>", "defined", "true"),
+    Block("vrf (instance|definition) <word>", "", _VRF),
+    Block("vrf instance MGMT", "", (Fact("description <rest>", "vrf[MGMT]/description"),)),
     Entry("ip routing vrf <word>", "ipv4", "true"),
+    Entry("no ip routing vrf <word>", "off", "true"),
     Entry("ipv6 unicast-routing vrf <word>", "ipv6", "true"),
 )  # fmt: skip
+_SOURCE = "Loopback0"
 _SVI = re.compile(r"Vlan([1-9]\d{0,3})")
 
 
@@ -177,16 +246,48 @@ def vlan_of(interface: str) -> str | None:
     return found[1] if found else None
 
 
-def finish_interface(document: Document, vlan: str, block: Scope) -> None:
-    """State the gateway of a segment."""
+class Segments(NamedTuple):
+    """The VLANs and VRFs that are part of EVPN, and those that have a VNI alone: name -> (VNI, line)."""
+
+    vlans: Mapping[Value, Said]
+    vrfs: Mapping[Value, Said]
+    signalled: frozenset[Value]
+    """VLANs that BGP speaks of."""
+
+
+def segments(document: Document) -> Segments:
+    """What Vxlan1 and the process say of VLANs and VRFs."""
+    vlans: dict[Value, Said] = {}
+    vrfs: dict[Value, Said] = {}
+    for block in document.scope.each("vxlan").values():
+        vlans |= block.table("vlans")
+        vrfs |= block.table("vrfs")
+        for name, said in block.values.items():
+            if name.startswith("vni "):
+                vlans[int(name.removeprefix("vni "))] = said
+    signalled: set[Value] = set()
+    for bgp in document.scope.each("bgp").values():
+        signalled |= {int(str(vlan)) for vlan in bgp.each("vlan")}
+        for bundle in bgp.each("bundle").values():
+            signalled |= bundle.table("vlans").keys()
+        if "evpn" in bgp.values:
+            signalled |= vlans.keys()
+    return Segments(vlans, vrfs, frozenset(signalled))
+
+
+def finish_interface(document: Document, vlan: str, block: Scope) -> Scope | None:
+    """State the gateway of a segment; what else its interface says."""
     prefix = f"evpn/segment[{vlan}]/"
+    rest = Scope(block.line)
+    rest.tables, rest.scopes = block.tables, block.scopes
     for leaf, (value, line) in block.values.items():
         if leaf in ("vrf", "mtu"):
             document.put(prefix + leaf, value, line)
         elif leaf.startswith("virtual "):
             document.put(prefix + leaf.removeprefix("virtual "), value, line)
         else:
-            document.reject(line)
+            rest.values[leaf] = (value, line)
+    return rest if rest.values or rest.tables else None
 
 
 def finish_session(document: Document, name: str, said: dict[str, Said]) -> None:
@@ -199,13 +300,57 @@ def finish_session(document: Document, name: str, said: dict[str, Said]) -> None
     document.put("evpn/route_targets", "all", said["evpn active"][1])
 
 
+_OF_EVPN = ("distinguisher", "router_id", "redistribute_connected", "announces_learned")
+
+
 def finish_process(document: Document, bgp: Scope) -> None:
     """State what the process says of VLANs and VRFs."""
-    for owner, kind in (("vlan", "segment"), ("vrf", "vrf")):
-        for name, scope in bgp.each(owner).items():
-            prefix = f"evpn/{kind}[{name}]/"
-            document.put_all((prefix + leaf, *said) for leaf, said in scope.values.items())
-            _put_targets(document, prefix, scope)
+    for vlan, scope in bgp.each("vlan").items():
+        _put_routes(document, f"evpn/segment[{vlan}]/", scope)
+        _put_settings(document, f"vlan[{vlan}]/", scope)
+    for name, scope in bgp.each("bundle").items():
+        for vlan, (_, line) in scope.table("vlans").items():
+            _put_routes(document, f"evpn/segment[{vlan}]/", scope)
+            _put_settings(document, f"vlan[{vlan}]/", scope)
+            document.put(f"vlan[{vlan}]/setting[vlan-aware-bundle]", str(name), line)
+    routed = segments(document).vrfs
+    for name, scope in bgp.each("vrf").items():
+        at = f"vrf[{name}]/"
+        if name in routed or _only_ours(scope):
+            _put_routes(document, f"evpn/vrf[{name}]/", scope)
+        else:
+            _put_instance(document, at, scope)
+        document.put_all(
+            (f"{at}bgp/{leaf}", *said) for leaf, said in scope.values.items() if "setting[" in leaf
+        )
+
+
+def _only_ours(scope: Scope) -> bool:
+    """Whether a VRF has routes that EVPN carries, and no neighbours."""
+    return bool(scope.tables) and not scope.scopes
+
+
+def _put_routes(document: Document, prefix: str, scope: Scope) -> None:
+    document.put_all((prefix + leaf, *said) for leaf, said in scope.values.items() if leaf in _OF_EVPN)
+    _put_targets(document, prefix, scope)
+
+
+def _put_settings(document: Document, prefix: str, scope: Scope) -> None:
+    document.put_all(
+        (prefix + leaf, *said) for leaf, said in scope.values.items() if leaf.startswith("setting[")
+    )
+
+
+def _put_instance(document: Document, at: str, scope: Scope) -> None:
+    """State what the process says of a VRF that is no part of EVPN."""
+    values = scope.values
+    for leaf, path in (("distinguisher", "distinguisher"), ("router_id", "bgp/router_id")):
+        if leaf in values:
+            document.put(at + path, *values[leaf])
+    if "redistribute_connected" in values:
+        document.put(f"{at}bgp/redistribute[connected]", "all", values["redistribute_connected"][1])
+    for way in ("import", "export"):
+        document.put_set(at + way, scope.table(way) | scope.table("both"))
 
 
 def _put_targets(document: Document, prefix: str, scope: Scope) -> None:
@@ -220,23 +365,64 @@ def _put_targets(document: Document, prefix: str, scope: Scope) -> None:
 
 def finish(document: Document) -> None:
     """State VLANs and VXLAN; the source is the loopback, whose address has been read before."""
-    scope = document.scope
+    scope, found = document.scope, segments(document)
     for vlan, block in scope.each("vlan").items():
-        if "name" in block.values:
-            document.put(f"evpn/segment[{vlan}]/name", *block.values["name"])
+        _vlan(document, vlan, block, segment=vlan in found.signalled)
     for block in scope.each("vxlan").values():
-        if "source" in block.values and (address := document.reading.facts.get("loopback/ipv4")):
-            document.put("evpn/source", str(address).removesuffix("/32"), block.values["source"][1])
-        for vlan, said in block.table("vlans").items():
-            document.put(f"evpn/segment[{vlan}]/vni", *said)
-        for vrf, said in block.table("vrfs").items():
-            document.put(f"evpn/vrf[{vrf}]/vni", *said)
+        _vxlan(document, block, found)
+    for vlan, said in found.vlans.items():
+        signalled = vlan in found.signalled
+        document.put(f"evpn/segment[{vlan}]/vni" if signalled else f"vxlan/vlan[{vlan}]/vni", *said)
+    for vrf, said in found.vrfs.items():
+        document.put(f"evpn/vrf[{vrf}]/vni", *said)
+    _vrfs(document, found)
+
+
+def _vlan(document: Document, vlan: Captured, block: Scope, *, segment: bool) -> None:
+    values = block.values
+    if "name" in values:
+        document.put(f"evpn/segment[{vlan}]/name" if segment else f"vlan[{vlan}]/name", *values["name"])
+    if "enabled" in values or not segment:
+        document.put(f"vlan[{vlan}]/enabled", *values.get("enabled", ("true", block.line)))
+    _put_settings(document, f"vlan[{vlan}]/", block)
+
+
+def _vxlan(document: Document, block: Scope, found: Segments) -> None:
+    if "source" in block.values:
+        source, line = block.values["source"]
+        address = document.reading.facts.get("loopback/ipv4")
+        if source != _SOURCE:
+            document.put("vxlan/source", source, line)
+        elif address:
+            document.put("evpn/source", str(address).removesuffix("/32"), line)
+    document.put_set("vxlan/peers", block.table("peers"))
+    for table in ("groups", "floods"):
+        for vlan, said in block.table(table).items():
+            vni = found.vlans.get(vlan, (None, 0))[0]
+            name = f"vni[{vni}]" if vni is not None else f"vlan[{vlan}]"
+            document.put(f"vxlan/{name}/replication", *said)
+
+
+def _vrfs(document: Document, found: Segments) -> None:
+    scope = document.scope
+    told = {
+        name for bgp in scope.each("bgp").values() for name, vrf in bgp.each("vrf").items() if _only_ours(vrf)
+    }
+    shared = found.vrfs.keys() | told
     for vrf, said in scope.table("defined").items():
-        document.put(f"evpn/vrf[{vrf}]/defined", *said)
+        if vrf in shared:
+            document.put(f"evpn/vrf[{vrf}]/defined", *said)
+        else:
+            document.put(f"vrf[{vrf}]", "present", said[1])
     families = {family: scope.table(family) for family in ("ipv4", "ipv6")}
     for vrf in dict.fromkeys(vrf for table in families.values() for vrf in table):
         routed = [(family, table[vrf][1]) for family, table in families.items() if vrf in table]
-        document.put(f"evpn/vrf[{vrf}]/routed", ",".join(family for family, _ in routed), routed[-1][1])
+        if vrf in shared:
+            document.put(f"evpn/vrf[{vrf}]/routed", ",".join(family for family, _ in routed), routed[-1][1])
+        else:
+            document.put(f"vrf[{vrf}]/routed", "true", routed[-1][1])
+    for vrf, said in scope.table("off").items():
+        document.put(f"vrf[{vrf}]/routed", "false", said[1])
 
 
 TOPIC = Topic(ROWS, finish)

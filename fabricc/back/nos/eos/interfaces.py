@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.eos import evpn, qos
+from fabricc.back.nos.eos import evpn, others, qos, routing
 from fabricc.back.nos.eos.words import (
     MANAGEMENT_VRF,
-    SPEED_OF,
     SPEEDS,
     management_interface,
     service_ports,
 )
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Keep, Silent
+from fabricc.back.nos.reading.rows import Block, Entry, Keep, Silent
+from fabricc.back.nos.reading.scope import Scope
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.departures import Departure
     from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.back.nos.reading.scope import Document, Said
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.paths import Alike
@@ -173,12 +173,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 _LOOPBACK = "Loopback0"
 _LEAK = re.compile(r"\bleak routes\b|\begress-vrf\b")
-TYPES = {"speed": SPEED_OF}
-
-
-def _speed(speed: tuple[int, int]) -> dict[str, Value]:
-    gbps, lanes = speed
-    return {"speed_gbps": gbps, "lanes": lanes}
+TYPES = others.TYPES
 
 
 ROWS: Sequence[Row] = (
@@ -187,7 +182,7 @@ ROWS: Sequence[Row] = (
         Keep("shutdown", "enabled", "false"),
         Keep("no shutdown", "enabled", "true"),
         Keep("mtu <68-65535>", "mtu"),
-        Keep("speed <speed>", _speed),
+        Keep("speed <speed>", others.said_speed),
         Keep("error-correction encoding reed-solomon", "fec", "rs"),
         Silent("no error-correction encoding"),
         Keep("no switchport", "routed"),
@@ -197,7 +192,7 @@ ROWS: Sequence[Row] = (
         Keep("ip address virtual <prefix4>", "virtual ipv4"),
         Keep("ipv6 address virtual <prefix6>", "virtual ipv6"),
         Keep("ipv6 enable", "link_local"),
-        Keep("ipv6 address <prefix6>", "ipv6"),
+        Entry("ipv6 address <prefix6>", "ipv6"),
         Silent("no (ip|ipv6) address"),
         Keep("service-profile <word>", "qos_profile"),
         Keep("service-policy type qos input <word>", "policy"),
@@ -210,13 +205,28 @@ ROWS: Sequence[Row] = (
             Silent("no random-detect (drop|ecn count|ecn minimum-threshold)"),
         )),
         Silent("no priority-flow-control priority <0-7>"),
+        *others.ROWS,
+    )),
+    Block("interface defaults", "", (
+        Keep("mtu <68-65535>", "default mtu"),
+        Block("ethernet", "", (Silent("no shutdown"), Keep("shutdown", "default enabled", "false"))),
     )),
     Silent("transceiver qsfp default-mode 4x10G"),
 )  # fmt: skip
-_KEPT = frozenset({"qos_profile", "mmu_profile", "policy", "vrf", "link_local", "ecn_count", "access"})
+_KEPT = frozenset(
+    {"qos_profile", "mmu_profile", "policy", "vrf", "link_local", "ecn_count", "access", *qos.OF_PORTS}
+)
 """Names of what is no fact of an interface by itself."""
 _EXISTS = frozenset({"enabled", "mmu_profile", "vrf", "ecn_delay_us", "ecn_count"})
 """What is said of an interface that does nothing."""
+_OURS = {
+    "description", "mtu", "speed_gbps", "lanes", "fec", "routed", "ipv4", "ipv6", "link_local", "qos_profile",
+    "policy", "access", *_EXISTS - {"vrf"},
+}  # fmt: skip
+"""What a port of a fabric of ours says."""
+_BRIDGES_OR_ROUTES = ("Ethernet", "Port-Channel", "Vlan")
+_ROUTES = frozenset({"ipv4", "ipv6", "link_local", "virtual ipv4", "virtual ipv6", "address_from", "dhcp"})
+_LOOPBACK_SAYS = ("ipv4", "ipv6")
 _NONE = (None, 0)
 
 
@@ -232,63 +242,137 @@ def finish(document: Document) -> None:
     """State the facts of all interfaces; those of a profile carry the profile's lines."""
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
     used: dict[tuple[object, object], _Copied] = {}
+    signalled = evpn.segments(document).signalled
     for name, block in document.scope.each("interface").items():
         port, values = str(name), block.values
+        if "ipv6" in block.tables:
+            _several(block)
         if port == _LOOPBACK:
-            for leaf in ("ipv4", "ipv6"):
+            for leaf in _LOOPBACK_SAYS:
                 if leaf in values:
                     document.put(f"loopback/{leaf}", *values[leaf])
+            block = _without(block, _LOOPBACK_SAYS)
+            values = block.values
+            if values.keys() <= {"description", "enabled"} and not block.tables:
+                continue
         elif port.startswith("Management"):
-            _management(document, port, block)
-        elif vlan := evpn.vlan_of(port):
-            evpn.finish_interface(document, vlan, block)
-        elif not values.keys() <= _EXISTS:
-            paths = port_paths(port)
-            lines[paths["enabled"]] = (file, block.line)
-            facts[paths["enabled"]] = "true"
-            if "access" in values:
-                document.put(f"evpn/port[{port}]", *values["access"])
-                if "routed" in values:
-                    document.reject(values["access"][1])
-            for leaf, (value, line) in values.items():
-                if leaf not in _KEPT:
-                    path = paths[leaf]
-                    facts[path] = value
-                    lines[path] = (file, line)
-            if "mtu" not in values or "link_local" in values:
-                _addressed(document, paths, block)
-            profiles = (values.get("qos_profile", _NONE)[0], values.get("mmu_profile", _NONE)[0])
-            copied = used.get(profiles)
-            if copied is None:
-                copied = used[profiles] = _copied(document, *profiles)
-            facts.update(copied.facts[port])
-            lines.update(copied.lines[port])
-            if "policy" in values and (said := qos.marked(document, values["policy"])):
-                document.put(paths["set_dscp"], *said)
-            if "ecn_delay_us" in values or "ecn_count" in values:
-                _delay(document, paths, block, copied.waiting)
+            if _management(document, port, block):
+                continue
+        elif (vlan := evpn.vlan_of(port)) and int(vlan) in signalled:
+            rest = evpn.finish_interface(document, vlan, block)
+            if rest is None:
+                continue
+            block, values = rest, rest.values
+        if values.keys() <= _EXISTS and not block.tables:
+            continue
+        paths = port_paths(port)
+        lines[paths["enabled"]] = (file, block.line)
+        facts[paths["enabled"]] = "true"
+        if "access" in values:
+            _access(document, port, values, signalled)
+        for leaf, (value, line) in values.items():
+            if leaf not in _KEPT:
+                path = paths[leaf]
+                facts[path] = value
+                lines[path] = (file, line)
+        if "mtu" not in values or "link_local" in values:
+            _addressed(document, port, paths, block)
+        profiles = (values.get("qos_profile", _NONE)[0], values.get("mmu_profile", _NONE)[0])
+        copied = used.get(profiles)
+        if copied is None:
+            copied = used[profiles] = _copied(document, *profiles)
+        facts.update(copied.facts[port])
+        lines.update(copied.lines[port])
+        if "policy" in values:
+            _policy(document, paths, values["policy"])
+        if "ecn_delay_us" in values or "ecn_count" in values:
+            _delay(document, paths, block, copied.waiting)
+        if block.tables or not values.keys() <= _OURS:
+            _beyond(document, port, paths, block)
 
 
-def _addressed(document: Document, paths: Mapping[str, str], block: Scope) -> None:
+def _several(block: Scope) -> None:
+    """The first IPv6 address of an interface as its own, others as further ones."""
+    table = block.tables.pop("ipv6")
+    first, *further = table.items()
+    block.values["ipv6"] = first[1]
+    if further:
+        block.tables.setdefault("secondary", {}).update(further)
+
+
+def _without(block: Scope, leaves: Sequence[str]) -> Scope:
+    rest = Scope(block.line)
+    rest.values = {leaf: said for leaf, said in block.values.items() if leaf not in leaves}
+    rest.tables, rest.scopes = block.tables, block.scopes
+    return rest
+
+
+def _access(document: Document, port: str, values: Mapping[str, Said], signalled: frozenset[Value]) -> None:
+    vlan, line = values["access"]
+    if "routed" in values:
+        document.reject(line)
+    if vlan in signalled or "routed" in values:
+        document.put(f"evpn/port[{port}]", vlan, line)
+        return
+    document.put(f"interface[{port}]/access_vlan", vlan, line)
+    if "switchport" not in values:
+        document.put(f"interface[{port}]/switchport", "access", line)
+
+
+def _policy(document: Document, paths: Mapping[str, str], policy: Said) -> None:
+    """What a policy map makes of all that arrives, or its name where it tells classes apart."""
+    if said := qos.marked(document, policy):
+        document.put(paths["set_dscp"], *said)
+    elif qos.tells_apart(document, policy):
+        document.put(paths["service_policy[qos input]"], *policy)
+    else:
+        document.reject(policy[1])
+
+
+def _beyond(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
+    """State what ports of our fabrics do not say."""
+    values = block.values
+    if "vrf" in values:
+        document.put(paths["vrf"], *values["vrf"])
+    for family in ("ipv4", "ipv6"):
+        if f"virtual {family}" in values:
+            address, line = values[f"virtual {family}"]
+            document.reading.facts.pop(paths[f"virtual {family}"], None)
+            document.reading.lines.pop(paths[f"virtual {family}"], None)
+            document.put(paths[f"gateway[{address}]"], address, line)
+    default = document.scope.values.get("default mode", _NONE)
+    if default[0] == "routed" and port.startswith(_BRIDGES_OR_ROUTES[:2]) and "switchport" not in values:
+        document.put(paths["routed"], "true", default[1])
+    others.finish(document, paths, block)
+    for leaf, value, line in qos.of_port(block):
+        document.put(paths[leaf], value, line)
+
+
+def _addressed(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
     """What follows from an address: that the interface has the default MTU, or only its link-local address."""
     values = block.values
-    if "ipv6" not in values and "link_local" in values:
+    if "link_local" in values and "ipv6" not in values and "ipv4" not in values:
         document.put(paths["unnumbered"], *values["link_local"])
-    if "mtu" not in values and ("ipv4" in values or "ipv6" in values or "link_local" in values):
-        document.put(paths["mtu"], DEFAULT_MTU, block.line)
+    if "mtu" not in values and not values.keys().isdisjoint(_ROUTES) and port.startswith(_BRIDGES_OR_ROUTES):
+        document.put(paths["mtu"], *document.scope.values.get("default mtu", (DEFAULT_MTU, block.line)))
 
 
-def _management(document: Document, name: str, block: Scope) -> None:
+def _management(document: Document, name: str, block: Scope) -> bool:
+    """State the management address; False for a further one, and for an interface without."""
     values = block.values
     address = values.get("ipv4") or values.get("ipv6")
-    if address is None:
-        return
+    if address is None or "management/address" in document.reading.facts:
+        return False
+    document.put("management/address", *address)
+    document.put("management/interface", name, block.line)
     managed = values.get("vrf", _NONE)[0] == MANAGEMENT_VRF
-    if managed:
-        document.put("management/address", *address)
-        document.put("management/interface", name, block.line)
+    if "vrf" in values and not managed:
+        document.put(f"interface[{name}]/vrf", *values["vrf"])
     apart = managed and "platform/management_vrf" in document.reading.facts
-    state_isolation(document.reading, apart, (document.file, address[1]), _LEAK)
+    joined = routing.joined(document)
+    place = document.file, joined or address[1]
+    state_isolation(document.reading, apart and not joined, place, _LEAK)
+    return True
 
 
 def _copied(document: Document, qos_profile: Value | None, mmu_profile: Value | None) -> _Copied:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import natural
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
+from fabricc.back.nos.eos import classes
 from fabricc.back.nos.eos.words import (
     ALPHA_OF,
     ALPHAS,
@@ -32,7 +33,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Ecn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document, Said, Scope
@@ -464,10 +465,12 @@ ROWS: Sequence[Row] = (
         Keep("priority-flow-control on", "pfc"),
         Keep("priority-flow-control pause watchdog", "watchdog"),
         Entry("priority-flow-control priority <0-7> no-drop", "no_drop"),
-        Block("(tx-queue|uc-tx-queue) <integer>", "queue", _QUEUE),
+        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*_QUEUE, *classes.QUEUE)),
+        *classes.PROFILE,
     )),
     Block("policy-map type quality-of-service <word>", "policy map", (
         Block("class class-default", "", (Keep("set dscp <0-63>", "dscp"), Keep("set traffic-class <0-7>", "class"))),
+        *classes.POLICY,
     )),
     Block("platform trident mmu queue profile <word>", "mmu profile", (
         Keep("ingress headroom [bytes] <integer>", "headroom/xoff_bytes"),
@@ -475,6 +478,7 @@ ROWS: Sequence[Row] = (
         Entry("ingress priority-group <0-7> threshold <alpha>", "thresholds"),
         Keep("ingress threshold <alpha>", "threshold"),
         Keep("egress unicast queue <0-7> threshold <alpha>", "queue[{1}]/egress_dynamic_th"),
+        *classes.BUFFERS,
     )),
     Keep("platform trident mmu queue profile <word> apply", "mmu profile"),
     Fact("platform trident mmu headroom-pool limit bytes <integer>", "pool/headroom_bytes"),
@@ -484,6 +488,7 @@ ROWS: Sequence[Row] = (
     Fact(f"{_WATCHDOG} default recovery-time <word>", "watchdog/restore_ms", _milliseconds),
     Fact(f"{_WATCHDOG} default polling-interval <word>", "watchdog/poll_ms", _milliseconds),
     Fact(f"{_WATCHDOG} action <drop|errdisable|notify-only>", "watchdog/action"),
+    *classes.ROWS,
 )  # fmt: skip
 
 
@@ -527,9 +532,27 @@ def marked(document: Document, policy: Said) -> Said | None:
     classes = Counter(value for value, _ in document.scope.table("traffic classes").values())
     usual = classes.most_common(1)[0][0] if classes else None
     if values.get("class", (None, 0))[0] != usual or "dscp" not in values:
-        document.reject(policy[1])
         return None
     return values["dscp"]
+
+
+def tells_apart(document: Document, policy: Said) -> bool:
+    """Whether there is such a policy map, and it has classes of its own or does else than ours."""
+    found = document.scope.each("policy map").get(policy[0])
+    return found is not None and ("class" not in found.values or "classes" in found.tables)
+
+
+OF_PORTS = frozenset({"pfc", "watchdog"})
+"""What a port says of pausing by itself; the priorities that it pauses are a table."""
+
+
+def of_port(port: Scope) -> Iterator[Stated]:
+    """What a port says of pausing without a profile."""
+    no_drop, values = port.table("no_drop"), port.values
+    if "pfc" in values and no_drop:
+        line = max(line for _, line in no_drop.values())
+        yield "pfc", ",".join(map(str, sorted(no_drop))), line
+        yield "watchdog", boolean("watchdog" in values), values.get("watchdog", values["pfc"])[1]
 
 
 def default_mmu(document: Document) -> str | None:
@@ -560,7 +583,8 @@ def _of_profile(profile: Scope) -> list[Stated]:
         stated.append((f"queue[{number}]/scheduler", scheduler, max(said, default=queue.line)))
         for name, (value, line) in queue.values.items():
             if name not in ("strict", "percent"):
-                stated.append((f"queue[{number}]/{name}", value, line))
+                stated.append((classes.of_queue(number, name), value, line))
+    stated += [(name, *said) for name, said in values.items() if name.startswith("qos_setting[")]
     return stated
 
 

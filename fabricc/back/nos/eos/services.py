@@ -373,10 +373,13 @@ def _finish_access(document: Document) -> None:
         name, line = values[f"access {service}"]
         path = "management/access" if service == "ssh" else f"management/access[{service}]"
         listed = lists[name] if name in lists else Scope(line)
+        listed.used = True
         networks = [*listed.ordered("networks"), *filter(None, [listed.values.get("nobody")])]
         last = max((at for _, at in networks), default=line)
         document.put(path, ",".join(sorted(str(network) for network, _ in networks)), last)
     applied = scope.each("rules").get(values["control plane"][0]) if "control plane" in values else None
+    if applied is not None:
+        applied.used = True
     for place, (rule, line) in enumerate(applied.ordered("rules") if applied else ()):
         document.put(f"management/control_plane/{place}", rule, line)
     if "gnmi vrf" in values:

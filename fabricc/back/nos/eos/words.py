@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.model import SECRET_PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -66,6 +68,11 @@ COMMUNITY_NAMES = {
     "65535:65283": "local-as",
 }
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
+
+
+def reference(secret: str) -> str:
+    """A reference to a secret as it stands; of any other secret only that there is one."""
+    return secret if secret.startswith(SECRET_PREFIX) else "set"
 
 
 def alpha_exponent(dynamic_th: int) -> int:

@@ -336,11 +336,12 @@ def test_a_line_of_another_vrf_is_not_taken_for_one_of_the_fabric() -> None:
     other = "   !\n   vrf OTHER\n      router-id 10.9.9.9\n      neighbor 10.9.9.1 remote-as 65001\n"
     at = text.index("\n!\n", text.index("\nrouter bgp "))
     reading = EOS.read({FILE: f"{text[:at]}\n{other.rstrip()}{text[at:]}"})
-    theirs = {path for path in reading.facts if path.startswith("evpn/vrf[OTHER]/")}
-    assert theirs == {"evpn/vrf[OTHER]/router_id"}
+    theirs = {path for path in reading.facts if path.startswith("vrf[OTHER]/")}
+    assert "vrf[OTHER]/bgp/router_id" in theirs
+    assert reading.facts["vrf[OTHER]/bgp/neighbor[10.9.9.1]/remote_asn"] == 65001
     before = EOS.read({FILE: text}).facts
     assert {path: value for path, value in reading.facts.items() if path not in theirs} == before
-    assert [line for _, _, line in reading.unknown] == ["neighbor 10.9.9.1 remote-as 65001"]
+    assert reading.unknown == []
 
 
 def test_a_prefix_list_may_stand_on_single_lines() -> None:
@@ -351,10 +352,10 @@ def test_a_prefix_list_may_stand_on_single_lines() -> None:
 
 
 def test_lines_of_unknown_meaning_are_listed_with_their_numbers() -> None:
-    text = "hostname a\nip http client source\n!\nrouter ospf 1\n   max-lsa 12000\nbanner motd\nhello there\nEOF\n"
+    text = "hostname a\nip http client source\n!\nrouter frob 1\n   max-lsa 12000\nbanner motd\nhello there\nEOF\n"
     assert EOS.read({FILE: text}).unknown == [
         (FILE, 2, "ip http client source"),
-        (FILE, 4, "router ospf 1"),
+        (FILE, 4, "router frob 1"),
         (FILE, 5, "max-lsa 12000"),
         (FILE, 6, "banner motd"),
         (FILE, 7, "hello there"),

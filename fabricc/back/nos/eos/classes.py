@@ -1,0 +1,156 @@
+"""Quality of service as others write it on EOS: what no policy of ours says, and spellings of other releases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.eos.settings import defaults, kept, settings
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.fabric.facts import Value
+
+_SETTING = "qos_setting["
+_QUEUES = "(tx-queue|uc-tx-queue) <integer>"
+_MARKS = "random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
+_OF_QUEUE = (
+    "random-detect drop <rest>", "random-detect ecn <rest>", "random-detect <rest>", "shape rate <rest>",
+    "bandwidth guaranteed <rest>", "buffer <rest>", "drop-precedence <rest>", "latency <rest>", "scheduler <rest>",
+    "bandwidth percent <rest>", "bandwidth <rest>", "cos <rest>", "name <rest>",
+)  # fmt: skip
+
+
+def of_queue(number: object, name: str) -> str:
+    """The path of a value of a queue below its port."""
+    return (
+        f"{_SETTING}queue {number} {name.removeprefix(_SETTING)}"
+        if name.startswith(_SETTING)
+        else f"queue[{number}]/{name}"
+    )
+
+
+def _cos(points: tuple[int, ...], traffic_class: int) -> dict[str, Value]:
+    """Traffic classes of 802.1p priorities."""
+    return {f"qos/priority[{cos}]/traffic_class": traffic_class for cos in points}
+
+
+def _bounds(low: int, low_unit: int, high: int, high_unit: int) -> dict[str, Value]:
+    """Thresholds in bytes, where no line says with which probability packets are marked at the upper one."""
+    return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit}
+
+
+QUEUE: Sequence[Row] = (
+    Keep(_MARKS, _bounds),
+    Silent("no (random-detect|shape|bandwidth|priority) <rest>"),
+    *kept("qos_setting", 2, _OF_QUEUE),
+)
+"""Of a queue of a profile."""
+_COMMON: Sequence[Row] = (
+    Keep("qos trust cos", "trust", "cos"),
+    Keep("priority-flow-control mode on", "pfc"),
+    Entry("priority-flow-control priority <0-7> drop", "drop"),
+    *kept("qos_setting", 1, (
+        "qos cos <rest>", "qos dscp <rest>", "shape rate <rest>", "dcbx mode <rest>", "dcbx <word> <rest>",
+        "priority-flow-control pause watchdog <word> <rest>", "qos random-detect <rest>", "qos rewrite <rest>",
+    )),
+    *defaults((
+        "priority-flow-control", "priority-flow-control on", "priority-flow-control pause watchdog",
+        "priority-flow-control pause watchdog <rest>", "dcbx mode", "shape rate", "qos cos", "qos dscp",
+        "priority-flow-control mode", "flowcontrol <rest>",
+    )),
+    Silent("default qos trust"),
+    Block("mc-tx-queue <integer>", "", (
+        *kept("qos_setting", 2, (*_OF_QUEUE, "priority <rest>", "no priority"), "mc-tx-queue {1}"),
+        *defaults(("random-detect <rest>", "shape <rest>", "bandwidth <rest>")),
+    )),
+)  # fmt: skip
+PROFILE: Sequence[Row] = (
+    *_COMMON,
+    *kept("qos_setting", 1, ("service-policy type qos <rest>",)),
+)
+"""Of a profile of ports."""
+PORT_ROWS: Sequence[Row] = (
+    *_COMMON,
+    Keep("qos trust dscp", "trust", "dscp"),
+    Keep("no qos trust", "trust", "none"),
+    Keep("priority-flow-control on", "pfc"),
+    Keep("priority-flow-control pause watchdog", "watchdog"),
+    Entry("priority-flow-control priority <0-7> no-drop", "no_drop"),
+    *(Keep(f"flowcontrol {way} <on|off|desired>", f"qos_setting[flowcontrol {way}]") for way in ("send", "receive")),
+    Block(_QUEUES, "", (
+        Keep("priority strict", "queue[{1}]/scheduler", "strict"),
+        Keep("bandwidth percent <1-100>", "queue[{1}]/scheduler", lambda percent: f"dwrr {percent}"),
+        Keep("bandwidth guaranteed percent <1-100>", "queue[{1}]/guaranteed", "{2} percent"),
+        *(
+            Keep(_MARKS + end, {
+                "queue[{1}]/ecn_min_bytes": lambda low, unit, *_: low * unit,
+                "queue[{1}]/ecn_max_bytes": lambda _low, _unit, high, unit, *_: high * unit,
+                **more,
+            })
+            for end, more in (
+                ("", {}),
+                (" max-mark-probability <integer> [weight 0]", {"queue[{1}]/ecn_max_percent": lambda *said: said[4]}),
+            )
+        ),
+        *kept("qos_setting", 2, _OF_QUEUE, "queue {1}"),
+    )),
+)  # fmt: skip
+"""Of an interface."""
+
+_ACTIONS = (
+    "set <word> <rest>", "police <rest>", "drop", "redirect <rest>", "set traffic class <rest>", "count <rest>",
+    "count", "log", "bandwidth <rest>", "shape <rest>", "priority <rest>", "no-drop", "set drop-precedence <rest>",
+    "set traffic-class <rest>", "police <word> <rest>", "exceed-action <rest>", "conform-action <rest>",
+    "set nexthop <rest>", "set nexthop-group <rest>",
+)  # fmt: skip
+_MATCHES = ("match <rest>", "description <rest>", "<integer> match <rest>")
+
+
+def _policy(label: str, outer: int) -> tuple[Row, ...]:
+    """Classes of a policy map, behind so many captures."""
+    about = f"policy-map {label} class {{{outer}}}"
+    rows = settings("qos/setting", outer + 1, _ACTIONS, about)
+    return (
+        Block("class <word>", "", rows),
+        Block("class built-in <word>", "", rows),
+        Block("<integer> class <word>", "", settings(
+            "qos/setting", outer + 2, _ACTIONS, f"policy-map {label} class {{{outer + 1}}}"
+        )),
+        *settings("qos/setting", outer, ("counters <rest>", "<integer> match <rest>"), f"policy-map {label}"),
+    )  # fmt: skip
+
+
+POLICY: Sequence[Row] = (Entry("class <word>", "classes", "true"), *_policy("{0}", 1))
+"""Of a policy map that classifies."""
+BUFFERS: Sequence[Row] = kept("qos_setting", 1, (
+    "egress <word> <word> <word> <rest>", "ingress <word> <rest>", "ingress priority-group <word> <rest>",
+))  # fmt: skip
+"""Of a buffer profile."""
+
+
+ROWS: Sequence[Row] = (
+    Fact("qos map cos <numbers> to traffic-class <0-7>", _cos),
+    Fact("qos map cos <integer>... to traffic-class <0-7>", _cos),
+    *settings("qos/setting", 0, (
+        "qos map exp <word> to <rest>", "qos map traffic-class <word> to <cos|dscp|exp|mc-tx-queue> <rest>",
+        "qos map <word> <word> to <rest>", "qos rewrite <rest>", "qos random-detect <rest>", "qos trust <rest>",
+        "qos ecn <rest>", "qos <tx-queue|uc-tx-queue|mc-tx-queue> <rest>", "priority-flow-control <rest>",
+        "priority-flow-control pause watchdog <rest>", "qos policer <rest>", "qos scheduling <rest>",
+        "priority-flow-control pause watchdog default <rest>", "qos map traffic-class <word> <rest>",
+        "qos buffer <rest>",
+    )),
+    Block("qos scheduling", "", settings("qos/setting", 0, ("<rest>",), "qos scheduling")),
+    Block("class-map (type qos|type quality-of-service) match-any <word>", "", settings(
+        "qos/setting", 1, _MATCHES, "class-map {0}"
+    )),
+    Block("class-map type <word> match-any <word>", "", settings("qos/setting", 2, _MATCHES, "class-map {1}")),
+    Block("class-map type <word> match-all <word>", "", settings("qos/setting", 2, _MATCHES, "class-map {1}")),
+    Block("class-map match-any <word>", "", settings("qos/setting", 1, _MATCHES, "class-map {0}")),
+    Block("policy-map (type qos|type quality-of-service) <word>", "policy map", POLICY),
+    Block("policy-map type <word> <word>", "", _policy("{1}", 2)),
+    Block("policy-map <word>", "", _policy("{0}", 1)),
+    *defaults(("qos rewrite <rest>", "priority-flow-control all <rest>", "qos random-detect <rest>", "qos map <rest>")),
+)  # fmt: skip

@@ -1,0 +1,124 @@
+"""Lists and route maps of EOS: those of a fabric of ours, and in all forms that others use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cli_dialect import policy
+from fabricc.back.nos.eos.words import COMMUNITY_OF
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+
+
+def _numbered(_number: int, action: str, entry: str) -> str:
+    return f"{action} {entry}"
+
+
+_ENTRIES = (
+    Entry("<integer> <permit|deny> <rest>", "entries", _numbered),
+    Entry("permit <rest>", "unnumbered", "permit"),
+    Entry("deny <rest>", "unnumbered", "deny"),
+    Entry("<integer> remark <rest>", "remarks", "{1}"),
+    Silent("remark <rest>"),
+    Silent("[no] counters per-entry"),
+    Silent("[no] statistics per-entry"),
+    Silent("[no] fragment-rules"),
+)
+_PREFIXES = (
+    Entry("seq <integer> deny <rest>", "rules", lambda _number, rule: f"deny {rule}"),
+    Entry("permit <rest>", "unnumbered", "permit"),
+    Entry("deny <rest>", "unnumbered", "deny"),
+    Entry("seq <integer> remark <rest>", "remarks", "{1}"),
+    Silent("remark <rest>"),
+    Silent("no seq <integer>"),
+)
+_COMMUNITIES = (
+    Entry("permit <rest>", "entries", "permit"),
+    Entry("deny <rest>", "entries", "deny"),
+    Entry("seq <integer> permit <rest>", "numbered", lambda _number, said: f"permit {said}"),
+    Entry("seq <integer> deny <rest>", "numbered", lambda _number, said: f"deny {said}"),
+)
+
+ROWS: Sequence[Row] = (
+    *(
+        kind(f"{family} prefix-list <word>", f"{family} prefix-list", (*policy.RULES[family], *_PREFIXES))
+        for family in policy.RULES
+        for kind in (Block, Each)
+    ),
+    policy.route_maps(others=True),
+    *(
+        Each(f"ip {kind} <word>", "community-list", _COMMUNITIES)
+        for kind in ("community-list", "extcommunity-list", "large-community-list")
+    ),
+    *(
+        Each(f"ip {kind} {form} <word>", "community-list", _COMMUNITIES)
+        for kind in ("community-list", "extcommunity-list", "large-community-list")
+        for form in ("standard", "regexp", "expanded")
+    ),
+    Each("ip as-path access-list <word>", "as-path", (
+        Entry("permit <rest>", "entries", "permit"), Entry("deny <rest>", "entries", "deny"),
+    )),
+    *(Block(f"{kind} access-list standard <word>", "access list", _ENTRIES) for kind in ("ip", "ipv6")),
+    Block("ip access-list <word>", "rules", _ENTRIES[1:]),
+    *(Block(f"{kind} access-list <word>", "rules", _ENTRIES) for kind in ("ipv6", "mac")),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State rules and entries by their places, and clauses as a whole."""
+    policy.finish(document)
+    scope = document.scope
+    for family in policy.RULES:
+        for name, rules in scope.each(f"{family} prefix-list").items():
+            first = len(rules.table("rules"))
+            for place, (rule, (action, line)) in enumerate(rules.table("unnumbered").items(), first):
+                document.put(
+                    f"prefix_list[{name}]/{place}", str(rule) if action == "permit" else f"deny {rule}", line
+                )
+    for name, communities in scope.each("community-list").items():
+        _communities(document, str(name), communities)
+    for name, paths in scope.each("as-path").items():
+        for place, (path, (action, line)) in enumerate(paths.table("entries").items()):
+            document.put(f"as_path_list[{name}]/{place}", f"{action} {path}", line)
+    for kind in ("access list", "rules"):
+        for name, rules in scope.each(kind).items():
+            if not rules.used:
+                _filter(document, str(name), rules)
+
+
+def _communities(document: Document, name: str, listed: Scope) -> None:
+    """A list of one entry is what it permits; of several each is stated by its place."""
+    entries = [(f"{action} {said}", line) for said, (action, line) in listed.table("entries").items()]
+    entries += [(str(said), line) for said, line in listed.ordered("numbered")]
+    if len(entries) == 1 and entries[0][0].startswith("permit "):
+        said, line = entries[0]
+        document.put(f"community_list[{name}]", _values(said.removeprefix("permit ")), line)
+        return
+    for place, (said, line) in enumerate(entries):
+        document.put(f"community_list[{name}]/{place}", _values(said), line)
+
+
+def _values(communities: str) -> str:
+    """Communities with those that have names as numbers."""
+    return " ".join(COMMUNITY_OF.get(each, each) for each in communities.split())
+
+
+def _filter(document: Document, name: str, rules: Scope) -> None:
+    """State the entries of a list that filters packets."""
+    numbered = rules.table("entries") | rules.table("rules")
+    said = [each for _, each in sorted(numbered.items())]
+    said += [(f"permit {network}", line) for network, line in rules.ordered("networks")]
+    said += [(f"{action} {entry}", line) for entry, (action, line) in rules.table("unnumbered").items()]
+    if "nobody" in rules.values:
+        said.append(("deny any", rules.values["nobody"][1]))
+    for place, (entry, line) in enumerate(said):
+        document.put(f"access_list[{name}]/{place}", entry, line)
+
+
+POLICY = Topic(ROWS, finish)

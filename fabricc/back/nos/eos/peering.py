@@ -1,0 +1,240 @@
+"""BGP of EOS beyond what a spine-leaf fabric of ours needs: rows of processes, of neighbours, of address families."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.eos.igp import ALL
+from fabricc.back.nos.eos.settings import defaults, kept, settings
+from fabricc.back.nos.reading.rows import Block, Each, Fact, Keep, Silent
+
+if TYPE_CHECKING:
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.fabric.facts import Value
+
+UNSET = "-"
+"""What a neighbour says not to have, whatever its group has."""
+STATED = (
+    "local_asn", "update_source", "multihop", "reflector_client", "next_hop_self", "next_hop_unchanged",
+    "allow_as_in", "remove_private", "default_originate", "keepalive_s", "hold_s", "prefix_list_in",
+    "prefix_list_out", "enabled",
+)  # fmt: skip
+"""Values of a neighbour that are facts as they are."""
+FAMILY_POLICY = ("import", "export", "prefix_list_in", "prefix_list_out", "default_originate")
+"""What each address family may say for itself."""
+
+_NEIGHBOR_VALUED = (
+    "weight <rest>", "transport <rest>", "fall-over <rest>", "as-path <rest>", "graceful-restart <rest>",
+    "rib-in <rest>", "session tracker <rest>", "link-bandwidth <rest>", "link-bandwidth", "idle-restart-timer <rest>",
+    "metric-out <rest>", "out-delay <rest>", "local-v6-addr <rest>", "local-v4-addr <rest>",
+    "export-localpref <rest>", "import-localpref <rest>", "encapsulation <rest>", "domain <rest>",
+    "missing-policy <rest>", "peer-tag <rest>", "bfd <rest>", "additional-paths <rest>",
+    "maximum-accepted-routes <rest>", "maximum-advertised-routes <rest>", "local-as <asn> <rest>",
+    "remove-private-as <rest>", "next-hop-self source-interface <rest>", "next-hop-self received-evpn-routes <rest>",
+    "next-hop-unchanged <rest>", "next-hop address-family <rest>", "next-hop <rest>", "rcf <rest>", "ttl <rest>",
+    "auto-local-addr", "passive", "enforce-first-as", "graceful-restart", "as-path-options <rest>",
+    "dont-capability-negotiate", "soft-reconfiguration <rest>", "remote-as <rest>", "graceful-restart-helper",
+    "no enforce-first-as", "auto-local-addr <rest>", "capability <rest>", "aigp-session", "route-to-peer",
+    "shutdown <rest>", "layer-2 <rest>", "default-route <rest>", "unsuppress-map <rest>", "dynamic <rest>",
+    "distribute-list <rest>", "filter-list <rest>", "update-source <word> <rest>", "maximum-routes <integer> <rest>",
+)  # fmt: skip
+_NEIGHBOR_OFF = {
+    "description": "description", "route-map in": "import", "route-map out": "export",
+    "prefix-list in": "prefix_list_in", "prefix-list out": "prefix_list_out", "next-hop-self": "next_hop_self",
+    "next-hop-unchanged": "next_hop_unchanged", "route-reflector-client": "reflector_client",
+    "send-community": "send_community", "update-source": "update_source", "ebgp-multihop": "multihop",
+    "maximum-routes": "maximum_prefixes", "remove-private-as": "remove_private", "local-as": "local_asn",
+    "allowas-in": "allow_as_in", "password": "secret", "default-originate": "default_originate", "bfd": "bfd",
+    "peer group": "group", "peer-group": "group", "remote-as": "remote_asn",
+    "next-hop address-family ipv6 originate": "next_hop", "ttl maximum-hops": "maximum_hops",
+}  # fmt: skip
+_NEIGHBOR_SILENT = (
+    "weight", "transport <rest>", "fall-over <rest>", "as-path <rest>", "graceful-restart", "rib-in <rest>",
+    "session tracker", "link-bandwidth", "idle-restart-timer", "metric-out", "out-delay", "local-v6-addr",
+    "local-v4-addr", "export-localpref", "import-localpref", "encapsulation", "missing-policy <rest>",
+    "additional-paths <rest>", "additional-paths", "shutdown", "maximum-accepted-routes", "next-hop-self <rest>",
+    "next-hop address-family <rest>", "next-hop <rest>", "auto-local-addr", "passive", "aigp-session",
+    "route-to-peer", "soft-reconfiguration", "timers", "graceful-restart-helper", "domain <rest>",
+    "dont-capability-negotiate", "link-bandwidth <rest>", "enforce-first-as", "transport", "fall-over", "rcf <rest>",
+    "default-originate <rest>", "layer-2 <rest>", "prefix-list", "rib-in", "peer-tag <rest>", "metric", "bfd <rest>",
+)  # fmt: skip
+
+
+def _limit(count: int, _percent: str) -> dict[str, Value]:
+    return {"maximum_prefixes": count, "setting[maximum-routes]": f"{count} {_percent}"}
+
+
+def _communities(kinds: str) -> dict[str, Value | None]:
+    """Standard communities are sent where the words name them, or add to what is sent."""
+    standard = "standard" in kinds.split() or kinds.split()[0] == "add" or kinds == "all"
+    return {"send_community": "true" if standard else None, "setting[send-community]": kinds}
+
+
+def neighbor(outer: int) -> tuple[Row, ...]:
+    """Lines about a neighbour or a group, behind so many captures."""
+    return (
+        Keep("update-source <word>", "update_source"),
+        Keep("ebgp-multihop", "multihop", 255),
+        Keep("ebgp-multihop <integer>", "multihop"),
+        Keep("next-hop-self", "next_hop_self", ALL),
+        Keep("next-hop-unchanged", "next_hop_unchanged", ALL),
+        Keep("next-hop-peer", "setting[next-hop-peer]", "true"),
+        Keep("route-reflector-client", "reflector_client", ALL),
+        Keep("local-as <asn>", "local_asn"),
+        Keep("local-as <asn> no-prepend [replace-as] [fallback]", "local_asn"),
+        Keep("allowas-in", "allow_as_in", 3),
+        Keep("allowas-in <integer>", "allow_as_in"),
+        Keep("remove-private-as", "remove_private", "true"),
+        Keep("remove-private-as all", "remove_private", ALL),
+        Keep("remove-private-as all replace-as", "remove_private", "all replace-as"),
+        Keep("timers <integer> <integer>", {"keepalive_s": f"{{{outer}}}", "hold_s": f"{{{outer + 1}}}"}),
+        Keep(
+            "timers <integer> <integer> <rest>", {"keepalive_s": f"{{{outer}}}", "hold_s": f"{{{outer + 1}}}"}
+        ),
+        Keep("shutdown", "enabled", "false"),
+        Keep("passive", "setting[passive]", "true"),
+        Keep("send-community <rest>", _communities),
+        Keep("fall-over bfd", "bfd", "true"),
+        Keep("maximum-routes <integer> warning-only", "setting[maximum-routes]", f"{{{outer}}} warning-only"),
+        Keep("maximum-routes <integer> warning-limit <rest>", _limit),
+        *policy(""),
+        *(row for row in kept("setting", outer, _NEIGHBOR_VALUED) if row.pattern != "passive"),
+    )
+
+
+def policy(family: str) -> tuple[Row, ...]:
+    """Lines that filter what a neighbour sends and gets in an address family, or in all."""
+    return (
+        *(Keep(f"prefix-list <word> {way}", f"{family}prefix_list_{way}") for way in ("in", "out")),
+        Keep("default-originate", f"{family}default_originate", ALL),
+        Keep("default-originate always", f"{family}default_originate", ALL),
+        Keep("default-originate route-map <word> [always]", f"{family}default_originate"),
+    )
+
+
+def no_neighbor() -> tuple[Row, ...]:
+    """What a neighbour or a group says not to have."""
+    return (
+        *(Keep(pattern, leaf, UNSET) for pattern, leaf in _NEIGHBOR_OFF.items()),
+        *(Silent(pattern) for pattern in _NEIGHBOR_SILENT),
+    )
+
+
+def of_family(family: str, outer: int) -> tuple[Row, ...]:
+    """Lines about a neighbour in an address family whose values go by `family` and their name."""
+    return (
+        *policy(family),
+        *kept("setting", outer, (
+            "additional-paths <rest>", "next-hop <rest>", "next-hop-unchanged", "weight <rest>", "rcf <rest>",
+            "graceful-restart", "encapsulation <rest>", "layer-2 <rest>", "domain <rest>", "default-route <rest>",
+            "default-route", "missing-policy <rest>", "next-hop-self <rest>", "next-hop-self", "rib-in <rest>",
+            "aigp-session", "default-originate <rest>", "maximum-accepted-routes <rest>", "filter-list <rest>",
+            "next-hop address-family <rest>", "maximum-advertised-routes <rest>", "distribute-list <rest>",
+        )),
+    )  # fmt: skip
+
+
+_PROCESS = (
+    "graceful-restart", "graceful-restart <rest>", "graceful-restart-helper <rest>", "no graceful-restart-helper",
+    "update wait-for-convergence", "shutdown", "shutdown <rest>", "access-group <rest>", "bgp <word> <rest>",
+    "bgp route-reflector <rest>", "bgp always-compare-med", "bgp log-neighbor-changes", "bgp advertise-inactive",
+    "bgp next-hop-unchanged", "bgp redistribute-internal", "bgp enforce-first-as",
+    "bgp host-routes fib direct-install", "bgp additional-paths <rest>", "bgp bestpath <rest>",
+    "bgp transport <rest>", "bgp labeled-unicast rib <rest>", "bgp session tracker <rest>",
+    "bgp missing-policy <rest>", "bgp monitoring <rest>", "bgp auto-local-addr", "bgp deterministic-med",
+    "bgp log <rest>", "bgp trusted-peer <rest>", "bgp convergence <rest>", "dynamic peer max <rest>",
+    "no bgp <word> <rest>", "no bgp client-to-client reflection", "no bgp fast-external-fallover",
+    "default bgp <rest>", "rib <rest>", "route export <rest>", "route import <rest>", "next-hop <rest>",
+    "evpn multicast", "evpn <rest>", "host-flap detection <rest>", "neighbor default <rest>", "default-route <rest>",
+    "route <rest>", "ip address <rest>", "layer-2 <rest>", "domain <rest>", "comment <rest>", "monitoring <rest>",
+    "default-metric <rest>", "neighbor default", "bgp always-compare-med <rest>", "bgp default ipv6-unicast",
+    "no bgp default ipv6-unicast", "maximum-paths <integer> <rest>", "aggregate-address <prefix> <rest>",
+    "aggregate-address <prefix>", "bgp route install-map <rest>", "peer-filter <rest>",
+    "bgp peer-mac-resolution-timeout <rest>", "bgp graceful-shutdown", "import <rest>", "export <rest>",
+    "leak <rest>", "bgp local-preference <rest>", "table-map <rest>", "rd <word> <rest>", "host-flap <rest>",
+    "mac <rest>", "bgp aigp <rest>", "bgp control-plane-filter default-allow", "bgp asn notation <rest>",
+    "bgp allowas-in", "ucmp <rest>", "path-selection", "path-selection <rest>",
+)  # fmt: skip
+_PROCESS_OFF = (
+    "bgp next-hop-unchanged", "bgp always-compare-med", "bgp enforce-first-as", "bgp advertise-inactive",
+    "bgp cluster-id", "bgp redistribute-internal", "bgp log-neighbor-changes", "shutdown", "graceful-restart",
+    "redistribute <rest>", "network <rest>", "next-hop <rest>", "timers bgp", "maximum-paths", "distance <rest>",
+    "rib <rest>", "update wait-for-convergence", "update wait-install", "host-flap detection",
+)  # fmt: skip
+_OTHER_FAMILIES = (
+    "ipv4 labeled-unicast", "ipv6 labeled-unicast", "ipv4 multicast", "ipv6 multicast", "ipv4 sr-te", "ipv6 sr-te",
+    "vpn-ipv4", "vpn-ipv6", "rt-membership", "link-state", "path-selection", "flow-spec ipv4", "flow-spec ipv6",
+    "flow-spec vpn-ipv4", "flow-spec vpn-ipv6", "dps", "ipv4 mvpn", "mvpn-ipv4", "vpls", "rt-constrain",
+)  # fmt: skip
+
+
+def process(at: str, outer: int) -> tuple[Row, ...]:
+    """Lines of a process or an address family of it, whose facts begin with `at`, behind so many captures."""
+    first, second, third = (f"{{{outer + place}}}" for place in range(3))
+    redistribute = f"{at}bgp/redistribute[{first}]"
+    return (
+        Fact("network <prefix>", f"{at}bgp/network[{first}]", ALL),
+        Fact("network <prefix> route-map <word>", f"{at}bgp/network[{first}]"),
+        Fact("network <prefix> rcf <rest>", f"{at}bgp/network[{first}]"),
+        Fact("network <address4> mask <address4>", f"{at}bgp/network[{first} {second}]", ALL),
+        Fact("network <address4> mask <address4> route-map <word>", f"{at}bgp/network[{first} {second}]", third),
+        Fact("redistribute <word> [include leaked]", redistribute, ALL),
+        Fact("redistribute <word> [include leaked] route-map <word>", redistribute, second),
+        Fact("redistribute <word> [include leaked] rcf <rest>", redistribute, second),
+        Fact("redistribute <ospf|ospfv3|isis> <rest>", redistribute, second),
+        Fact("distance bgp <rest>", f"{at}bgp/distance"),
+        Fact("bgp cluster-id <word>", f"{at}bgp/cluster_id"),
+        Fact("bgp confederation identifier <word>", f"{at}bgp/confederation"),
+        *(
+            Fact(f"bgp listen range <prefix> (peer-group|peer group) <word>{end}", f"{at}bgp/listen[{first}]", second)
+            for end in ("", " remote-as <asn>", " peer-filter <word>")
+        ),
+        Fact("maximum-paths <integer>", f"{at}bgp/maximum_paths"),
+        Fact("maximum-paths ibgp <integer>", f"{at}bgp/multipath_ibgp"),
+        Silent("bgp client-to-client reflection"),
+        *settings(f"{at}bgp/setting", outer, _PROCESS),
+        *defaults(_PROCESS_OFF),
+    )  # fmt: skip
+
+
+def other_families(at: str, outer: int) -> tuple[Row, ...]:
+    """Address families that no fabric of ours has."""
+    rows: list[Row] = []
+    for name in _OTHER_FAMILIES:
+        family = f"{name.replace(' ', '-')}"
+        rows.append(Fact(f"address-family {name}", f"{at}bgp/setting[address-family {name}]", "true"))
+        rows.append(
+            Block(
+                f"address-family {name}",
+                "",
+                (
+                    Each(
+                        "neighbor <word>",
+                        "neighbor",
+                        (
+                            Keep("activate", f"family {family}", "true"),
+                            Keep("route-map <word> in", f"setting[{family} route-map in]"),
+                            Keep("route-map <word> out", f"setting[{family} route-map out]"),
+                            Keep("prefix-list <word> in", f"setting[{family} prefix-list in]"),
+                            Keep("prefix-list <word> out", f"setting[{family} prefix-list out]"),
+                            *(
+                                row
+                                for row in of_family(f"{family} ", outer + 1)
+                                if "prefix-list" not in row.pattern
+                            ),
+                        ),
+                    ),
+                    *(
+                        Each(
+                            f"{word} neighbor <word>",
+                            "neighbor",
+                            (Keep("activate", f"family {family}", UNSET), *no_neighbor()),
+                        )
+                        for word in ("no", "default")
+                    ),
+                    *process(at, outer),
+                    Fact("neighbor interface <rest>", f"{at}bgp/setting[{name} neighbor interface]"),
+                ),
+            )
+        )
+    return tuple(rows)  # fmt: skip

@@ -1,0 +1,205 @@
+"""Routing of EOS beyond its protocols: static routes of others, multicast, labels, what the hardware is set to."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Network
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.eos.settings import defaults, settings
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.fabric.facts import static_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.fabric.facts import Value
+
+_FAMILIES = (("ip", 4), ("ipv6", 6))
+_INTERFACE = re.compile(r"[A-Z][A-Za-z-]*\d[\d/.]*")
+
+
+def _interface(text: str) -> str | None:
+    """An interface by its whole name."""
+    return text if _INTERFACE.fullmatch(text) and not text.startswith("Null") else None
+
+
+TYPES = {"interface": _interface}
+
+
+def _static(family: int) -> tuple[Row, ...]:
+    """What follows the prefix of a static route, beside an address alone or nothing."""
+    return (
+        Entry(f"<address{family}> <rest>", "via", lambda _via, options: options),
+        Entry("<interface>", "via"),
+        Entry("<interface> <rest>", "via", lambda _via, options: options),
+        Keep("Null0 <rest>", "discard options"),
+        Entry("egress-vrf <word> <rest>", "elsewhere", lambda vrf, rest: f"egress-vrf {vrf} {rest}"),
+        Entry("vrf <word> <rest>", "elsewhere", lambda vrf, rest: f"vrf {vrf} {rest}"),
+        Entry("nexthop-group <word>", "via"),
+        Entry("nexthop-group <word> <rest>", "via", lambda _via, options: options),
+        Entry("Nexthop-Group <word>", "via"),
+    )
+
+
+def _masked(address: str, mask: str, via: str, options: str | None = None) -> dict[str, Value] | None:
+    try:
+        return {f"static {IPv4Network(f'{address}/{mask}', strict=False)}": f"{via} {options or ''}"}
+    except ValueError:
+        return None
+
+
+def _section(pattern: str) -> tuple[Row, ...]:
+    """A part of the configuration that is told as it stands, down to three levels, and not looked into."""
+    outer = pattern.count("<")
+    about = "".join(f" {{{place}}}" for place in range(outer))
+    words = " ".join(word for word in pattern.split() if word[0] != "<")
+    path = f"routing/setting[{words}{about}"
+    first, second = f" {{{outer}}}", f" {{{outer + 1}}}"
+    return (
+        Fact(pattern, f"{path}]", "true"),
+        Block(pattern, "", (
+            Fact("<rest>", f"{path}{first}]", "true"),
+            Block("<rest>", "", (
+                Fact("<rest>", f"{path}{first}{second}]", "true"),
+                Block("<rest>", "", (Fact("<rest>", f"{path}{first}{second} {{{outer + 2}}}]", "true"),)),
+            )),
+        )),
+    )  # fmt: skip
+
+
+_SECTIONS = (
+    "router multicast", "router pim sparse-mode", "router pim bidirectional", "router pim bsr", "router igmp",
+    "router mld", "router msdp", "router rip", "router rip vrf <word>", "router traffic-engineering",
+    "router segment-security", "router path-selection", "router adaptive-virtual-topology", "router internet-exit",
+    "router service-insertion", "router kernel", "router l2-vpn", "router bmp", "router openflow", "mpls ldp",
+    "mpls rsvp", "mpls ping", "mpls static <rest>", "ip security", "application traffic recognition", "patch panel",
+    "traffic-policies", "stun", "dps", "cvx", "ip nat pool <rest>", "nexthop-group <rest>", "ip nat profile <rest>",
+    "address locking", "router bgp-monitoring", "ip nat synchronization", "track <rest>", "monitor loop-protection",
+    "monitor link-flap", "route-policy <rest>", "router eigrp <word>",
+)  # fmt: skip
+_LINES = (
+    "ip igmp snooping", "ip igmp snooping <rest>", "no ip igmp snooping", "no ip igmp snooping <rest>",
+    "ip multicast <rest>", "ip multicast-routing", "ip multicast-routing <rest>", "ip pim <word> <rest>",
+    "ip dhcp relay <rest>", "ip dhcp snooping", "ip dhcp snooping <rest>", "ipv6 dhcp relay <rest>",
+    "ipv6 dhcp snooping <rest>", "arp <word> <rest>", "arp vrf <word> <address4> <rest>", "ip arp inspection <rest>",
+    "mpls ip", "mpls <word> <rest>", "ip nat <word> <rest>", "ip hardware <word> <rest>", "ipv6 hardware <rest>",
+    "ip icmp <rest>", "ip verify <rest>", "ip virtual-router mac-address <word> <rest>",
+    "ip address virtual source-nat vrf <word> address <rest>",
+    "ipv6 address virtual source-nat vrf <word> address <rest>", "ip load-sharing <word> <rest>", "ipv6 nd <rest>",
+    "ipv6 neighbor <rest>", "ip local-proxy-arp", "ip redirects", "no ip redirects", "no ip icmp redirect",
+    "ip source-route", "ip as-path regex-mode <rest>", "ip community-list regex-mode <rest>", "track <word> <rest>",
+    "no ip routing delete static routes", "ip routing ipv6 interfaces vrf <word>", "ip routing vrf <word> <rest>",
+    "ip route <word> <word> <rest>", "ip mfib <rest>", "ip mroute <rest>", "ip rib <rest>", "rib <rest>",
+    "ip fib <rest>", "routing <rest>", "router-id <rest>", "mac <rest>", "l2-protocol forwarding profile <rest>",
+    "dynamic prefix-list <rest>", "ipv6 route <word> <word> <rest>", "ip hardware fib <word> <word> <rest>",
+    "arp aging <rest>", "arp persistent", "arp persistent <rest>", "ip extcommunity-list regexp <rest>",
+    "ip address locking <rest>", "router-id ipv4 <rest>", "dot1x <rest>", "ip sticky-arp", "ip host-routes <rest>",
+    "ip routing protocols <rest>", "ip bgp-community <rest>", "ip prefix-list <word> <rest>", "mcs client",
+    "ip community-list <word> <word> <rest>",
+)  # fmt: skip
+_SYSTEM = (
+    "platform <word> <rest>", "hardware <word> <rest>", "system <word> <rest>", "transceiver <word> <rest>",
+    "service <word> <rest>", "load-interval <rest>", "agent <word> <rest>", "fabric <rest>", "module <rest>",
+    "poe <rest>", "redundancy <rest>", "l1 <rest>", "environment <rest>", "ethernet <rest>", "power <rest>",
+    "port <rest>", "no service <word> <rest>", "default hardware <word> <rest>", "no platform <word> <rest>",
+    "no hardware <word> <rest>", "default transceiver <rest>", "no transceiver <rest>",
+    "default platform <word> <rest>", "default service <rest>", "no system <rest>", "lldp <word> <rest>",
+    "no lldp <rest>", "lldp run", "no lldp run", "dcbx <rest>", "tcp mss ceiling <rest>", "hostname",
+)  # fmt: skip
+
+_GENERAL = (
+    Block("vrf <word>", "", (
+        Keep("leak routes <rest>", {"joins": "true", "leak {0} {1}": "{1}"}),
+        *settings("vrf[{0}]/setting", 1, ("route <rest>", "leak <rest>", "address-family <rest>", "router-id <rest>")),
+    )),
+    *settings("routing/setting", 0, (
+        "router-id <word> <rest>", "route <rest>", "hardware <rest>", "software-forwarding <rest>",
+        "next-hops <rest>", "control-functions", "rib <rest>", "<rest>",
+    ), "router general"),
+    Block("control-functions", "", ()),
+)  # fmt: skip
+
+ROWS: Sequence[Row] = (
+    Keep("no ip routing", "routed", "false"),
+    Fact("no ipv6 unicast-routing", "routing/enabled[ipv6]", "false"),
+    Silent("no ip routing ipv6 interfaces"),
+    *(Each(f"{word} route <prefix{family}>", "static route", _static(family)) for word, family in _FAMILIES),
+    *(
+        Each(f"{word} route vrf <word>", "static vrf", (
+            Each(f"<prefix{family}>", "static route", (
+                Entry(f"<address{family}>", "via"), Keep("Null0", "discard"), *_static(family),
+            )),
+        ))
+        for word, family in _FAMILIES
+    ),
+    Keep("ip route <address4> <address4> <word>", _masked),
+    Keep("ip route <address4> <address4> <word> <rest>", _masked),
+    Block("router general", "", _GENERAL),
+    *(row for pattern in _SECTIONS for row in _section(pattern)),
+    *settings("routing/setting", 0, _LINES),
+    *settings("platform/setting", 0, _SYSTEM),
+    Block("system l1", "", settings("platform/setting", 0, ("unsupported <word> <rest>",), "l1")),
+    Block("hardware tcam", "", settings("platform/setting", 0, ("system profile <rest>", "profile <rest>"), "tcam")),
+    *defaults(("arp <rest>", "ip icmp <rest>", "ip virtual-router <rest>", "mpls <rest>", "poe <rest>")),
+)  # fmt: skip
+
+
+def joined(document: Document) -> int | None:
+    """The first line by which routes of one routing instance serve another; None where there is none."""
+    scope = document.scope
+    routes = [scope, *scope.each("static vrf").values()]
+    lines = [
+        line
+        for each in routes
+        for route in each.each("static route").values()
+        for _, line in route.table("elsewhere").values()
+    ]
+    lines += [scope.values["joins"][1]] if "joins" in scope.values else []
+    return min(lines, default=None)
+
+
+def finish(document: Document) -> None:
+    """State static routes of routing instances, options of next hops, and what leads from one instance to another."""
+    scope = document.scope
+    _options(document, "", scope)
+    for name, vrf in scope.each("static vrf").items():
+        at = "" if name == "default" else f"vrf[{name}]/"
+        for prefix, route in vrf.each("static route").items():
+            via = [
+                *map(str, route.table("via")),
+                *(str(value) for value, _ in route.table("elsewhere").values()),
+            ]
+            document.put(f"{at}static_route[{prefix}]", static_text(via), route.line)
+        _options(document, at, vrf)
+    for name, (value, line) in scope.values.items():
+        if name.startswith("static "):
+            hop, _, said = str(value).partition(" ")
+            prefix = name.removeprefix("static ")
+            document.put(f"static_route[{prefix}]", "discard" if hop == "Null0" else hop, line)
+            if said:
+                document.put(f"static_route[{prefix}]/setting[{hop}]", said, line)
+        elif name.startswith("leak "):
+            vrf_name = name.split()[1]
+            document.put(f"vrf[{vrf_name}]/setting[leak routes]", value, line)
+    if "routed" in scope.values:
+        document.put("routing/enabled[ipv4]", *scope.values["routed"])
+
+
+def _options(document: Document, at: str, scope: Scope) -> None:
+    """State distance, tag and the like of next hops."""
+    for prefix, route in scope.each("static route").items():
+        for hop, (options, line) in route.table("via").items():
+            if options != hop:
+                document.put(f"{at}static_route[{prefix}]/setting[{hop}]", options, line)
+        if "discard options" in route.values:
+            document.put(f"{at}static_route[{prefix}]/setting[discard]", *route.values["discard options"])
+        if not at and (beyond := route.table("elsewhere")):
+            via = [*map(str, route.table("via")), *(str(value) for value, _ in beyond.values())]
+            document.put(f"static_route[{prefix}]", static_text(via), route.line)
+
+
+TOPIC = Topic(ROWS, finish)

@@ -1,0 +1,50 @@
+"""Rows of settings that matter little: the words of a line as a key, and what is left of the line as its value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.reading.rows import Fact, Keep, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.back.nos.reading.rows import Row
+
+
+def settings(path: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
+    """Each pattern as a fact `path[words]` with its `<rest>` as the value, or `true`.
+
+    Args:
+        path: of the facts; captures of the blocks around may be in it.
+        outer: how many captures those are.
+        patterns: words, captures of a word, and `<rest>` at the end.
+        about: words in front of those of the line, such as the block that it is in; captures may be in them.
+    """
+    return tuple(Fact(pattern, *_named(path, outer, pattern, about)) for pattern in patterns)
+
+
+def kept(name: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
+    """As `settings`, of values that wait in the scope of their block under `name[words]`."""
+    return tuple(Keep(pattern, *_named(name, outer, pattern, about)) for pattern in patterns)
+
+
+def defaults(patterns: Iterable[str]) -> tuple[Row, ...]:
+    """Lines that say a default aloud: each pattern behind `no` and behind `default`."""
+    return tuple(Silent(f"(no|default) {pattern}") for pattern in patterns)
+
+
+def _named(path: str, outer: int, pattern: str, about: str) -> tuple[str, str | None]:
+    words = " ".join([*about.split(), *_key(pattern.split(), outer)])
+    return f"{path}[{words}]", None if pattern.endswith("<rest>") else "true"
+
+
+def _key(words: Iterable[str], outer: int) -> Iterator[str]:
+    for word in words:
+        if word == "<rest>":
+            return
+        if word[0] == "<":
+            yield f"{{{outer}}}"
+            outer += 1
+        else:
+            yield word
