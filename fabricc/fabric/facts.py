@@ -7,7 +7,7 @@ Values are integers or text in canonical form; sets are comma-joined in ascendin
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 
 Value = str | int
 Facts = dict[str, Value]
+
+
+class Unplanned(NamedTuple):
+    """An unknown line whose meaning is known: it has no place in what fabricc plans, or a plan says more.
+
+    It counts against configurations that fabricc wrote, and not against those of others.
+    """
+
+    file: str
+    line: int
+    text: str
 
 
 @dataclass(slots=True)

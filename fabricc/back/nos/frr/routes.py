@@ -62,6 +62,9 @@ _LOCATOR: tuple[Row, ...] = (
     Keep("prefix <prefix6> [<rest>]", lambda prefix, rest: {"prefix": prefix, "setting[lengths]": rest}),
     *settings("behavior", "format"),
 )
+_FORMAT = settings(
+    "compressed", "uncompressed", "local-id-block", "block-len", "node-function-length", "node-len"
+)
 _BFD: tuple[Row, ...] = (
     Keep("detect-multiplier <integer>", "multiplier"),
     Keep("transmit-interval <integer>", "transmit"),
@@ -94,6 +97,7 @@ ROWS: tuple[Row, ...] = (
     Block("segment-routing", "", (
         Block("srv6", "", (
             Block("locators", "", (Block("locator <word>", "locator", _LOCATOR),)),
+            Block("formats", "", (Block("format <word>", "srv6 format", _FORMAT),)),
             Block("static-sids", "", (
                 Fact("sid <prefix6> <rest>", lambda prefix, rest: {f"srv6/sid[{prefix}]": rest}),
             )),
@@ -152,6 +156,9 @@ def finish(document: Document) -> None:
         if "prefix" in locator.values:
             document.put(f"srv6/locator[{name}]/prefix", *locator.values["prefix"])
         put_settings(document, f"srv6/locator[{name}]/", locator.values)
+    for name, form in scope.each("srv6 format").items():
+        document.put(f"srv6/format[{name}]", "present", form.line)
+        put_settings(document, f"srv6/format[{name}]/", form.values)
 
 
 _TIMERS = ("profile", "multiplier", "transmit", "receive")

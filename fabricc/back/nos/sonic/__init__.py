@@ -6,12 +6,14 @@ import json
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.frr import ASIDES
+from fabricc.back.nos.reading.aside import aside as lines_aside
 from fabricc.back.nos.reading.reader import Reader
-from fabricc.back.nos.sonic import bgp, config_db, found, interfaces, qos, services
+from fabricc.back.nos.sonic import beyond, bgp, config_db, found, frr_tables, interfaces, qos, services
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.sonic.words import number, port_name
-from fabricc.fabric.facts import Reading, switch_facts
+from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +69,12 @@ class Sonic:
             interfaces.read_isolation(document, reading)
         return reading
 
+    def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+        """File and line of what is irrelevant, and of what is known and only lacks what every plan has."""
+        told = {each for each in reading.unknown if not isinstance(each, Unplanned) and not _is_aside(each)}
+        understood = {each[:2] for each in reading.unknown} - {each[:2] for each in told}
+        return frozenset(understood) | lines_aside(reading, files, {FRR_FILE: ASIDES})
+
     def planned(self, switch: Switch) -> Facts:
         """The facts that `read` finds in the rendered files: the Fabric's but for `DEPARTURES`, and SONiC's own."""
         run = bgp.as_run(switch)
@@ -74,6 +82,12 @@ class Sonic:
         for topic in (interfaces, services, qos, bgp):
             topic.state(facts, run)
         return facts
+
+
+def _is_aside(unknown: tuple[str, int, str]) -> bool:
+    """Whether an unknown line of `config_db.json` is of a table that says nothing about forwarding."""
+    file, _, text = unknown
+    return file == config_db.FILE and text.removeprefix("table ").partition("|")[0] in beyond.ASIDE
 
 
 def tables(run: Switch) -> Tables:
@@ -98,7 +112,7 @@ def tables(run: Switch) -> Tables:
 @cache
 def reader() -> Reader:
     """The reader of `config_db.json`; it is made when there is something to read."""
-    topics = (interfaces.TOPIC, services.TOPIC, qos.TOPIC, bgp.TOPIC)
+    topics = (interfaces.TOPIC, services.TOPIC, qos.TOPIC, bgp.TOPIC, beyond.TOPIC, frr_tables.TOPIC)
     known = {row.pattern for topic in topics for row in topic.rows}
     types: Types = {"number": number, **interfaces.TYPES, **qos.TYPES}
     return Reader(topics, types, partial(config_db.tree, known), told=config_db.told)

@@ -18,7 +18,7 @@ from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.sonic.config_db import FILE, kept, put, table
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
-from fabricc.fabric.facts import option_facts, outward_facts
+from fabricc.fabric.facts import Unplanned, option_facts, outward_facts
 
 if TYPE_CHECKING:
     from fabricc.back.nos.reading.rows import Row as PatternRow
@@ -135,11 +135,11 @@ def read_routing(text: str, reading: Reading) -> None:
         return
     asn = stated.get("bgp/asn")
     if asn is not None and reading.facts.get("bgp/asn") != asn:
-        reading.unknown.append((FRR_FILE, 1, f"BGP's AS number is {asn} in {FILE}"))
+        reading.unknown.append(Unplanned(FRR_FILE, 1, f"BGP's AS number is {asn} in {FILE}"))
     for path in reading.facts.keys() - stated.keys():
         if path.endswith("]/unnumbered"):
             file, line = reading.lines[path]
-            reading.unknown.append((file, line, f"{path} is not in {FILE}"))
+            reading.unknown.append(Unplanned(file, line, f"{path} is not in {FILE}"))
 
 
 TOPIC = Topic(ROWS, finish)

@@ -6,6 +6,7 @@ A list is told from text as the database itself does it: its items, joined by co
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from functools import lru_cache
 from itertools import chain, islice, repeat
@@ -16,6 +17,7 @@ from fabricc.back.nos.reading.rows import Block, Keep, Silent
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.back.nos.reading.tree import Node, Tree
 from fabricc.back.nos.sonic.limits import RELEASES
+from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
@@ -47,6 +49,17 @@ FLAT = {
     "BUFFER_PORT_EGRESS_PROFILE_LIST": "profile_list",
 }
 """Tables of one field, hundreds of rows long -> the field; a row of it is one node, not two, at the field's line."""
+OF_PORTS = frozenset({
+    "BUFFER_PG", "BUFFER_PORT_EGRESS_PROFILE_LIST", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_QUEUE", "PFC_WD",
+    "PORT_QOS_MAP", "QUEUE",
+})  # fmt: skip
+"""Tables whose keys may name several ports: `Ethernet0,Ethernet4|3-4`."""
+REFERRING = OF_PORTS | {"BUFFER_PROFILE"}
+"""Tables whose values name rows of others.
+
+Releases before 202205 write such a name as `[TABLE|row]`; their own migration (db_migrator.py) takes the brackets off.
+"""
+_REFERENCE = re.compile(r"\[[A-Z_]+\|([^\[\]|]+)\]")
 _ROW = "row"
 _TEXT = frozenset((str,))
 _NO_ROWS = Scope(1)
@@ -114,7 +127,31 @@ def tree(known: Set[str], text: str) -> Tree:
     """
     left = chain(_key_lines(text), (0,), repeat(-1))
     found = _tables(known, text, left)
-    return found if next(left) == 0 else _tables(known, text, None)
+    found = found if next(left) == 0 else _tables(known, text, None)
+    if ",Ethernet" in text:
+        for node in found.nodes:
+            if node.key[0] in OF_PORTS and node.children:
+                node.children = [each for child in node.children for each in _of_each_port(child)]
+    return found
+
+
+def _of_each_port(node: Node) -> Iterator[Node]:
+    """A row for each of the ports that its key names."""
+    ports, bar, rest = node.key[0].partition("|")
+    for port in ports.split(","):
+        each = Node((port + bar + rest, *node.key[1:]), node.line)
+        each.children = node.children
+        yield each
+
+
+def _plain(table: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row with the names of other rows as releases from 202205 on write them."""
+    if table not in REFERRING:
+        return row
+    return {
+        field: _REFERENCE.sub(r"\1", value) if isinstance(value, str) else value
+        for field, value in row.items()
+    }
 
 
 def _key_lines(text: str) -> list[int]:
@@ -130,11 +167,14 @@ def _tables(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
     nodes: list[Node] = []
     faults: list[tuple[int, str]] = []
     tables: Mapping[str, Any] = parsed(text)
+    referring = '"[' in text
     for name, rows in tables.items():
         at = next(lines) if lines else 1 + text.count("\n", 0, max(text.find(f'"{name}"'), 0))
         below = lines or repeat(at)
         if name in known and isinstance(rows, dict):
             node = Node((name,), at)
+            if referring:
+                rows = {key: _plain(name, row) if isinstance(row, dict) else row for key, row in rows.items()}
             node.children = _rows(name, rows, below, faults) or None
             nodes.append(node)
             continue
@@ -180,6 +220,8 @@ def _fields(
             nodes.append(Node((field, value), line))
         elif isinstance(value, list) and all(isinstance(item, str) for item in value):
             nodes.append(Node((field, "@", ",".join(value)), line))
+        elif isinstance(value, int) and not isinstance(value, bool):  # the database holds it as text
+            nodes.append(Node((field, str(value)), line))
         else:
             faults.append((line, f"{name} {field}: {json.dumps(value)} is not text"))
             _skip(value, lines)
@@ -275,7 +317,15 @@ def put(document: Document, path: str, name: str, key: str, field: str) -> None:
 
 def strange(document: Document, line: int, text: str) -> None:
     """List something that has no place in a planned configuration."""
-    document.reading.unknown.append((document.file, line, text))
+    document.reading.unknown.append(Unplanned(document.file, line, text))
+
+
+def state_fields(document: Document, prefix: str, row: Scope, *fields: str) -> None:
+    """State what a row says of fields as settings of their names."""
+    for field in fields:
+        if field in row.values:
+            value, line = row.values[field]
+            document.put(f"{prefix}[{field}]", str(value), line)
 
 
 def release(document: Document) -> str:
@@ -297,6 +347,7 @@ def demand(document: Document, stated: Mapping[str, Mapping[str, str]]) -> None:
                     strange(document, line, f"{name}|{key} without {field} {want}")
                 elif said is not None and said != want:
                     strange(document, line, f"{name}|{key} {field}: {said}")
+                    document.put(f"table[{name}|{key} {field}]", str(said), line)
 
 
 def demand_row(document: Document, name: str, key: str) -> None:
@@ -309,7 +360,7 @@ def bindings(document: Document, name: str) -> list[tuple[str, str, str, int]]:
     """Of each row of a table of buffer profiles: port, numbers as they stand in its key, profile, and its line."""
     found = []
     for key, (profile, line) in flat_rows(document, name).items():
-        port, _, numbers = key.partition("|")
+        port, _, numbers = key.rpartition("|")
         found.append((port, numbers, profile, line))
     return found
 

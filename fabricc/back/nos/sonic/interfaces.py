@@ -18,6 +18,7 @@ from fabricc.back.nos.sonic.config_db import (
     put,
     rows_of,
     silent,
+    state_fields,
     strange,
     table,
     value_of,
@@ -29,7 +30,7 @@ from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
     from fabricc.back.nos.reading.rows import Row as PatternRow
-    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.reading.scope import Document, Scope
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Management, Port, Switch
@@ -184,11 +185,26 @@ def _gbps(mbps: str) -> Value:
 
 TYPES = {"status": _enabled, "mbps": _gbps}
 
+_FORCED = (Keep("forced_mgmt_routes @ <word>", "forced"), Keep("forced_mgmt_routes <word>", "forced"))
+_SWITCHED = ("link_training", "override_unreliable_los", "pfc_asym")
+_FURTHER = (
+    "adv_interface_types", "adv_speeds", "delay_measurement", "fast_linkup", "laser_freq", "macsec", "mode",
+    "mux_cable", "pt_interface_id", "pt_timestamp_template", "tx_power", "unreliable_los", "wred_profile",
+)  # fmt: skip
+_OF_INTERFACE = (
+    "grat_arp", "loopback_action", "mac_addr", "mpls", "nat_zone", "proxy_arp", "secondary", "static_anycast_gateway",
+)  # fmt: skip
+ADDRESSED: tuple[PatternRow, ...] = (
+    Silent("NULL NULL"),
+    *kept("ipv6_use_link_local_only", "vrf_name", *_OF_INTERFACE),
+)
+"""Fields of tables of interfaces with addresses."""
+
 ROWS: tuple[PatternRow, ...] = (
-    table("MGMT_PORT", *kept(*_STATED["MGMT_PORT"]), *silent("description", "speed", "mtu")),
-    table("MGMT_INTERFACE", *kept("gwaddr")),
+    table("MGMT_PORT", *kept(*_STATED["MGMT_PORT"]), *silent("autoneg", "description", "speed", "mtu")),
+    table("MGMT_INTERFACE", *kept("gwaddr"), *_FORCED),
     table("MGMT_VRF_CONFIG", *kept(*_STATED["MGMT_VRF_CONFIG"])),
-    table("LOOPBACK_INTERFACE", Silent("NULL NULL"), Silent("admin_status up")),
+    table("LOOPBACK_INTERFACE", *ADDRESSED, *kept("admin_status")),
     flat("BREAKOUT_CFG"),
     table(
         "PORT",
@@ -196,11 +212,24 @@ ROWS: tuple[PatternRow, ...] = (
         *kept("alias", "autoneg", "description", "fec", "lanes"),
         *(Keep(f"{field} <number>", field) for field in ("index", "mtu", "subport")),
         Keep("speed <mbps>", "speed_gbps"),
-        *silent("tpid", "dhcp_rate_limit", "interface_type", "media_type", "role"),
-        *(Silent(f"{field} off") for field in ("pfc_asym", "link_training")),
+        *silent(
+            "tpid", "dhcp_rate_limit", "interface_type", "media_type", "role", "valid_speeds", "parent_port"
+        ),
+        *silent("asic_port_name", "core_id", "core_port_id", "coreId", "corePortId", "num_voq", "numVoq"),
+        *silent(
+            "dom_polling",
+            "subport_count",
+            "system_port_id",
+            "switch_id",
+            "supported_speeds",
+            "supported_fecs",
+        ),
+        *(Silent(f"{field} off") for field in _SWITCHED),
         *(Silent(f"{field} all") for field in ("adv_speeds", "adv_interface_types")),
+        *(Keep(f"{field} <word>", f"setting[{field}]") for field in (*_SWITCHED, *_FURTHER)),
+        *(Keep(f"{field} @ <word>", f"setting[{field}]") for field in ("adv_speeds", "adv_interface_types")),
     ),
-    table("INTERFACE", Silent("NULL NULL"), *kept("ipv6_use_link_local_only")),
+    table("INTERFACE", *ADDRESSED),
 )
 
 
@@ -214,14 +243,23 @@ def finish(document: Document) -> None:
         if interface != "eth0" or not address:
             strange(document, row.line, f"MGMT_INTERFACE|{key}")
             continue
+        if "management/address" in document.reading.facts:
+            strange(document, row.line, f"MGMT_INTERFACE|{key}: a second address")
+            document.put(f"interface[eth0]/secondary[{address}]", address, row.line)
+            continue
         document.put("management/address", address, row.line)
         put(document, "management/gateway", "MGMT_INTERFACE", key, "gwaddr")
+        if "forced" in row.values:
+            document.put("management/setting[forced_mgmt_routes]", *row.values["forced"])
     for key, row in rows_of(document, "LOOPBACK_INTERFACE").items():
         interface, _, address = key.partition("|")
         if interface != LOOPBACK:
             strange(document, row.line, f"LOOPBACK_INTERFACE|{key}")
         elif address:
             _put_address(document, "loopback/", "LOOPBACK_INTERFACE", key, row.line)
+        if value_of(row, "admin_status", "up") != "up":
+            document.put(port_paths(interface)["enabled"], "false", line_of(row, "admin_status"))
+    put_addresses(document, "LOOPBACK_INTERFACE", LOOPBACK)
     for cage, said in flat_rows(document, "BREAKOUT_CFG").items():
         document.put(f"breakout[{cage}]", *said)
     file, facts, lines = document.file, document.reading.facts, document.reading.lines
@@ -236,9 +274,38 @@ def finish(document: Document) -> None:
         name, _, address = key.partition("|")
         if address:
             _put_address(document, port_paths(name).prefix, "INTERFACE", key, row.line)
-        elif "ipv6_use_link_local_only" in row.values:
-            word, line = row.values["ipv6_use_link_local_only"]
-            document.put(port_paths(name)["unnumbered"], boolean(word == "enable"), line)
+        elif row.values:
+            put_interface(document, name, row)
+
+
+def put_interface(document: Document, name: str, row: Scope) -> None:
+    """State what the row of an interface with addresses says of it."""
+    paths = port_paths(name)
+    if "ipv6_use_link_local_only" in row.values:
+        word, line = row.values["ipv6_use_link_local_only"]
+        document.put(paths["unnumbered"], boolean(word == "enable"), line)
+    if "vrf_name" in row.values:
+        document.put(paths["vrf"], *row.values["vrf_name"])
+    state_fields(document, f"interface[{name}]/setting", row, *_OF_INTERFACE)
+
+
+def put_addresses(document: Document, name: str, but: str = "") -> None:
+    """State the interfaces of a table and their addresses, all but one interface."""
+    for key, row in rows_of(document, name).items():
+        interface, _, address = key.partition("|")
+        paths = port_paths(interface)
+        if interface == but:
+            continue
+        if not address:
+            put_interface(document, interface, row)
+        elif paths[family := _family(address)] in document.reading.facts:
+            document.put(paths[f"secondary[{address}]"], address, row.line)
+        else:
+            document.put(paths[family], address, row.line)
+
+
+def _family(address: str) -> str:
+    return "ipv6" if ":" in address else "ipv4"
 
 
 def _put_address(document: Document, prefix: str, name: str, key: str, line: int) -> None:
@@ -247,9 +314,10 @@ def _put_address(document: Document, prefix: str, name: str, key: str, line: int
     A second one of the same family is no plan's.
     """
     interface, _, address = key.partition("|")
-    path = prefix + ("ipv6" if ":" in address else "ipv4")
+    path = prefix + _family(address)
     if path in document.reading.facts:
         strange(document, line, f"{name}|{key}: a second address")
+        document.put(f"interface[{interface}]/secondary[{address}]", address, line)
     else:
         document.put(path, address, line)
     if interface not in rows_of(document, name):

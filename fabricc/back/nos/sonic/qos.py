@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.reading.reader import Topic
@@ -23,6 +23,7 @@ from fabricc.back.nos.sonic.config_db import (
     line_of,
     put,
     rows_of,
+    state_fields,
     strange,
     table,
     table_scope,
@@ -389,12 +390,43 @@ _PROFILE = ("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offse
 _STATED = {
     "WRED_PROFILE": {"ecn": "ecn_all", "wred_green_enable": "true"},
 }
+_COLOURS = (
+    "wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
+    "wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability",
+)  # fmt: skip
+"""Of packets that a policer has coloured, which no fabric has."""
+_MARKING = frozenset({"ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"})
+"""Modes of `ecn` in which what no policer has coloured is marked; in others it is dropped."""
+_SHAPED = ("cbs", "cir", "meter_type", "pbs", "pir", "priority")
+_OTHER_MAPS = (
+    "DOT1P_TO_TC_MAP",
+    "DSCP_TO_FC_MAP",
+    "EXP_TO_FC_MAP",
+    "MPLS_TC_TO_TC_MAP",
+    "TC_TO_DOT1P_MAP",
+    "TC_TO_DSCP_MAP",
+)
+_OTHER_BINDINGS = (
+    "dot1p_to_tc_map",
+    "dscp_to_fc_map",
+    "exp_to_fc_map",
+    "mpls_tc_to_tc_map",
+    "scheduler",
+    "tc_to_dot1p_map",
+    "tc_to_dscp_map",
+)
 _GROUP_MAPS = ("tc_to_pg_map", "pfc_to_queue_map", "pfc_to_pg_map")
+_BINDING = {
+    "DSCP_TO_TC_MAP": "dscp_to_tc_map", "TC_TO_QUEUE_MAP": "tc_to_queue_map",
+    "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map", "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
+    PFC_GROUPS: "pfc_to_pg_map",
+}  # fmt: skip
+"""Table of maps -> field by which a port has one of them."""
 
 
 def _map(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
-    """A table whose fields are numbers or ports; only its row `AZURE` is bound, and those of `bound`."""
-    others = Block("<word>", "row", (Silent("<word> <word>"),))
+    """A table whose fields are numbers or ports; fabricc binds its row `AZURE`, and those of `bound`."""
+    others = Block("<word>", "row", (Entry("<word> <word>", "map"),))
     return Block(name, name, (Block(MAP, "map", (fields,)), *bound, others))
 
 
@@ -415,20 +447,28 @@ ROWS: tuple[PatternRow, ...] = (
     ),
     *(_map(name, Entry("<word> <number>", "map")) for name in _MAPS),
     _map("CABLE_LENGTH", Entry("<word> <metres>", "map")),
-    table("SCHEDULER", *kept("type", "weight")),
+    table("SCHEDULER", *kept("type", "weight", *_SHAPED)),
     table(
         "WRED_PROFILE",
         *kept(*_STATED["WRED_PROFILE"]),
         *(Keep(f"{field} <number>", leaf) for field, leaf in _WRED.items()),
+        *kept(*_COLOURS),
     ),
     table(
         "PORT_QOS_MAP",
-        *kept("dscp_to_tc_map", "pfc_enable", "pfcwd_sw_enable"),
-        *(Keep(f"{field} {MAP}", field) for field in ("tc_to_queue_map", *_GROUP_MAPS)),
+        *kept(
+            "dscp_to_tc_map",
+            "pfc_enable",
+            "pfcwd_sw_enable",
+            "tc_to_queue_map",
+            *_GROUP_MAPS,
+            *_OTHER_BINDINGS,
+        ),
     ),
+    *(_map(name, Entry("<word> <number>", "map")) for name in _OTHER_MAPS),
     table("QUEUE", *kept("scheduler", "wred_profile")),
-    table("BUFFER_POOL", *kept("mode", "size", "type", "xoff")),
-    table("BUFFER_PROFILE", *kept(*_PROFILE)),
+    table("BUFFER_POOL", *kept("mode", "percentage", "size", "type", "xoff")),
+    table("BUFFER_PROFILE", *kept(*_PROFILE, "headroom_type", "mode")),
     *(flat(name) for name in ("BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS)),
     table(
         "PFC_WD",
@@ -467,16 +507,33 @@ def finish(document: Document) -> None:
 
 
 def _map_of(document: Document, name: str) -> Mapping[str, tuple[Value, int]]:
-    """The fields of the row of a map that is bound."""
+    """The fields of the row of a map that is bound; where none has fabricc's name, of that of most ports."""
     bound = table_scope(document, name).scopes.get("map", {}).get("")
+    if bound is None and (rows := rows_of(document, name)):
+        ports = rows_of(document, "PORT_QOS_MAP").values() if name in _BINDING else ()
+        used = Counter(value_of(port, _BINDING[name]) for port in ports)
+        entries = rows[max(rows, key=lambda row: used[row])].table("map")
+        return {str(field): (_metres(str(value)), line) for field, (value, line) in entries.items()}
     return bound.table("map") if bound else {}  # type: ignore[return-value]
+
+
+def _put_map(document: Document, path: str, table: Mapping[Any, tuple[Value, int]], line: int) -> None:
+    """State a whole map as text."""
+    if table:
+        text = ",".join(f"{field}:{value}" for field, (value, _) in table.items())
+        document.put(path, text, line or next(iter(table.values()))[1])
 
 
 def _finish_maps(document: Document) -> list[str]:
     """State the maps; the priorities that PFC pauses."""
-    for name in ("DSCP_TO_TC_MAP", *_MAPS, "CABLE_LENGTH"):
+    for name in ("DSCP_TO_TC_MAP", *_MAPS, "CABLE_LENGTH", *_OTHER_MAPS):
         for key, row in rows_of(document, name).items():
             strange(document, row.line, f"{name}|{key}: no port uses this map")
+            _put_map(document, f"qos/map[{name} {key}]", row.table("map"), row.line)
+        if name in _OTHER_MAPS:
+            _put_map(document, f"qos/map[{name} {MAP}]", _map_of(document, name), 0)
+    for field, said in _map_of(document, "DSCP_TO_TC_MAP").items():
+        document.put(f"qos/dscp[{field}]/traffic_class", *said)
     queues = _map_of(document, "TC_TO_QUEUE_MAP")
     paused = _map_of(document, "MAP_PFC_PRIORITY_TO_QUEUE")
     for kind, fields in (("traffic_class", queues), ("pfc_priority", paused)):
@@ -498,16 +555,16 @@ def _finish_maps(document: Document) -> list[str]:
 
 def _finish_queues(document: Document) -> None:
     schedulers = {name: _scheduler(row) for name, row in rows_of(document, "SCHEDULER").items()}
-    marking = {
-        name: [(leaf, *row.values[leaf]) for leaf in _WRED.values() if leaf in row.values]
-        for name, row in rows_of(document, "WRED_PROFILE").items()
-    }
+    marking = {name: _marking(row) for name, row in rows_of(document, "WRED_PROFILE").items()}
+    for name, row in rows_of(document, "WRED_PROFILE").items():
+        state_fields(document, f"qos/wred[{name}]/setting", row, *_COLOURS)
     for key, row in rows_of(document, "QUEUE").items():
-        name, _, numbers = key.partition("|")
+        name, _, numbers = key.rpartition("|")
         paths, wred = port_paths(name), value_of(row, "wred_profile")
         if wred and wred not in marking and expand(numbers):
             text = f"QUEUE|{key} wred_profile: {wred} is missing"
             strange(document, line_of(row, "wred_profile"), text)
+            document.put(paths[f"qos_setting[queue {numbers} marking]"], f"missing {wred}", row.line)
         for queue in expand(numbers):
             if "scheduler" in row.values:
                 scheduler, line = row.values["scheduler"]
@@ -517,15 +574,24 @@ def _finish_queues(document: Document) -> None:
                 document.put(paths[f"queue[{queue}]/{leaf}"], figure, line)
 
 
+def _marking(row: Scope) -> list[tuple[str, Value, int]]:
+    """What a profile says of queues: where marking begins and is at its most, or dropping where it does not mark."""
+    marks = value_of(row, "ecn", "ecn_none") in _MARKING
+    leaves = [leaf for leaf in _WRED.values() if leaf in row.values]
+    return [(leaf if marks else leaf.replace("ecn_", "drop_"), *row.values[leaf]) for leaf in leaves]
+
+
 def _scheduler(row: Scope) -> str:
+    shaped = "".join(f" {field} {value_of(row, field)}" for field in _SHAPED if field in row.values)
     if value_of(row, "type") == "STRICT":
-        return "strict"
-    return f"{value_of(row, 'type').lower()} {value_of(row, 'weight')}"
+        return f"strict{shaped}"
+    return f"{value_of(row, 'type').lower()} {value_of(row, 'weight')}{shaped}"
 
 
 def _put(document: Document, path: str, row: Scope, field: str, default: str = "") -> None:
-    """State a number of a row, at its line if there is one."""
-    document.put(path, number(value_of(row, field, default)), line_of(row, field))
+    """State a number of a row, at its line if there is one; nothing where it has none, nor what holds without."""
+    if default or field in row.values:
+        document.put(path, number(value_of(row, field, default)), line_of(row, field))
 
 
 def _finish_pools(document: Document) -> None:
@@ -536,6 +602,7 @@ def _finish_pools(document: Document) -> None:
         kind = value_of(row, "type", "None")
         if _POOL_TYPES.get(name) != kind:
             strange(document, line_of(row, "type"), f"BUFFER_POOL|{name} type: {kind}")
+            _put_buffer(document, f"buffer_pool[{name}]/", row)
             continue
         short = name.removesuffix("_pool")
         _put(document, f"pool/{short}_bytes", row, "size")
@@ -548,6 +615,29 @@ def _finish_pools(document: Document) -> None:
         pool = value_of(row, "pool", "None")
         if "xoff" in row.values and pool != INGRESS_POOL:
             strange(document, line_of(row, "pool"), f"BUFFER_PROFILE|{name} pool: {pool}")
+            _put_buffer(document, f"buffer_profile[{name}]/", row)
+        if "xoff" not in row.values and name not in _PLANNED_PROFILES:
+            _put_buffer(document, f"buffer_profile[{name}]/", row)
+
+
+_BUFFER_LEAVES = {
+    "pool": "pool", "type": "type", "mode": "mode", "size": "size_bytes", "xoff": "xoff_bytes", "xon": "xon_bytes",
+    "xon_offset": "xon_offset_bytes", "dynamic_th": "dynamic_th", "static_th": "static_th_bytes",
+    "percentage": "percent", "headroom_type": "headroom_type", "packet_discard_action": "discard_action",
+}  # fmt: skip
+_PLANNED_PROFILES = frozenset({
+    LOSSY_PG_PROFILE, INGRESS_PORT_PROFILE, LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE,
+    reclaim.ZERO_GROUP, *reclaim.ZERO_QUEUES, *reclaim.ZERO_LISTS.values(),
+})  # fmt: skip
+"""Profiles whose facts have names of their own, or that planned switches have and no fact tells of."""
+
+
+def _put_buffer(document: Document, prefix: str, row: Scope) -> None:
+    """State a pool or profile that no planned switch has, as it stands."""
+    for field, (value, line) in row.values.items():
+        leaf = _BUFFER_LEAVES[field]
+        text = leaf in ("pool", "type", "mode", "headroom_type", "discard_action")
+        document.put(prefix + leaf, str(value) if text else number(str(value)), line)
 
 
 def _finish_profiles(document: Document) -> None:
@@ -564,6 +654,7 @@ def _finish_profiles(document: Document) -> None:
         if value_of(row, "pool") != pool or not one:
             text = f"BUFFER_PROFILE|{name} is no profile of {pool} with one threshold"
             strange(document, row.line, text)
+            _put_buffer(document, f"buffer_profile[{name}]/", row)
         size = value_of(row, "size", "None")
         if name == LOSSY_QUEUE_PROFILE:
             _put(document, "pool/lossy_queue_bytes", row, "size")
@@ -596,6 +687,7 @@ def _finish_bindings(document: Document) -> dict[str, str]:
         if said not in trusts or (name == "global" and said != MAP):
             wrong = f"dscp_to_tc_map: {said}" if said else f"without dscp_to_tc_map {MAP}"
             strange(document, line_of(row, "dscp_to_tc_map"), f"PORT_QOS_MAP|{name} {wrong}")
+        _put_bindings(document, name, row)
         if name == "global":
             continue
         if said in trusts:
@@ -604,9 +696,20 @@ def _finish_bindings(document: Document) -> dict[str, str]:
         if bound[name]:
             document.put(f"interface[{name}]/pfc", *row.values["pfc_enable"])
         for field in wanted if bound[name] else wanted[:1]:
-            if field not in row.values:
+            if value_of(row, field) != MAP:
                 strange(document, row.line, f"PORT_QOS_MAP|{name} without {field} {MAP}")
     return bound
+
+
+def _put_bindings(document: Document, port: str, row: Scope) -> None:
+    """State the maps that a port has beside those under fabricc's name; what it trusts follows from the map's field."""
+    path = "qos/setting" if port == "global" else f"interface[{port}]/qos_setting"
+    for field in ("dscp_to_tc_map", "tc_to_queue_map", *_GROUP_MAPS, *_OTHER_BINDINGS):
+        said, line = row.values.get(field, (MAP, 0))
+        if said not in (MAP, UNTRUSTED) or (line and field in _OTHER_BINDINGS):
+            document.put(f"{path}[{field}]", str(said), line)
+    if port != "global" and value_of(row, "dscp_to_tc_map", MAP) not in (MAP, UNTRUSTED):
+        document.put(f"{path.removesuffix('qos_setting')}trust", "dscp", line_of(row, "dscp_to_tc_map"))
 
 
 def _untrusted(document: Document) -> str:
@@ -640,6 +743,7 @@ def _finish_groups(
             _put_headroom(document, name, headrooms[profile])
         else:
             strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
+            _put_profile(document, name, "priority_group", numbers, profile, line)
     if not rows_of(document, "BUFFER_POOL"):
         return
     line = table_scope(document, "BUFFER_PG").line
@@ -651,8 +755,18 @@ def _finish_groups(
         if ",".join(map(str, sorted(groups))) != paused or len(set(groups.values())) > 1:
             text = f"BUFFER_PG|{name}: the groups of one lossless profile are not PFC's {paused}"
             strange(document, line, text)
+            for group, profile in groups.items():
+                _put_profile(document, name, "priority_group", str(group), profile, line)
         if lossy.get(name) != [lossy_key]:
             strange(document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone")
+            for numbers in lossy.get(name, ()):
+                _put_profile(document, name, "priority_group", numbers, LOSSY_PG_PROFILE, line)
+
+
+def _put_profile(document: Document, port: str, kind: str, numbers: str, profile: str, line: int) -> None:
+    """State which profile of buffers groups or queues have, where a plan has another."""
+    for each in expand(numbers):
+        document.put(port_paths(port)[f"{kind}[{each}]/buffer_profile"], profile, line)
 
 
 def _figure(row: Scope, field: str) -> tuple[Value, int]:
@@ -687,7 +801,7 @@ def _finish_buffer_queues(
     """The queues with a lossless buffer must be the priorities that PFC pauses, all others have a lossy one."""
     if not rows_of(document, "BUFFER_POOL"):
         return
-    queues: dict[str, dict[int, bool]] = {name: {} for name in bound}
+    queues: dict[str, dict[int, str]] = {name: {} for name in bound}
     zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
     for name, numbers, profile, line in found:
         if profile in reclaim.ZERO_QUEUES and name in shut:
@@ -696,18 +810,21 @@ def _finish_buffer_queues(
         if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):
             text = f"BUFFER_QUEUE|{name}|{numbers} profile: {profile}"
             strange(document, line, text)
-        for queue in expand(numbers):
-            queues.setdefault(name, {})[queue] = profile == LOSSLESS_QUEUE_PROFILE
+            _put_profile(document, name, "queue", numbers, profile, line)
+        queues.setdefault(name, {}).update(dict.fromkeys(expand(numbers), profile))
     wanted = {queue: str(queue) in pfc for queue in QUEUES}
     line = table_scope(document, "BUFFER_QUEUE").line
     for name, kinds in zero.items():
         if kinds != wanted:
             strange(document, line, f"BUFFER_QUEUE|{name}: not every queue is without buffer")
-    for name, kinds in queues.items():
+    for name, profiles in queues.items():
         paused = bound.get(name, "")
-        if ",".join(str(queue) for queue in sorted(kinds) if kinds[queue]) != paused:
+        lossless = [str(queue) for queue in sorted(profiles) if profiles[queue] == LOSSLESS_QUEUE_PROFILE]
+        if ",".join(lossless) != paused:
             strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
-        if sorted(kinds) != list(QUEUES):
+            for queue, profile in profiles.items():
+                _put_profile(document, name, "queue", str(queue), profile, line)
+        if sorted(profiles) != list(QUEUES):
             strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
 
 
@@ -722,6 +839,8 @@ def _finish_lists(document: Document, bound: Mapping[str, str], shut: frozenset[
         for name, (profiles, line) in listed.items():
             if name not in shut and profiles != want:
                 strange(document, line, f"{listing}|{name} is not {want}")
+                way = "ingress" if "INGRESS" in listing else "egress"
+                document.put(port_paths(name)[f"qos_setting[{way} profiles]"], profiles, line)
 
 
 def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, str]) -> None:

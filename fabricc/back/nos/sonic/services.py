@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Keep, Silent
+from fabricc.back.nos.sonic import beyond
 from fabricc.back.nos.sonic.config_db import (
     demand,
     demand_row,
@@ -16,6 +17,7 @@ from fabricc.back.nos.sonic.config_db import (
     release,
     rows_of,
     silent,
+    state_fields,
     strange,
     table,
     table_scope,
@@ -221,6 +223,13 @@ _STATED = {
     "ACL_TABLE": {"type": "CTRLPLANE"},
     "SWITCH_HASH": {"ecmp_hash": ",".join(HASH_FIELDS)},
 }
+_SYSTEM = (
+    "asic_id", "asic_name", "async_mode", "chassis_hostname", "chassis_serial_number", "default_config_profile",
+    "dhcp_server", "downstream_subrole", "dpu_auto_recovery", "dual_tor", "max_cores", "max_system_ports",
+    "orch_northbond_dash_zmq_enabled", "orch_northbond_route_zmq_enabled", "peer_switch", "qos_profile",
+    "ring_thread_enabled", "sidecar", "slice_type", "storage_device", "subtype", "sub_role", "switch_id",
+    "switch_type", "syslog_counter", "syslog_with_osversion", "tsa_enabled",
+)  # fmt: skip
 _RULE = ("ETHER_TYPE", "L4_DST_PORT", "PACKET_ACTION", "PRIORITY", "SRC_IP")
 
 
@@ -231,12 +240,14 @@ def _stated(name: str, *others: PatternRow) -> PatternRow:
 ROWS: tuple[PatternRow, ...] = (
     _stated(
         "DEVICE_METADATA",
-        *kept("hostname", "hwsku", "platform", "type"),
+        *kept("hostname", "hwsku", "platform", "type", *_SYSTEM),
+        Silent("bgp_asn None"),
         Keep("bgp_asn <number>", "bgp_asn"),
         *silent("bgp_router_id", "mac", "timezone", "region", "cloudtype", "deployment_id", "resource_type"),
         *silent("rack_mgmt_map", "cluster", "location_type", "default_bgp_status", "yang_config_validation"),
         *silent("create_only_config_db_buffers"),
         Silent("nexthop_group disabled"),
+        *kept("nexthop_group"),
     ),
     table("VERSIONS", *kept("VERSION"), Silent("<word> <word>")),
     _stated("NTP", Keep("src_intf @ <word>", "src_intf"), *silent("authentication", "dhcp", "server_role")),
@@ -266,9 +277,13 @@ ROWS: tuple[PatternRow, ...] = (
         *silent("system_name", "system_description"),
     ),
     _stated(
-        "ACL_TABLE", Silent("stage ingress"), *silent("policy_desc"), Keep("services @ <word>", "services")
+        "ACL_TABLE",
+        *kept("stage"),
+        *silent("policy_desc"),
+        *(Keep(f"{field} @ <word>", field) for field in ("services", "ports")),
+        *kept("ports"),
     ),
-    table("ACL_RULE", *kept(*_RULE)),
+    table("ACL_RULE", *kept(*_RULE, *beyond.RULE)),
     table(
         "SWITCH_HASH",
         Keep("ecmp_hash @ <word>", "ecmp_hash"),
@@ -304,6 +319,8 @@ def _finish_identity(document: Document) -> None:
     for field in ("hostname", "hwsku", "platform", "type"):
         put(document, f"system/{field}", name, key, field)
     row = rows_of(document, name).get(key)
+    if row:
+        state_fields(document, "system/setting", row, *_SYSTEM, "nexthop_group")
     for field in ("hostname", "bgp_asn") if row else ():
         if row and field not in row.values:
             strange(document, row.line, f"{name}|{key} without {field}")
@@ -361,15 +378,21 @@ def _finish_gnmi(document: Document) -> None:
 
 def _finish_access(document: Document) -> None:
     """A service's networks are stated when all others are dropped after them, on the right port."""
-    known = rows_of(document, "ACL_TABLE")
+    known = {
+        name: row
+        for name, row in rows_of(document, "ACL_TABLE").items()
+        if value_of(row, "type", "CTRLPLANE") == "CTRLPLANE"
+    }
     rules: dict[str, list[tuple[str, Scope]]] = {name: [] for name in known}
     for key, rule in rows_of(document, "ACL_RULE").items():
         name = key.partition("|")[0]
         if name in rules:
             rules[name].append((key, rule))
-        else:
+        elif name not in rows_of(document, "ACL_TABLE"):
             strange(document, rule.line, f"ACL_RULE|{key} of no table")
     for name, row in known.items():
+        if (stage := value_of(row, "stage", "ingress")) != "ingress":
+            strange(document, line_of(row, "stage"), f"ACL_TABLE|{name} stage: {stage}")
         services = value_of(row, "services")
         for service in services.split(",") if services else ():
             value = _permitted(document, rules[name], service)

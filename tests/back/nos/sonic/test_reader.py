@@ -48,7 +48,7 @@ def test_what_a_running_device_adds_is_no_difference() -> None:
         ("INTERFACE", "Ethernet0|10.9.9.9/31", {}),
         ("PORT_QOS_MAP", "Ethernet8", {"dscp_to_tc_map": "OTHER"}),
         ("DSCP_TO_TC_MAP", "OTHER", {"0": "1"}),
-        ("PORT", "Ethernet0", {"lanes": 7}),
+        ("PORT", "Ethernet0", {"lanes": [7]}),
         ("QUEUE", "Ethernet0|3", {"scheduler": "rdma", "wred_profile": "ghost"}),
         ("BUFFER_PG", "Ethernet0|4", {"profile": "pg_lossless_400000_5m_profile"}),
         ("BUFFER_QUEUE", "Ethernet0|0-2", {"profile": "egress_lossless_profile"}),

@@ -1,0 +1,349 @@
+"""What SONiC's tables say of designs of others: VLANs, bundles, VRFs, overlays, access lists, neighbours, routes.
+
+Field names are those of the YANG models of sonic-buildimage (src/sonic-yang-models/yang-models).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Keep, Silent
+from fabricc.back.nos.sonic.config_db import kept, put, rows_of, silent, state_fields, table, value_of
+from fabricc.back.nos.sonic.interfaces import ADDRESSED, put_addresses
+from fabricc.back.nos.sonic.words import number
+from fabricc.fabric.facts import boolean, static_text
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.back.nos.reading.rows import Row as PatternRow
+    from fabricc.back.nos.reading.scope import Document, Scope
+
+ADDRESS_TABLES = ("PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "VOQ_INBAND_INTERFACE")
+ASIDE = frozenset({
+    "AAA", "ASIC_SENSORS", "CLASSIFIER_TABLE", "COPP_GROUP", "COPP_TRAP", "COREDUMP", "DEBUG_COUNTER",
+    "DEBUG_COUNTER_DROP_REASON", "DEVICE_METADATA", "DHCPV4_RELAY", "DHCP_SERVER", "DHCP_SERVER_IPV4",
+    "DHCP_SERVER_IPV4_CUSTOMIZED_OPTIONS", "DHCP_SERVER_IPV4_PORT", "DHCP_SERVER_IPV4_RANGE", "DNS",
+    "DNS_NAMESERVER", "DNS_SERVER", "DPU", "DPUS", "FLEX_COUNTER_TABLE", "FLEX_COUNTER_TRAP", "GNMI", "HARDWARE",
+    "HIGH_FREQUENCY_TELEMETRY_GROUP", "HIGH_FREQUENCY_TELEMETRY_PROFILE", "LLDP", "MGMT_INTERFACE", "MGMT_PORT",
+    "MGMT_VRF_CONFIG", "MID_PLANE_BRIDGE", "MIRROR_SESSION", "NTP", "NTP_SERVER", "POLICY_BINDING_TABLE",
+    "POLICY_SECTIONS_TABLE", "POLICY_TABLE", "REMOTE_DPU", "SFLOW_COLLECTOR", "SFLOW_SESSION", "SNMP",
+    "SNMP_AGENT_ADDRESS_CONFIG", "SNMP_COMMUNITY", "SUPPRESS_ASIC_SDK_HEALTH_EVENT", "SYSLOG_SERVER", "SYSTEM_PORT",
+    "TACPLUS", "TACPLUS_SERVER", "TAM", "USER", "VERSIONS", "WARM_RESTART", "WARM_RESTART_ENABLE", "ZTP",
+})  # fmt: skip
+"""Tables that say nothing about forwarding or losslessness, whatever their fields; policies bind to the CPU alone."""
+RULE = (
+    "CANDIDATE_IP", "DSCP", "DST_IP", "DST_IPV6", "EGRESS_INTERFACE", "ICMPV6_CODE", "ICMPV6_TYPE", "ICMP_CODE",
+    "ICMP_TYPE", "INNER_ETHER_TYPE", "INNER_IP_PROTOCOL", "INNER_L4_DST_PORT", "INNER_L4_SRC_PORT", "INNER_SRC_IP",
+    "IN_PORTS", "IP_PROTOCOL", "IP_TYPE", "L4_DST_PORT_RANGE", "L4_SRC_PORT", "L4_SRC_PORT_RANGE",
+    "METADATA_ACTION", "MIRROR_ACTION", "MIRROR_EGRESS_ACTION", "MIRROR_INGRESS_ACTION", "NEXT_HEADER", "OUT_PORTS",
+    "REDIRECT_ACTION", "SRC_IPV6", "TCP_FLAGS", "TUNNEL_VNI", "VLAN_ID",
+)  # fmt: skip
+"""Fields of `ACL_RULE` beside those of rules about the switch's own services."""
+_ACTIONS = (
+    "PACKET_ACTION",
+    "MIRROR_ACTION",
+    "MIRROR_INGRESS_ACTION",
+    "MIRROR_EGRESS_ACTION",
+    "REDIRECT_ACTION",
+)
+
+
+def _listed(*fields: str) -> tuple[PatternRow, ...]:
+    """Fields that are a list, or text with commas."""
+    return tuple(row for f in fields for row in (Keep(f"{f} @ <word>", f), Keep(f"{f} <word>", f)))
+
+
+ROWS: tuple[PatternRow, ...] = (
+    table(
+        "VLAN",
+        *kept("vlanid", "admin_status", "description", "mtu", "alias", "mac", "host_ifname", "autostate"),
+        *_listed("members", "dhcp_servers", "dhcpv6_servers"),
+        *kept("dhcp_relay_link_select", "dhcp_relay_src_intf", "dhcp_relay_vrf_select"),
+    ),
+    table("VLAN_MEMBER", *kept("tagging_mode")),
+    table(
+        "PORTCHANNEL",
+        *kept("admin_status", "mtu", "description", "min_links", "fallback", "fast_rate", "lacp_key", "mode", "tpid"),
+        *_listed("members"),
+    ),
+    table("PORTCHANNEL_MEMBER", Silent("NULL NULL")),
+    *(table(name, *ADDRESSED, *kept("inband_type", "vlan", "admin_status", "mtu")) for name in ADDRESS_TABLES),
+    table("LOOPBACK", *kept("admin_status")),
+    table("VRF", *kept("vni", "fallback"), Silent("enabled true"), Silent("NULL NULL")),
+    table("VXLAN_TUNNEL", *kept("src_ip", "dst_ip", "src_intf", "dscp", "qos-mode", "ttl_mode")),
+    table("VXLAN_TUNNEL_MAP", *kept("vlan", "vni")),
+    table("VXLAN_EVPN_NVO", *silent("source_vtep")),
+    table("EVPN_NVO", *silent("source_vtep")),
+    table("SUPPRESS_VLAN_NEIGH", *kept("suppress")),
+    table("SAG_GLOBAL", *kept("gwmac", "gateway_mac", "IPv4", "IPv6")),
+    table("SAG", Keep("gwip @ <word>", "gwip"), *kept("gwip")),
+    table("DHCP_RELAY", *_listed("dhcp_servers", "dhcpv6_servers")),
+    table("DEVICE_NEIGHBOR", *kept("name", "port")),
+    table("DEVICE_NEIGHBOR_METADATA", *kept("hwsku", "type"),
+          *silent("cluster", "deployment_id", "lo_addr", "mgmt_addr")),
+    table("STATIC_ROUTE", *kept("nexthop", "ifname", "distance", "nexthop-vrf", "blackhole", "tag", "track"),
+          *silent("advertise", "bfd")),
+    table("MCLAG_DOMAIN", *kept("source_ip", "peer_ip", "peer_link", "mclag_system_mac"),
+          *silent("session_timeout", "keepalive_interval")),
+    table("MCLAG_INTERFACE", *kept("if_type")),
+    table("MCLAG_UNIQUE_IP", *kept("unique_ip")),
+    table("STP", *kept("mode", "priority"), *silent("forward_delay", "hello_time", "max_age", "rootguard_timeout")),
+    table("STP_PORT", *kept("enabled", "bpdu_guard", "root_guard", "portfast", "edge_port", "link_type")),
+    table("STP_VLAN", *silent("enabled", "forward_delay", "hello_time", "max_age", "priority", "vlanid")),
+    table("SRV6_MY_LOCATORS", *kept("prefix", "block_len", "node_len", "func_len", "arg_len", "vrf")),
+    table("SRV6_MY_SIDS", *kept("action", "decap_dscp_mode", "decap_vrf")),
+    table("SWITCH", *kept("fdb_aging_time", "ecmp_hash_seed", "lag_hash_seed", "ecmp_hash_offset", "lag_hash_offset",
+                          "ordered_ecmp")),
+    *(
+        table(name, Keep("<word> <word>", "{1}", "{2}"))
+        for name in ("ECMP_LOADSHARE_TABLE_IPV4", "ECMP_LOADSHARE_TABLE_IPV6", "NAT_GLOBAL")
+    ),
+    table("PEER_SWITCH", *kept("address_ipv4")),
+    table("NEIGH", *kept("neigh"), *silent("family")),
+    table("FDB", *kept("port", "type")),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State bridging, bundles, routing instances, overlays and lists."""
+    _finish_vlans(document)
+    _finish_bundles(document)
+    for name in ADDRESS_TABLES:
+        put_addresses(document, name)
+        for key, row in rows_of(document, name).items():
+            paths = port_paths(key.partition("|")[0])
+            for field, leaf in (("vlan", "vlan_tag"), ("mtu", "mtu")):
+                if field in row.values:
+                    value, line = row.values[field]
+                    document.put(paths[leaf], number(str(value)), line)
+            _put_status(document, key.partition("|")[0], row)
+    for name, row in rows_of(document, "LOOPBACK").items():
+        _put_status(document, name, row)
+    _finish_overlays(document)
+    _finish_access_lists(document)
+    _finish_static(document)
+    _finish_neighbours(document)
+    _finish_pairs(document)
+    for name in (
+        "ECMP_LOADSHARE_TABLE_IPV4",
+        "ECMP_LOADSHARE_TABLE_IPV6",
+        "NAT_GLOBAL",
+        "SWITCH",
+        "NEIGH",
+        "FDB",
+    ):
+        for key, row in rows_of(document, name).items():
+            state_fields(document, f"table[{name}|{key}]/setting", row, *row.values)
+
+
+def _put_status(document: Document, interface: str, row: Scope) -> None:
+    if "admin_status" in row.values:
+        status, line = row.values["admin_status"]
+        document.put(port_paths(interface)["enabled"], boolean(status == "up"), line)
+
+
+def _put_text(document: Document, interface: str, row: Scope, *leaves: str) -> None:
+    """State fields under their own names, numbers as such."""
+    for leaf in leaves:
+        if leaf in row.values:
+            value, line = row.values[leaf]
+            document.put(port_paths(interface)[leaf], number(str(value)) if leaf == "mtu" else value, line)
+
+
+def _finish_vlans(document: Document) -> None:
+    for name, row in rows_of(document, "VLAN").items():
+        vlan = value_of(row, "vlanid", name.removeprefix("Vlan"))
+        document.put(f"vlan[{vlan}]/name", *row.values.get("description", (name, row.line)))
+        if "admin_status" in row.values:
+            status, line = row.values["admin_status"]
+            document.put(f"vlan[{vlan}]/enabled", boolean(status == "up"), line)
+        document.put(f"interface[{name}]/kind", "vlan", row.line)
+        _put_text(document, name, row, "mtu")
+        _put_members(document, name, row)
+        _put_relay(document, name, row)
+        settings = (
+            "mac",
+            "autostate",
+            "dhcp_relay_link_select",
+            "dhcp_relay_src_intf",
+            "dhcp_relay_vrf_select",
+        )
+        state_fields(document, f"interface[{name}]/setting", row, *settings)
+    for name, row in rows_of(document, "DHCP_RELAY").items():
+        _put_relay(document, name, row)
+    for name, row in rows_of(document, "SUPPRESS_VLAN_NEIGH").items():
+        state_fields(document, f"interface[{name}]/setting", row, "suppress")
+    tagged: dict[str, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
+    for key, row in rows_of(document, "VLAN_MEMBER").items():
+        vlan, _, port = key.partition("|")
+        tagged[port][value_of(row, "tagging_mode", "tagged")].append((vlan.removeprefix("Vlan"), row.line))
+    for port, by_mode in tagged.items():
+        paths, own, trunk = port_paths(port), by_mode.get("untagged", []), by_mode.get("tagged", [])
+        trunk = trunk + by_mode.get("priority_tagged", [])
+        line = (own or trunk or [("", 1)])[0][1]
+        document.put(paths["switchport"], "trunk" if trunk else "access", line)
+        for vlan, at in own:
+            document.put(paths["native_vlan" if trunk else "access_vlan"], number(vlan), at)
+        if trunk:
+            vlans = sorted((vlan for vlan, _ in trunk), key=lambda vlan: (len(vlan), vlan))
+            document.put(paths["vlans"], ",".join(vlans), trunk[-1][1])
+
+
+def _put_members(document: Document, name: str, row: Scope) -> None:
+    """State the members that a row lists, as old releases have them beside tables of members."""
+    if "members" in row.values:
+        members, line = row.values["members"]
+        document.put(port_paths(name)["members"], ",".join(sorted(str(members).split(","))), line)
+
+
+def _put_relay(document: Document, name: str, row: Scope) -> None:
+    servers = [str(row.values[f][0]) for f in ("dhcp_servers", "dhcpv6_servers") if f in row.values]
+    if servers:
+        document.put(port_paths(name)["dhcp_relay"], ",".join(sorted(",".join(servers).split(","))), row.line)
+
+
+def _finish_bundles(document: Document) -> None:
+    members: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for key, row in rows_of(document, "PORTCHANNEL_MEMBER").items():
+        bundle, _, port = key.partition("|")
+        members[bundle].append((port, row.line))
+        document.put(port_paths(port)["bundle"], bundle, row.line)
+        document.put(port_paths(port)["bundle_mode"], "active", row.line)
+    for name, row in rows_of(document, "PORTCHANNEL").items():
+        paths = port_paths(name)
+        document.put(paths["kind"], "bond", row.line)
+        _put_status(document, name, row)
+        _put_text(document, name, row, "mtu", "description")
+        _put_members(document, name, row)
+        settings = ("min_links", "fallback", "fast_rate", "lacp_key", "mode")
+        state_fields(document, f"interface[{name}]/setting", row, *settings)
+        if name in members:
+            ports = sorted(port for port, _ in members[name])
+            document.put(paths["members"], ",".join(ports), members[name][-1][1])
+
+
+def _finish_overlays(document: Document) -> None:
+    for name, row in rows_of(document, "VRF").items():
+        document.put(f"vrf[{name}]", "present", row.line)
+        if "vni" in row.values:
+            vni, line = row.values["vni"]
+            document.put(f"vxlan/vrf[{name}]/vni", number(str(vni)), line)
+    for name, row in rows_of(document, "VXLAN_TUNNEL").items():
+        for field, path in (("src_ip", "vxlan/source"), ("dst_ip", "vxlan/peers")):
+            put(document, path, "VXLAN_TUNNEL", name, field)
+        state_fields(document, "vxlan/setting", row, "src_intf", "dscp", "qos-mode", "ttl_mode")
+    for row in rows_of(document, "VXLAN_TUNNEL_MAP").values():
+        if {"vlan", "vni"} <= row.values.keys():
+            vlan, (vni, line) = value_of(row, "vlan").removeprefix("Vlan"), row.values["vni"]
+            document.put(f"vxlan/vlan[{vlan}]/vni", number(str(vni)), line)
+    for row in rows_of(document, "SAG_GLOBAL").values():
+        for field in ("gwmac", "gateway_mac"):
+            if field in row.values:
+                document.put("vxlan/setting[gateway MAC]", *row.values[field])
+    for key, row in rows_of(document, "SAG").items():
+        gateways, line = row.values.get("gwip", ("", row.line))
+        for address in filter(None, str(gateways).split(",")):
+            document.put(port_paths(key.partition("|")[0])[f"gateway[{address}]"], address, line)
+    for name, row in rows_of(document, "SRV6_MY_LOCATORS").items():
+        put(document, f"srv6/locator[{name}]/prefix", "SRV6_MY_LOCATORS", name, "prefix")
+        fields = ("block_len", "node_len", "func_len", "arg_len", "vrf")
+        state_fields(document, f"srv6/locator[{name}]/setting", row, *fields)
+    for key, row in rows_of(document, "SRV6_MY_SIDS").items():
+        locator, _, sid = key.partition("|")
+        text = [f"locator {locator}", *(f"{field} {value_of(row, field)}" for field in row.values)]
+        document.put(f"srv6/sid[{sid}]", " ".join(text), row.line)
+
+
+def _finish_access_lists(document: Document) -> None:
+    """State lists that filter what is forwarded, with their rules from the one of highest priority on."""
+    tables = {
+        name: row
+        for name, row in rows_of(document, "ACL_TABLE").items()
+        if value_of(row, "type", "CTRLPLANE") != "CTRLPLANE"
+    }
+    bound: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for name, row in tables.items():
+        ports, line = row.values.get("ports", ("", row.line))
+        way = "out" if value_of(row, "stage", "ingress").lower() == "egress" else "in"
+        document.put(f"access_list[{name}]/setting[type]", value_of(row, "type"), row.line)
+        for port in filter(None, str(ports).split(",")):
+            bound[port_paths(port)[f"access_list_{way}"]].append((name, line))
+    for path, lists in bound.items():
+        document.put(path, ",".join(sorted(name for name, _ in lists)), lists[-1][1])
+    rules: dict[str, list[tuple[int, Scope]]] = defaultdict(list)
+    for key, row in rows_of(document, "ACL_RULE").items():
+        name = key.partition("|")[0]
+        if name in tables:
+            priority = number(value_of(row, "PRIORITY", "0"))
+            rules[name].append((-priority if isinstance(priority, int) else 0, row))
+    for name, found in rules.items():
+        for place, (_, row) in enumerate(sorted(found, key=lambda each: each[0])):
+            actions = [value_of(row, field).lower() for field in _ACTIONS if field in row.values]
+            matches = [f"{f} {v}" for f, (v, _) in row.values.items() if f not in (*_ACTIONS, "PRIORITY")]
+            document.put(f"access_list[{name}]/{place}", " ".join([*actions, *matches]), row.line)
+
+
+def _finish_static(document: Document) -> None:
+    for key, row in rows_of(document, "STATIC_ROUTE").items():
+        vrf, bar, prefix = key.rpartition("|")
+        path = f"vrf[{vrf}]/" if bar and vrf != "default" else ""
+        columns = [
+            value_of(row, field).split(",") for field in ("nexthop", "ifname", "distance", "nexthop-vrf")
+        ]
+        hops = list(_hops(columns))
+        if "true" in value_of(row, "blackhole").split(","):
+            hops = ["discard"]
+        document.put(f"{path}static_route[{prefix}]", static_text(hops), row.line)
+
+
+def _hops(columns: list[list[str]]) -> Iterable[str]:
+    """The next hops of a route, whose parts are lists side by side."""
+    none = ("", "0", "0.0.0.0", "::", "default")
+    for at in range(max(map(len, columns))):
+        address, interface, distance, vrf = (column[at] if at < len(column) else "" for column in columns)
+        words = [word for word in (address, interface) if word not in none]
+        words += [f"distance {distance}"] if distance not in none else []
+        words += [f"nexthop-vrf {vrf}"] if vrf not in none else []
+        if words:
+            yield " ".join(words)
+
+
+def _finish_neighbours(document: Document) -> None:
+    for port, row in rows_of(document, "DEVICE_NEIGHBOR").items():
+        far = " ".join(filter(None, (value_of(row, "name"), value_of(row, "port"))))
+        if far:
+            document.put(port_paths(port)["expected_peer"], far, row.line)
+    for name, row in rows_of(document, "DEVICE_NEIGHBOR_METADATA").items():
+        kind = " ".join(filter(None, (value_of(row, "type"), value_of(row, "hwsku"))))
+        if kind:
+            document.put(f"expected_device[{name}]", kind, row.line)
+
+
+_OF_PAIR: Mapping[str, str] = {
+    "source_ip": "local", "peer_ip": "peer", "peer_link": "peer_link", "mclag_system_mac": "mac",
+}  # fmt: skip
+
+
+def _finish_pairs(document: Document) -> None:
+    for name, row in rows_of(document, "MCLAG_DOMAIN").items():
+        document.put("mlag/domain", name, row.line)
+        for field, leaf in _OF_PAIR.items():
+            put(document, f"mlag/{leaf}", "MCLAG_DOMAIN", name, field)
+    for key, row in rows_of(document, "MCLAG_INTERFACE").items():
+        domain, _, port = key.partition("|")
+        document.put(port_paths(port)["mlag"], domain, row.line)
+    for name in rows_of(document, "PEER_SWITCH"):
+        put(document, "mlag/peer", "PEER_SWITCH", name, "address_ipv4")
+    for row in rows_of(document, "STP").values():
+        if "mode" in row.values:
+            document.put("spanning_tree/mode", *row.values["mode"])
+    for port, row in rows_of(document, "STP_PORT").items():
+        text = ", ".join(f"{field} {value}" for field, (value, _) in row.values.items())
+        document.put(port_paths(port)["spanning_tree"], text or "on", row.line)
+
+
+TOPIC = Topic(ROWS, finish)
