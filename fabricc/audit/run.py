@@ -10,6 +10,7 @@ from fabricc.audit.gather import gather
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found, Kind
 from fabricc.audit.places import places_of
+from fabricc.audit.rules import findings
 from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.result import exit_status
@@ -103,5 +104,5 @@ def audit(
     links = links_of(gathered.devices)
     ends = {end: link for link in links for end in (link.a, link.b)}
     found = Found(gathered.devices, links, ends, places_of(gathered.devices, links))
-    told = sorted(gathered.findings, key=lambda one: (one.code, one.file, one.line, one.message))
+    told = sorted((*gathered.findings, *findings(found)), key=lambda one: (one.code, one.file, one.line, one.message))
     return Audit(folder, gathered, found, tuple(told), coverage_of(gathered.devices, told))
