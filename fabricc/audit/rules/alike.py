@@ -46,7 +46,9 @@ _SESSION = (
     "ttl_security_hops", "multihop", "next_hop_self", "reflector_client", "extended_next_hop", "remove_private",
     "allow_as_in", "default_originate", "prefix_list_in", "prefix_list_out",
 )  # fmt: skip
-_OWN = ("own", "label", "secret", "private")
+_MAPS = ("route_map[", "prefix_list[", "community_list[")
+_DETAIL = 2
+"""Slashes in the path of what only repeats parts of a clause."""
 
 Kind = tuple[str, Tier, str]
 Role = tuple[str, ...]
@@ -136,14 +138,20 @@ def session_roles(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> dict[Rol
             continue
         far = sheet.fars.get(near.get(key, ""))
         family = "ipv6" if ":" in key[1] else "ipv4"
-        role = far.tier.value if far else f"group {says.get('group', '')}"
+        if far is None and "group" not in says:
+            continue
+        role = far.tier.value if far else f"group {says['group']}"
         roles.setdefault(("session", role, family, key[0]), []).append(key)
     return roles
 
 
 def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> Said:
     """What a device says, own values left out."""
-    device = tuple((path, value) for path, value in sheet.facts.items() if path.startswith(_DEVICE))
+    device = tuple(
+        (path, value)
+        for path, value in sheet.facts.items()
+        if path.startswith(_DEVICE) and (not path.startswith(_MAPS) or path.count("/") < _DETAIL)
+    )
     roles = []
     for role, ports in roles_of(sheet).items():
         roles.append((role, len(ports), _most([_port_says(sheet, port) for port in ports])))
@@ -262,7 +270,7 @@ def outliers(
     """What a device says otherwise than is expected, and its ports otherwise than each other; `peer` is as expected."""
     for path, (value, times) in expected.device.items():
         mine = sheet.facts.get(path)
-        if mine != value:
+        if mine != value and not _whole_map(sheet, path):
             where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
             yield _told(sheet, where, path, mine, value, f"{times:,} {_peers(expected.kind)}")
     if (BETWEEN,) in expected.roles:
@@ -281,6 +289,14 @@ def outliers(
             sheet, expected, role, {key[1]: each for key, each in sessions.items()},
             {key[1]: session_path(key, "") for key in keys}, peer,
         )  # fmt: skip
+
+
+def _whole_map(sheet: Sheet, path: str) -> bool:
+    """Whether a path is of a map or list that the device has nothing of: a design of its own, and no slip."""
+    if not path.startswith(_MAPS):
+        return False
+    start = path[: path.index("]") + 1]
+    return not any(known.startswith(start) for known in sheet.facts)
 
 
 class Where(NamedTuple):

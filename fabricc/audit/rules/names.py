@@ -28,18 +28,19 @@ _SESSION = {
 _PORTS = {"access_list_in": "access_list", "access_list_out": "access_list"}
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
 _PROCESS = re.compile(r"(?:vrf\[[^]]*\]/)?bgp/(?:redistribute_\w+|redistribute\[[^]]*\]|network\[[^]]*\])")
-_ALL = ("all", "unfiltered", "none", "true", "")
+_ALL = ("all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not")
+_WORDS = re.compile(r"[^\s,\[\]()]+")
 
 
 def undefined(sheet: Sheet) -> Iterator[Finding]:
-    """Each such name once, at the first line that uses it; a name in a line that no row knows may be defined there."""
+    """Each such name once, at the first line that uses it; a name that stands elsewhere too may be defined there."""
     defined: dict[str, set[str]] = {kind: set() for kind in _KINDS}
-    uses: dict[tuple[str, str], str] = {}
+    uses: dict[tuple[str, str], list[str]] = {}
 
     def use(kind: str, value: object, path: str) -> None:
-        for name in str(value).split(",") if kind == "route_map" else (str(value),):
-            if name.strip() not in _ALL:
-                uses.setdefault((kind, name.strip()), path)
+        for name in _WORDS.findall(str(value)):
+            if name not in _ALL:
+                uses.setdefault((kind, name), []).append(path)
 
     for path, value in sheet.facts.items():
         if match := _DEFINED.match(path):
@@ -58,15 +59,32 @@ def undefined(sheet: Sheet) -> Iterator[Finding]:
         for leaf, kind in _PORTS.items():
             if (named := says.get(leaf)) is not None:
                 use(kind, named, f"interface[{port}]/{leaf}")
-    missing = [(kind, name, path) for (kind, name), path in uses.items() if name not in defined[kind]]
-    if missing:
-        said = [text for *_, text in sheet.device.reading.unknown]
-        for kind, name, path in missing:
-            if any(name in text for text in said):
-                continue
+    for (kind, name), paths in uses.items():
+        if name not in defined[kind] and not _elsewhere(sheet, name, paths):
             message = f"{sheet.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
             remedy = "Define it, or take the reference away."
-            yield told(UNDEFINED, sheet.device, path, message, f"undefined {kind}", remedy=remedy, word=name)
+            yield told(
+                UNDEFINED, sheet.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
+            )
+
+
+_AWAY = 6
+"""Lines between the one that a fact is put down to and the one that has the name."""
+
+
+def _elsewhere(sheet: Sheet, name: str, paths: list[str]) -> bool:
+    """Whether a name stands in lines that are not those of its uses, nor just beside them: it may be defined there."""
+    lines = sheet.device.reading.lines
+    used = [lines[path] for path in paths if path in lines]
+    word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+    for file, text in sheet.device.files.items():
+        if name not in text:
+            continue
+        at = [line for other, line in used if other == file]
+        for number, line in enumerate(text.split("\n"), 1):
+            if name in line and word.search(line) and not any(abs(number - each) <= _AWAY for each in at):
+                return True
+    return False
 
 
 def _named(clause: str) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,7 @@ _GRAVITY = {
     19: Severity.WARNING, 22: Severity.WARNING,
 }  # fmt: skip
 """Rules of which a breach can be a design; those of the others are what they are in a fabric that was planned."""
+_SAYS = " says of "
 _ASSUMED = "; the device does not state the length of the cable, {} m are assumed"
 
 
@@ -127,11 +128,16 @@ class Proof:
             yield _graver(each._replace(file=self.files.get(each.file, each.file)))
 
     def _of_whole(self, switches: list[SwitchDigest]) -> Iterator[Finding]:
-        yield from agreement(switches)
-        if not self.open:
-            for each in routing_findings(kinds_of(switches, self.policies)):
-                grave = self.lossless or each.code not in (RULES[10].code, RULES[11].code)
-                yield each if grave else each._replace(severity=Severity.WARNING)
+        yield from (
+            each for each in agreement(switches) if _SAYS in each.message
+        )  # ToRs may differ in what they serve
+        for each in routing_findings(kinds_of(switches, self.policies)) if not self.open else ():
+            if each.code == RULES[11].code and not self.lossless:
+                continue
+            if each.code == RULES[10].code and not self.lossless:
+                yield each._replace(severity=Severity.NOTE)
+            elif each.code != RULES[21].code:
+                yield each
         yield from clos.timeouts(switches, (0, "", "", 0))
 
     def asked(self) -> list[Asked]:
@@ -174,12 +180,14 @@ def _breaches(seen: SwitchView, sheet: Sheet, contracts: dict[bytes, str]) -> It
     for each in session_breaches(seen):
         if each.number == 7 and each.path != "bgp/asn":
             continue  # iBGP is a design
-        if each.number == 9 and each.path.endswith("/description") and not _addressed(sheet, each.path):
+        if each.number == 9 and each.path.endswith("/description") and not _addressed(sheet, each):
             continue
         if each.number == 9 and each.path == "bgp/multipath_relax" and each.path not in seen.facts:
             continue  # the default is the system's
         yield each
-    yield from address_breaches(seen)
+    for each in address_breaches(seen):
+        if each.path != "management/isolated":
+            yield each  # how management is kept apart says nothing of lossless traffic
     for each in lossless_breaches(seen):
         if each.number == 18 and each.path.endswith("watchdog"):
             continue  # told of all ports at once, also where nothing is said
@@ -191,12 +199,10 @@ def _in_bundle(sheet: Sheet, path: str) -> bool:
     return "bundle" in sheet.ports.get(_port_in(path), {})
 
 
-def _addressed(sheet: Sheet, path: str) -> bool:
-    """Whether a port has a layer-3 address of its own, or runs without one."""
-    port = _port_in(path)
-    return "bundle" not in sheet.ports.get(port, {}) and any(
-        leaf in sheet.ports.get(port, {}) for leaf in ("ipv4", "ipv6", "unnumbered")
-    )
+def _addressed(sheet: Sheet, each: Breach) -> bool:
+    """Whether a port without a session of a family has an address of that family, and is no member of a bundle."""
+    says = sheet.ports.get(_port_in(each.path), {})
+    return "bundle" not in says and any(leaf in says and leaf in each.message for leaf in ("ipv4", "ipv6"))
 
 
 def _port_in(path: str) -> str:

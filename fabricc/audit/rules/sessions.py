@@ -72,10 +72,9 @@ def sessions_of(sheet: Sheet, alike: dict[Said, Said]) -> Sessions:
         return Sessions(any(path.endswith("]/bgp/asn") for path in facts))
     listens = tuple(path.partition(_LISTEN)[2].rpartition("]")[0] for path in facts if _LISTEN in path)
     by_address, subnets = _reached(sheet)
+    federated = any(path.endswith("bgp/confederation") for path in facts)
     found = Sessions(True, listens=listens, addresses=frozenset(_own(sheet)))
     for key, says in sheet.sessions.items():
-        if "remote_asn" not in says and "remote_kind" not in says:
-            continue
         vrf, neighbour = key
         scope = scope_of(vrf)
 
@@ -83,7 +82,7 @@ def sessions_of(sheet: Sheet, alike: dict[Said, Said]) -> Sessions:
             says.get(f"{each}_s", _process(facts, scope, f"{each}_s")) for each in ("keepalive", "hold")
         ]
         end = Said(
-            asn=as_int(says.get("local_asn", _process(facts, scope, "asn"))),
+            asn=None if federated else as_int(says.get("local_asn", _process(facts, scope, "asn"))),
             remote=says.get("remote_asn", says.get("remote_kind")),
             families=says.get("families"),
             bfd=says.get("bfd"),
@@ -149,7 +148,7 @@ class Meeting:
     """All sessions of the folder, and who has which address."""
 
     sessions: Mapping[str, Sessions]
-    owners: Mapping[str, str]
+    owners: Mapping[str, list[str]]
     fars: Mapping[tuple[str, str], tuple[str, str]]
 
     def other(self, peer: Peer) -> Peer | str | None:
@@ -160,9 +159,17 @@ class Meeting:
             if device not in self.sessions:
                 return None
             return self._named(device, vrf, (port,)) or device
-        device = self.owners.get(neighbour, "")
-        if not device or device == peer.device:
-            return None
+        devices = [each for each in self.owners.get(neighbour, ()) if each != peer.device]
+        found = [self._end(peer, device) for device in devices]
+        ends = [each for each in found if isinstance(each, Peer)]
+        if len(ends) > 1:
+            remote = self.sessions[peer.device].said[peer.key].remote
+            ends.sort(key=lambda each: self.sessions[each.device].said[each.key].asn != remote)
+        return ends[0] if ends else devices[0] if len(devices) == 1 else None
+
+    def _end(self, peer: Peer, device: str) -> Peer | str:
+        """The other end on the device that has the address; the device where it has none."""
+        vrf, neighbour = peer.key
         mine = self.sessions[peer.device].addresses
         near = self.sessions[peer.device].near[peer.key]
         first = sibling(f"{neighbour}/127" if ":" in neighbour else f"{neighbour}/31")
@@ -315,7 +322,7 @@ def _differences(
         one, lacking = (other, extra[0]) if extra[0] else (peer, extra[1])
         who = peer.device if one is other else other.device
         text = f"carries no {lacking}, which {who} offers: not negotiated"
-        yield finding(one, ("families", "remote_asn"), text, "families", Severity.ERROR)
+        yield finding(one, ("families", "remote_asn"), text, "families", Severity.WARNING)
     for name, leaf, group in (
         ("password", "secret", "password"),
         ("ttl", "ttl_security_hops", "TTL security"),

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.audit.model import Tier
+from fabricc.audit.model import Kind, Tier
 from fabricc.audit.rules.sheet import PORT, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 TWICE = "FAB9604"
+_ALONE = ("32", "128")
 _IDENTITIES = {
     "bgp/router_id": "router identifier", "loopback/ipv4": "loopback", "loopback/ipv6": "loopback",
     "management/address": "management address",
@@ -57,7 +58,9 @@ def owned_by(sheet: Sheet) -> Owned:
         vrf = str(says.get("vrf", ""))
         bridged = "kind" in says or _is_gateway(facts, port)
         for text in () if bridged else sheet.addresses(port):
-            address = text.partition("/")[0]
+            address, _, length = text.partition("/")
+            if length in _ALONE and sheet.device.kind is Kind.SWITCH:
+                continue  # a loopback: several may have one, for VTEPs, rendezvous points and services
             if address in shared or address.lower().startswith("fe80:"):
                 continue
             leaf = next((leaf for leaf in ("ipv4", "ipv6") if says.get(leaf) == text), f"secondary[{text}]")
@@ -74,23 +77,23 @@ def _is_gateway(facts: Mapping[str, object], port: str) -> bool:
     return (port.lower().startswith("vlan") and digits.isdigit()) or f"evpn/segment[{digits}]/vni" in facts
 
 
-def repeated(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Iterator[Finding]:
-    """What several have, told at the later one in order of names; or at the one where it stands out."""
+def repeated(
+    owned: Mapping[str, Owned], devices: Mapping[str, Device], groups: Mapping[str, str]
+) -> Iterator[Finding]:
+    """What several have, told at each; a note between devices of two `groups`, between which no link is known."""
     first: dict[tuple[str, str], str] = {}
     for name, has in sorted(owned.items()):
         for key, path in has.addresses.items():
             other = first.setdefault(key, name)
-            if other == name:
-                continue
-            where = _place_words(owned[other].addresses[key])
-            message = f"{name} {_place_words(path)} has {key[1]}, which is also that of {other} {where}"
-            yield told(TWICE, devices[name], path, message, "address twice", remedy=_REMEDY)
-            message = f"{other} {where} has {key[1]}, which is also that of {name} {_place_words(path)}"
-            yield told(
-                TWICE, devices[other], owned[other].addresses[key], message, "address twice", remedy=_REMEDY
-            )
+            if other != name:
+                severity = Severity.ERROR if groups[name] == groups[other] else Severity.NOTE
+                ends = (name, path), (other, owned[other].addresses[key])
+                for (one, mine), (two, its) in (ends, ends[::-1]):
+                    where, there = _place_words(mine), _place_words(its)
+                    message = f"{one} {where} has {key[1]}, which is also that of {two} {there}"
+                    yield told(TWICE, devices[one], mine, message, "address twice", severity, _REMEDY)
     for path, words in _IDENTITIES.items():
-        yield from _identities(owned, devices, path, words)
+        yield from _identities(owned, devices, groups, path, words)
     yield from _numbers(owned, devices)
 
 
@@ -102,19 +105,34 @@ def _place_words(path: str) -> str:
 
 
 def _identities(
-    owned: Mapping[str, Owned], devices: Mapping[str, Device], path: str, words: str
+    owned: Mapping[str, Owned],
+    devices: Mapping[str, Device],
+    groups: Mapping[str, str],
+    path: str,
+    words: str,
 ) -> Iterator[Finding]:
     holders: dict[str, list[str]] = {}
     for name, has in sorted(owned.items()):
         if value := has.identities.get(path):
             holders.setdefault(value, []).append(name)
-    severity = Severity.WARNING if path == "management/address" else Severity.ERROR
     for value, names in holders.items():
         for name in names if len(names) > 1 else ():
-            others = [other for other in names if other != name]
+            near = [each for each in names if each != name and groups[each] == groups[name]]
+            others = near or [each for each in names if each != name]
             more = f" and {len(others) - 1} more" if len(others) > 1 else ""
             message = f"{name} has the {words} {value}, which is also that of {others[0]}{more}"
+            severity = _gravity(owned[name], owned[others[0]], path) if near else Severity.NOTE
             yield told(TWICE, devices[name], path, message, f"{words} twice", severity, _REMEDY)
+
+
+def _gravity(one: Owned, other: Owned, path: str) -> Severity:
+    """How grave it is: identifiers have to differ within an AS (RFC 6286), and a loopback may be one of several."""
+    if path == "bgp/router_id":
+        return (
+            Severity.ERROR if one.asn == other.asn or one.identities == other.identities else Severity.WARNING
+        )
+    same = one.identities.get("bgp/router_id") == other.identities.get("bgp/router_id")
+    return Severity.ERROR if path.startswith("loopback/") and same else Severity.WARNING
 
 
 def _numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Iterator[Finding]:

@@ -75,7 +75,7 @@ def findings(found: Found) -> list[Finding]:
     told += _proved(found, digests, fars).told
     told += _of_links(found, digests)
     told += _of_sessions(found, digests, fars)
-    told += unique.repeated(digests.owned, found.devices)
+    told += unique.repeated(digests.owned, found.devices, groups_of(found))
     told += _of_rdma(found, digests, fars)
     odd = alike.odd_devices(digests.ballot)
     for name, expected in odd.items():
@@ -127,10 +127,10 @@ def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
 
 
 def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
-    owners: dict[str, str] = {}
+    owners: dict[str, list[str]] = {}
     for name, each in digests.sessions.items():
         for address in each.addresses:
-            owners.setdefault(address, name)
+            owners.setdefault(address, []).append(name)
     other = {
         (name, port): (far.end.device, far.end.port)
         for name, ports in fars.items()
@@ -145,6 +145,22 @@ def _of_rdma(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far
         dscp, said_by = wanted
         for name in digests.lossless:
             yield from lossless.rdma_findings(_sheet(found, found.devices[name], fars), dscp, said_by)
+
+
+def groups_of(found: Found) -> dict[str, str]:
+    """Device -> one of those that it is connected with by links, the same for all of them."""
+    above = {name: name for name in found.devices}
+
+    def root(name: str) -> str:
+        while above[name] != name:
+            above[name] = above[above[name]]
+            name = above[name]
+        return name
+
+    for link in found.links:
+        if link.a.device in above and link.b.device in above:
+            above[root(link.a.device)] = root(link.b.device)
+    return {name: root(name) for name in above}
 
 
 def rdma_dscp(digests: Digests) -> tuple[int, str] | None:
