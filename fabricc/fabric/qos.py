@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from fabricc.base.values import dataclass
 
 
@@ -30,6 +32,16 @@ class TrafficClass:
     ecn: bool
     cnp: bool
     unsent: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def unsent(classes: tuple[TrafficClass, ...]) -> frozenset[int]:
+    """Code points that senders are said not to use, and those of the class of the rest but the one that it sends."""
+    rest = max(classes, key=lambda c: len(c.dscps), default=None)
+    if rest is None:
+        return frozenset()
+    said = {dscp for c in classes for dscp in c.unsent}
+    return frozenset(said | {dscp for dscp in rest.dscps if dscp != rest.data_dscp})
 
 
 @dataclass(frozen=True, slots=True)

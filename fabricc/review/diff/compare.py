@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.qos import TrafficClass
     from fabricc.review.diff.model import Link, Rail
     from fabricc.review.diff.view import DeviceView
 
 _LIST = "prefix_list["
+_SESSION = "session["
 _CODE_POINT = re.compile(r"qos/dscp\[(\d+)\](.*)")
 _MARK = re.compile(r"qos/(\w+)_dscp")
 _LAST_KEY = re.compile(r"\[[^]]*\]$")
 
 Occurrence = tuple[str, str, "Value | None", "Value | None"]
 """(port identity or "", subject, before, after)."""
+Placed = dict[tuple[str, str], "Value"]
+"""(identity or "", subject) -> value."""
 Layouts = tuple[dict[str, str], dict[str, str]]
 """Link identity -> port name, of both sides."""
 
@@ -84,13 +86,14 @@ def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Oc
         new = {path: value for path, value in new.items() if path not in shared}
     replaced = (base.model, base.nos) != (head.model, head.nos)
     before, after = _placed(base, old, head, layouts[1]), _placed(head, new, base, layouts[0])
+    yield from _sessions_beside(before, after)
     for key in before.keys() | after.keys():
         if (first := before.get(key)) == (second := after.get(key)):
             continue
         identity, subject = key
         if first is not None and second is not None:
             points = "points" in row_of(subject, head.nos).tags
-            subject = _quiet(subject, str(first), str(second), base.classes, head.classes, points=points)
+            subject = _quiet(subject, str(first), str(second), base, head, points=points)
         if subject.startswith("device/") and (first is None or second is None):
             continue  # a built tree does not say it
         if replaced and (first is None or second is None or "hardware" in row_of(subject, head.nos).tags):
@@ -98,12 +101,27 @@ def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Oc
         yield identity, subject, first, second
 
 
+def _sessions_beside(before: Placed, after: Placed) -> Iterator[Occurrence]:
+    """Takes sessions that are new on links of before out of the newer facts: each is one thing that comes."""
+    known = {identity for identity, subject in before if subject.startswith(_SESSION)}
+    new: dict[tuple[str, str], Value | None] = {}
+    for identity, subject in list(after):
+        if subject.startswith(_SESSION) and identity not in known and " " in identity:
+            role, _, rest = subject.partition("]/")
+            value = after.pop((identity, subject))
+            new.setdefault((identity, role), None)
+            if rest == "families":
+                new[identity, role] = value
+    for (identity, role), families in new.items():
+        yield identity, f"{role}] beside", None, families or ""
+
+
 def _quiet(
     subject: str,
     first: str,
     second: str,
-    before: tuple[TrafficClass, ...],
-    after: tuple[TrafficClass, ...],
+    base: DeviceView,
+    head: DeviceView,
     *,
     points: bool,
 ) -> str:
@@ -112,29 +130,21 @@ def _quiet(
     That is the class of a code point that no sender uses on either side (`points` says that values are lists of such),
     and another mark where both have both marks in one class.
     """
+    unsent = base.unsent & head.unsent
     if found := _CODE_POINT.fullmatch(subject):
-        idle = int(found[1]) in _unsent(before) & _unsent(after)
+        idle = int(found[1]) in unsent
         return f"qos/unsent[{found[1]}]{found[2]}" if idle else subject
     if points:
         changed = sorted({*map(int, first.split(","))} ^ {*map(int, second.split(","))})
-        idle = _unsent(before) & _unsent(after) >= {*changed}
+        idle = unsent >= {*changed}
         return f"qos/unsent[{','.join(map(str, changed))}]/pfc" if idle else subject
     if found := _MARK.fullmatch(subject):
         together = all(
-            any({int(first), int(second)} <= {*each.dscps} for each in classes) for classes in (before, after)
+            any({int(first), int(second)} <= {*each.dscps} for each in classes)
+            for classes in (base.classes, head.classes)
         )
         return f"qos/mark[{found[1]}]" if together else subject
     return subject
-
-
-@lru_cache(maxsize=64)
-def _unsent(classes: tuple[TrafficClass, ...]) -> frozenset[int]:
-    """Code points that senders are said not to use, and those of the rest."""
-    rest = max(classes, key=lambda c: len(c.dscps), default=None)
-    if rest is None:
-        return frozenset()
-    said = {dscp for c in classes for dscp in c.unsent}
-    return frozenset(said | {dscp for dscp in rest.dscps if dscp != rest.data_dscp})
 
 
 def _unordered(view: DeviceView) -> Facts:
@@ -151,12 +161,10 @@ def _unordered(view: DeviceView) -> Facts:
     return facts
 
 
-def _placed(
-    view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapping[str, str]
-) -> dict[tuple[str, str], Value]:
+def _placed(view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapping[str, str]) -> Placed:
     """Facts by (identity, subject), those of links that the other side does not have left out."""
     own_ports = view.ports
-    found: dict[tuple[str, str], Value] = {}
+    found: Placed = {}
     for path, value in facts.items():
         if path.startswith(STRUCTURE):
             continue

@@ -30,10 +30,12 @@ def row_of(subject: str, nos: str) -> Row:
 
 
 def operation(subject: str, op: str, before: object, after: object) -> str:
-    """The operation as rules see it: a port that is switched on is one more, and so is a prefix that holds more."""
+    """The operation as rules see it: a port or family switched on is one more, as a prefix that holds more is."""
     if op == "~" and OUTSIDE in subject:
         return "+" if _longest(str(after)) > _longest(str(before)) else "-"
-    return "+" if op == "~" and subject.endswith("]/enabled") and after == "true" else op
+    if op == "~" and subject.endswith("]/enabled"):
+        return "+" if after == "true" else op
+    return "+" if op == "~" and subject.startswith("bgp/family[") and after == "on" else op
 
 
 def _longest(rule: str) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
+from fabricc.fabric.qos import unsent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +55,7 @@ class DeviceView:
         sessions: neighbour key as facts have it -> port name.
         rail_gpus: GPUs behind one rail of the hosts here; `others`: of those hosts that have another number.
         classes: the traffic classes of the fabric; none where they are not known.
+        unsent: code points that nobody sends.
     """
 
     name: str
@@ -67,6 +69,7 @@ class DeviceView:
     rail_gpus: Fraction = Fraction(1)
     others: Mapping[str, Fraction] = field(default_factory=dict)
     classes: tuple[TrafficClass, ...] = ()
+    unsent: frozenset[int] = frozenset()
 
     @property
     def layout(self) -> dict[str, str]:
@@ -141,7 +144,7 @@ def switch_view(
     ports = numbered_ports(cables, {port.name: number for number, port in enumerate(switch.ports)})
     return DeviceView(
         switch.name, switch.tier.value, switch.nos, platform, switch.model.name, facts, ports, sessions, rail_gpus,
-        others, switch.qos.classes,
+        others, switch.qos.classes, unsent(switch.qos.classes),
     )  # fmt: skip
 
 
@@ -156,7 +159,7 @@ def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:
         facts.update(cable_facts(port.name, port.cable_m, port.medium))
     return DeviceView(
         host.name, "host", "host", host.model.name, "host", facts, ports, {}, rail_gpus,
-        classes=host.classes,
+        classes=host.classes, unsent=unsent(host.classes),
     )  # fmt: skip
 
 
