@@ -35,7 +35,7 @@ _FEW = 4
 _DEVICE = (
     "qos/", "watchdog/", "pool/", "bfd/", "trimming/", "link_retry", "load_balancing/", "community_list[", "route_map[",
     "bgp/keepalive_s", "bgp/hold_s", "bgp/maximum_paths", "bgp/multipath", "bgp/redistribute", "bgp/requires_policy",
-    "bgp/ttl_security", "prefix_list[", "platform/", "breakout[", "bgp/family[", "spanning_tree/mode",
+    "bgp/ttl_security", "prefix_list[", "platform/load", "breakout[", "bgp/family[", "spanning_tree/mode",
 )  # fmt: skip
 _PORT = (
     "mtu", "layer2_mtu", "speed_gbps", "fec", "autoneg", "pfc", "trust", "watchdog", "flow_control", "headroom/",
@@ -237,7 +237,7 @@ def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
         silent = size - values.total()
         if overwhelming(times, size):
             device[path] = most, times
-        elif overwhelming(silent, size) and _forbidden(path):
+        elif silent >= _LEAST and overwhelming(silent, size) and _forbidden(path):
             device[path] = None, silent
     of_roles: dict[Role, dict[str, tuple[Value, int]]] = {}
     for (role, leaf), values in leaves.items():
@@ -268,9 +268,18 @@ def outliers(
     sheet: Sheet, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
 ) -> Iterator[Finding]:
     """What a device says otherwise than is expected, and its ports otherwise than each other; `peer` is as expected."""
+    absent = _absent(sheet, expected)
+    for head, paths in absent.items():
+        if expected.kind[1] is not Tier.OTHER:
+            times = max(expected.device[path][1] for path in paths)
+            who = f"{times:,} {_peers(expected.kind)}"
+            yield _told(
+                sheet, Where(paths[:1], ""), f"{head} ({len(paths)} statements)", None, "something", who
+            )
+    alone = {path for paths in absent.values() for path in paths}
     for path, (value, times) in expected.device.items():
         mine = sheet.facts.get(path)
-        if mine != value and not _whole_map(sheet, path):
+        if mine != value and path not in alone and not _whole_map(sheet, path):
             where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
             yield _told(sheet, where, path, mine, value, f"{times:,} {_peers(expected.kind)}")
     if (BETWEEN,) in expected.roles:
@@ -289,6 +298,22 @@ def outliers(
             sheet, expected, role, {key[1]: each for key, each in sessions.items()},
             {key[1]: session_path(key, "") for key in keys}, peer,
         )  # fmt: skip
+
+
+def _absent(sheet: Sheet, expected: Expected) -> dict[str, list[str]]:
+    """Topics of which the device says nothing at all, and what of each others say: one thing to tell, not many."""
+    missing: dict[str, list[str]] = {}
+    for path, (value, _) in expected.device.items():
+        if value is not None and path not in sheet.facts and not path.startswith(_MAPS):
+            missing.setdefault(_topic(path), []).append(path)
+    if not missing:
+        return {}
+    said = {_topic(path) for path in sheet.facts}
+    return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in said}
+
+
+def _topic(path: str) -> str:
+    return path.partition("[")[0].rpartition("/")[0] if "[" not in path else path.partition("[")[0]
 
 
 def _whole_map(sheet: Sheet, path: str) -> bool:

@@ -29,7 +29,7 @@ _PORTS = {"access_list_in": "access_list", "access_list_out": "access_list"}
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
 _PROCESS = re.compile(r"(?:vrf\[[^]]*\]/)?bgp/(?:redistribute_\w+|redistribute\[[^]]*\]|network\[[^]]*\])")
 _ALL = ("all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not")
-_WORDS = re.compile(r"[^\s,\[\]()]+")
+_WORDS = re.compile(r"\w[^\s,\[\]()]*")
 
 
 def undefined(sheet: Sheet) -> Iterator[Finding]:
@@ -73,17 +73,22 @@ _AWAY = 6
 
 
 def _elsewhere(sheet: Sheet, name: str, paths: list[str]) -> bool:
-    """Whether a name stands in lines that are not those of its uses, nor just beside them: it may be defined there."""
+    """Whether a name stands in lines that are not those of its uses: it may be defined there."""
     lines = sheet.device.reading.lines
-    used = [lines[path] for path in paths if path in lines]
     word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
     for file, text in sheet.device.files.items():
         if name not in text:
             continue
-        at = [line for other, line in used if other == file]
-        for number, line in enumerate(text.split("\n"), 1):
-            if name in line and word.search(line) and not any(abs(number - each) <= _AWAY for each in at):
-                return True
+        having = {
+            number for number, line in enumerate(text.split("\n"), 1) if name in line and word.search(line)
+        }
+        for line in {lines[path][1] for path in paths if path in lines and lines[path][0] == file}:
+            near = sorted(
+                (each for each in having if abs(each - line) <= _AWAY), key=lambda n: (abs(n - line), -n)
+            )
+            having.difference_update(near[:1])
+        if having:
+            return True
     return False
 
 

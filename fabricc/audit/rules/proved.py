@@ -7,6 +7,7 @@ design here: each rule has its own gravity.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.audit.model import Tier
 from fabricc.audit.rules import waist
 from fabricc.audit.rules.lossless import classes_of
+from fabricc.audit.rules.sheet import place_of
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
@@ -54,7 +56,7 @@ _GRAVITY = {
     19: Severity.WARNING, 22: Severity.WARNING,
 }  # fmt: skip
 """Rules of which a breach can be a design; those of the others are what they are in a fabric that was planned."""
-_SAYS = " says of "
+_DIFFERS = re.compile(r" says of .* another \S+ than ")
 _ASSUMED = "; the device does not state the length of the cable, {} m are assumed"
 
 
@@ -104,10 +106,8 @@ class Proof:
         for file, path in sheet.device.paths.items():
             self.files[f"{name}/{file}"] = path
         contracts = switch_contracts(seen)
-        told = findings_of(_breaches(seen, sheet, contracts), name, seen.place)
-        yield from (
-            _graver(each._replace(file=sheet.device.paths.get(each.file, each.file))) for each in told
-        )
+        told = findings_of(_breaches(seen, sheet, contracts), name, lambda path: place_of(sheet.device, path))
+        yield from map(_graver, told)
         routed = _routed(seen)
         self.answers.update((n, a) for n, a in _answers(seen, sheet, sessions, model, cnp, routed).items())
         self.lossless |= any(kind.pfc for kind, _ in seen.kinds())
@@ -129,7 +129,7 @@ class Proof:
 
     def _of_whole(self, switches: list[SwitchDigest]) -> Iterator[Finding]:
         yield from (
-            each for each in agreement(switches) if _SAYS in each.message
+            each for each in agreement(switches) if _DIFFERS.search(each.message)
         )  # ToRs may differ in what they serve
         for each in routing_findings(kinds_of(switches, self.policies)) if not self.open else ():
             if each.code == RULES[11].code and not self.lossless:
@@ -202,7 +202,11 @@ def _in_bundle(sheet: Sheet, path: str) -> bool:
 def _addressed(sheet: Sheet, each: Breach) -> bool:
     """Whether a port without a session of a family has an address of that family, and is no member of a bundle."""
     says = sheet.ports.get(_port_in(each.path), {})
-    return "bundle" not in says and any(leaf in says and leaf in each.message for leaf in ("ipv4", "ipv6"))
+    return (
+        "bundle" not in says
+        and "vrf" not in says
+        and any(leaf in says and leaf in each.message for leaf in ("ipv4", "ipv6"))
+    )
 
 
 def _port_in(path: str) -> str:

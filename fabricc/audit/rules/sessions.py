@@ -149,6 +149,7 @@ class Meeting:
 
     sessions: Mapping[str, Sessions]
     owners: Mapping[str, list[str]]
+    groups: Mapping[str, str]
     fars: Mapping[tuple[str, str], tuple[str, str]]
 
     def other(self, peer: Peer) -> Peer | str | None:
@@ -283,14 +284,18 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
     if near := meeting.fars.get((peer.device, meeting.sessions[peer.device].near[peer.key])):
         paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbour else f"interface[{near[1]}]/ipv4", *paths]
     remedy = "State the session at both ends, or take it away."
-    yield told(SESSION, devices[other], paths, message, "session one end", remedy=remedy)
+    joined = meeting.groups[other] == meeting.groups[peer.device]
+    severity = (
+        Severity.ERROR if joined else Severity.NOTE
+    )  # it may be the address of a device that is not here
+    yield told(SESSION, devices[other], paths, message, "session one end", severity, remedy)
 
 
 def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """A neighbour in the subnet of a link whose other end is here and has another address."""
     near = meeting.sessions[peer.device].near[peer.key]
     far = meeting.fars.get((peer.device, near))
-    if not far or far[0] not in meeting.sessions or peer.key[1] == near:
+    if not far or far[0] not in meeting.sessions or peer.key[1] == near or peer.key[1] in meeting.owners:
         return
     facts = devices[far[0]].reading.facts
     family = "ipv6" if ":" in peer.key[1] else "ipv4"

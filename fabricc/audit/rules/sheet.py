@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import End, Place, Tier
+from fabricc.audit.model import End, Kind, Place, Tier
+from fabricc.back.nos.ports import PLAIN, parser
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.audit.model import Device, Found
+    from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Facts, Value
 
 PORT, NEIGHBOUR, VRF = "interface[", "bgp/neighbor[", "vrf["
@@ -37,11 +39,13 @@ class Sheet:
         ports: port -> what is said of it, by the rest of the path.
         sessions: routing instance ("" for the default one) and neighbour -> what is said, likewise.
         fars: port -> other end of its link.
+        parsed: takes names of ports of the device's system apart.
     """
 
     device: Device
     place: Place
     fars: Mapping[str, Far]
+    parsed: Callable[[str], PortName]
     ports: dict[str, dict[str, Value]] = field(default_factory=dict)
     sessions: dict[tuple[str, str], dict[str, Value]] = field(default_factory=dict)
 
@@ -63,7 +67,10 @@ class Sheet:
     def carrier(self, port: str) -> str:
         """The interface that has the addresses of a port: the bundle that it is a member of, or the port."""
         bundle = str(self.ports.get(self.base(port), {}).get("bundle", ""))
-        return bundle if bundle in self.ports else port
+        if not bundle or bundle in self.ports:
+            return bundle or port
+        wanted = self.parsed(bundle).port
+        return next((each for each in self.ports if self.parsed(each).port == wanted), port)
 
     def of(self, port: str, leaf: str) -> Value | None:
         """What is said of a port itself, or of what it is on or in."""
@@ -98,7 +105,7 @@ class Sheet:
 
 def sheet(device: Device, place: Place, fars: Mapping[str, Far]) -> Sheet:
     """Sort the facts of a device."""
-    found = Sheet(device, place, fars)
+    found = Sheet(device, place, fars, PLAIN.parsed if device.kind is Kind.HOST else parser(device.system))
     ports, sessions = found.ports, found.sessions
     for path, value in device.reading.facts.items():
         if path.startswith(PORT):

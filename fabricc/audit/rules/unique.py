@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.model import Kind, Tier
 from fabricc.audit.rules.sheet import PORT, told
+from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 TWICE = "FAB9604"
+_LOCAL = ("fe80:", "169.254.")
 _ALONE = ("32", "128")
 _IDENTITIES = {
     "bgp/router_id": "router identifier", "loopback/ipv4": "loopback", "loopback/ipv6": "loopback",
@@ -34,6 +36,7 @@ class Owned:
         addresses: routing instance and address -> path.
         identities: path -> value.
         pair: whether another switch may have the same VTEP, gateway and AS number.
+        management: where the facts of its management port begin, if that has the address.
     """
 
     tier: Tier
@@ -41,6 +44,7 @@ class Owned:
     asn: int | None = None
     addresses: dict[tuple[str, str], str] = field(default_factory=dict)
     identities: dict[str, str] = field(default_factory=dict)
+    management: str = ""
 
 
 def owned_by(sheet: Sheet) -> Owned:
@@ -56,25 +60,24 @@ def owned_by(sheet: Sheet) -> Owned:
         if port in shared or port == facts.get("mlag/local") or says.get("enabled") == "false":
             continue
         vrf = str(says.get("vrf", ""))
-        bridged = "kind" in says or _is_gateway(facts, port)
+        kind = sheet.parsed(sheet.parsed(port).port).kind
+        bridged = "kind" in says or kind is PortKind.VIRTUAL
         for text in () if bridged else sheet.addresses(port):
             address, _, length = text.partition("/")
             if length in _ALONE and sheet.device.kind is Kind.SWITCH:
                 continue  # a loopback: several may have one, for VTEPs, rendezvous points and services
-            if address in shared or address.lower().startswith("fe80:"):
+            if address in shared or address.lower().startswith(_LOCAL):
+                continue
+            if kind is PortKind.MANAGEMENT:
+                owned.identities.setdefault("management/address", address)
+                owned.management = f"{PORT}{port}]/"
                 continue
             leaf = next((leaf for leaf in ("ipv4", "ipv6") if says.get(leaf) == text), f"secondary[{text}]")
             owned.addresses[vrf, address] = f"{PORT}{port}]/{leaf}"
     for path in _IDENTITIES:
-        if (value := facts.get(path)) is not None:
+        if (value := facts.get(path)) is not None and not str(value).startswith(_LOCAL):
             owned.identities[path] = str(value).partition("/")[0]
     return owned
-
-
-def _is_gateway(facts: Mapping[str, object], port: str) -> bool:
-    """Whether a port is the interface of a VLAN: several switches may have its address."""
-    digits = port.lower().removeprefix("vlan").strip(" -._")
-    return (port.lower().startswith("vlan") and digits.isdigit()) or f"evpn/segment[{digits}]/vni" in facts
 
 
 def repeated(
@@ -122,7 +125,8 @@ def _identities(
             more = f" and {len(others) - 1} more" if len(others) > 1 else ""
             message = f"{name} has the {words} {value}, which is also that of {others[0]}{more}"
             severity = _gravity(owned[name], owned[others[0]], path) if near else Severity.NOTE
-            yield told(TWICE, devices[name], path, message, f"{words} twice", severity, _REMEDY)
+            paths = (path, f"{owned[name].management}ipv4")
+            yield told(TWICE, devices[name], paths, message, f"{words} twice", severity, _REMEDY)
 
 
 def _gravity(one: Owned, other: Owned, path: str) -> Severity:

@@ -137,7 +137,9 @@ def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str,
         for port, far in ports.items()
         if far.known
     }
-    return sessions.session_findings(sessions.Meeting(digests.sessions, owners, other), found.devices)
+    return sessions.session_findings(
+        sessions.Meeting(digests.sessions, owners, groups_of(found), other), found.devices
+    )
 
 
 def _of_rdma(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
