@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.model import Tier
@@ -149,7 +150,7 @@ def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> Said:
     """What a device says, own values left out."""
     device = tuple(
         (path, value)
-        for path, value in sheet.facts.items()
+        for path, value in sheet.rest.items()
         if path.startswith(_DEVICE) and (not path.startswith(_MAPS) or path.count("/") < _DETAIL)
     )
     roles = []
@@ -162,15 +163,20 @@ def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> Said:
 
 
 def _port_says(sheet: Sheet, port: str) -> dict[str, Value]:
-    return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if leaf.startswith(_PORT)}
+    return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if _compared(leaf)}
+
+
+@cache
+def _compared(leaf: str) -> bool:
+    return leaf.startswith(_PORT)
 
 
 def _most(says: list[dict[str, Value]]) -> tuple[tuple[str, Value, bool], ...]:
     """Of each leaf what most say, and whether all do."""
     counts: dict[str, Counter[Value]] = {}
-    for each in says:
-        for leaf, value in each.items():
-            counts.setdefault(leaf, Counter())[value] += 1
+    for each, times in Counter(tuple(each.items()) for each in says).items():
+        for leaf, value in each:
+            counts.setdefault(leaf, Counter())[value] += times
     found = []
     for leaf, values in counts.items():
         value, times = values.most_common(1)[0]

@@ -15,7 +15,7 @@ from fabricc.audit.model import Kind, Tier
 from fabricc.audit.rules.sheet import PORT, beside, line_of, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
-from fabricc.proof.invariants.view import priorities
+from fabricc.proof.invariants.view import priorities, sibling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -93,7 +93,7 @@ def ends_of(sheet: Sheet, alike: dict[EndSaid, EndSaid]) -> Ends:
     for port in sheet.fars:
         end = _end(sheet, port, tells, bundles)
         ends.said[port] = alike.setdefault(end, end)
-        ends.addresses[port] = tuple(sheet.addresses(sheet.carrier(port)))
+        ends.addresses[port] = tuple(sheet.addresses.get(sheet.carrier(port), ()))
     return ends
 
 
@@ -238,6 +238,10 @@ def _host_sends_less(a: Side, b: Side) -> bool:
 
 def _subnets(a: Side, b: Side) -> Iterator[Finding]:
     """The addresses of both ends are different ones of one subnet."""
+    if len(a.addresses) == len(b.addresses) == 1 and sibling(a.addresses[0]):
+        its, _, length = b.addresses[0].partition("/")
+        if its == sibling(a.addresses[0]) and a.addresses[0].endswith(f"/{length}"):
+            return
     for version in (4, 6):
         mine, other = _of_version(a.addresses, version), _of_version(b.addresses, version)
         if not mine or not other:

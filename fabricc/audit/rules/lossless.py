@@ -127,12 +127,16 @@ def rdma_findings(sheet: Sheet, dscp: int, said_by: str) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def protected(sheet: Sheet) -> frozenset[int]:
-    """Code points that PFC protects on some port of the device."""
+def protected(sheet: Sheet) -> frozenset[int] | None:
+    """Code points that PFC protects on every port of the device that has any; None where none has."""
+    kinds = {found for says in sheet.ports.values() if (found := priorities(says.get("pfc")))}
+    if not kinds:
+        return None
     classes = classes_of(sheet)
-    found = {each for says in sheet.ports.values() for each in priorities(says.get("pfc"))}
-    groups = {priority_group(sheet, each) for each in found}
-    return frozenset(dscp for dscp, each in classes.items() if group_of(sheet, each) in groups)
+    groups = [{priority_group(sheet, each) for each in kind} for kind in kinds]
+    return frozenset(
+        d for d, each in classes.items() if all(group_of(sheet, each) in kind for kind in groups)
+    )
 
 
 def _ports(ports: list[str]) -> str:

@@ -42,7 +42,7 @@ def undefined(sheet: Sheet) -> Iterator[Finding]:
             if name not in _ALL:
                 uses.setdefault((kind, name), []).append(path)
 
-    for path, value in sheet.facts.items():
+    for path, value in sheet.rest.items():
         if match := _DEFINED.match(path):
             kind, name = match.groups()
             defined[kind].add(name)

@@ -115,7 +115,7 @@ class Proof:
             if routed:
                 self.open[routed] += 1
             seen.aggregates += [
-                path[len("bgp/network[") : -1] for path in seen.facts if path.startswith("bgp/network[")
+                path[len("bgp/network[") : -1] for path in sheet.rest if path.startswith("bgp/network[")
             ]
             policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
             self.policies.setdefault(policy.key, policy)
@@ -288,7 +288,7 @@ def _answers(
     mtus = links and all(link.mtu is not None for link in seen.links)
     answers[19] = yes if mtus else Answer(False, "not every link states its MTU") if links else unknown_links
     answers[20] = yes
-    segments = any(path.startswith(("evpn/segment[", "vxlan/")) for path in seen.facts)
+    segments = any(path.startswith(("evpn/segment[", "vxlan/")) for path in sheet.rest)
     answers[22] = (
         yes if seen.evpn else Answer(False, "said otherwise") if segments else Answer(None, "no segments")
     )

@@ -69,10 +69,10 @@ def sessions_of(sheet: Sheet, alike: dict[Said, Said]) -> Sessions:
     """The sessions of a device."""
     facts = sheet.facts
     if not sheet.sessions and "bgp/asn" not in facts:
-        return Sessions(any(path.endswith("]/bgp/asn") for path in facts))
-    listens = tuple(path.partition(_LISTEN)[2].rpartition("]")[0] for path in facts if _LISTEN in path)
+        return Sessions(any(path.endswith("]/bgp/asn") for path in sheet.rest))
+    listens = tuple(path.partition(_LISTEN)[2].rpartition("]")[0] for path in sheet.rest if _LISTEN in path)
     by_address, subnets = _reached(sheet)
-    federated = any(path.endswith("bgp/confederation") for path in facts)
+    federated = any(path.endswith("bgp/confederation") for path in sheet.rest)
     found = Sessions(True, listens=listens, addresses=frozenset(_own(sheet)))
     for key, says in sheet.sessions.items():
         vrf, neighbour = key
@@ -103,8 +103,8 @@ def _process(facts: Facts, scope: str, leaf: str) -> Value | None:
 
 
 def _own(sheet: Sheet) -> Iterator[str]:
-    for port in sheet.ports:
-        for text in sheet.addresses(port):
+    for texts in sheet.addresses.values():
+        for text in texts:
             yield text.partition("/")[0]
     for family in ("ipv4", "ipv6"):
         if (loopback := sheet.facts.get(f"loopback/{family}")) is not None:
@@ -113,11 +113,10 @@ def _own(sheet: Sheet) -> Iterator[str]:
 
 def _reached(sheet: Sheet) -> tuple[dict[str, str], list[tuple[IPv4Network | IPv6Network, str]]]:
     """Port by the address at its other end, and ports by their subnets where these are larger."""
-    exact: dict[str, str] = {}
     subnets = []
-    for port in sheet.ports:
-        exact[port] = port
-        for text in sheet.addresses(port):
+    exact: dict[str, str] = {port: port for port in sheet.ports}
+    for port, texts in sheet.addresses.items():
+        for text in texts:
             if other := sibling(text):
                 exact[other] = port
             elif not text.endswith(("/32", "/128")):

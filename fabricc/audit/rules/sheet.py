@@ -12,13 +12,14 @@ from fabricc.base.values import dataclass
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.audit.model import Device, Found
     from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Facts, Value
 
 PORT, NEIGHBOUR, VRF = "interface[", "bgp/neighbor[", "vrf["
+_FAMILIES, _SECONDARY = ("ipv4", "ipv6"), "secondary["
 _FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
 NOWHERE = Place(Tier.OTHER)
 
@@ -38,6 +39,9 @@ class Sheet:
     Attributes:
         ports: port -> what is said of it, by the rest of the path.
         sessions: routing instance ("" for the default one) and neighbour -> what is said, likewise.
+        addresses: port -> its addresses with prefix lengths.
+        rest: facts that are of no port and no session.
+        chains: what `chain` has found.
         fars: port -> other end of its link.
         parsed: takes names of ports of the device's system apart.
     """
@@ -48,6 +52,9 @@ class Sheet:
     parsed: Callable[[str], PortName]
     ports: dict[str, dict[str, Value]] = field(default_factory=dict)
     sessions: dict[tuple[str, str], dict[str, Value]] = field(default_factory=dict)
+    addresses: dict[str, list[str]] = field(default_factory=dict)
+    rest: dict[str, Value] = field(default_factory=dict)
+    chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -66,39 +73,34 @@ class Sheet:
 
     def carrier(self, port: str) -> str:
         """The interface that has the addresses of a port: the bundle that it is a member of, or the port."""
-        bundle = str(self.ports.get(self.base(port), {}).get("bundle", ""))
+        return self.chain(port)[-1]
+
+    def chain(self, port: str) -> tuple[str, ...]:
+        """A port, what it is on, and the bundle that this is a member of, each once."""
+        if port not in self.chains:
+            base = self.base(port)
+            bundle = self._bundle(base)
+            self.chains[port] = tuple(dict.fromkeys((port, base, bundle) if bundle else (port, base)))
+        return self.chains[port]
+
+    def _bundle(self, port: str) -> str:
+        bundle = str(self.ports.get(port, {}).get("bundle", ""))
         if not bundle or bundle in self.ports:
-            return bundle or port
+            return bundle
         wanted = self.parsed(bundle).port
-        return next((each for each in self.ports if self.parsed(each).port == wanted), port)
+        return next((each for each in self.ports if self.parsed(each).port == wanted), "")
 
     def of(self, port: str, leaf: str) -> Value | None:
         """What is said of a port itself, or of what it is on or in."""
-        for each in dict.fromkeys((port, self.base(port), self.carrier(port))):
+        for each in self.chain(port):
             if (value := self.ports.get(each, {}).get(leaf)) is not None:
                 return value
         return None
 
-    def path_of(self, port: str, leaf: str) -> str:
-        """The path that `of` has its answer from; that of the port where nothing is said."""
-        for each in dict.fromkeys((port, self.base(port), self.carrier(port))):
-            if leaf in self.ports.get(each, {}):
-                return f"{PORT}{each}]/{leaf}"
-        return f"{PORT}{port}]/{leaf}"
-
-    def addresses(self, port: str) -> Iterator[str]:
-        """Its addresses with prefix lengths: the first of each family, then others."""
-        says = self.ports.get(port, {})
-        for leaf, value in says.items():
-            if leaf in ("ipv4", "ipv6") and isinstance(value, str):
-                yield value
-            elif leaf.startswith("secondary["):
-                yield leaf[len("secondary[") : -1]
-
     @property
     def tells_quality(self) -> bool:
         """Whether its files speak of quality of service at all, so that what they leave out is not there."""
-        return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.facts) or any(
+        return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.rest) or any(
             "pfc" in says or "trust" in says for says in self.ports.values()
         )
 
@@ -107,16 +109,28 @@ def sheet(device: Device, place: Place, fars: Mapping[str, Far]) -> Sheet:
     """Sort the facts of a device."""
     found = Sheet(device, place, fars, PLAIN.parsed if device.kind is Kind.HOST else parser(device.system))
     ports, sessions = found.ports, found.sessions
+    prefix = "]"  # of the port that the facts are about just now
+    port, says = "", dict[str, "Value"]()
     for path, value in device.reading.facts.items():
         if path.startswith(PORT):
-            port, _, leaf = path[len(PORT) :].partition("]/")
-            ports.setdefault(port, {})[leaf] = value
+            if not path.startswith(prefix):
+                port = path[len(PORT) :].partition("]/")[0]
+                prefix = f"{PORT}{port}]/"
+                says = ports.setdefault(port, {})
+            leaf = path[len(prefix) :]
+            says[leaf] = value
+            if leaf in _FAMILIES and isinstance(value, str):
+                found.addresses.setdefault(port, []).append(value)
+            elif leaf.startswith(_SECONDARY):
+                found.addresses.setdefault(port, []).append(leaf[len(_SECONDARY) : -1])
         elif NEIGHBOUR in path:
             scope, _, rest = path.partition(NEIGHBOUR)
             if scope == "" or scope.startswith(VRF):
                 neighbour, _, leaf = rest.partition("]/")
                 key = (scope[len(VRF) : -len("]/")], neighbour)
                 sessions.setdefault(key, {})[leaf] = value
+        else:
+            found.rest[path] = value
     return found
 
 

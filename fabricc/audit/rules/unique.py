@@ -50,19 +50,20 @@ class Owned:
 def owned_by(sheet: Sheet) -> Owned:
     """What a device has; addresses that switches share by design left out."""
     facts = sheet.facts
-    pair = any(path.startswith("mlag/") or path.endswith("]/mlag") for path in facts)
+    pair = any(path.startswith("mlag/") for path in sheet.rest)
     asn = facts.get("bgp/asn")
     owned = Owned(sheet.place.tier, pair, asn if isinstance(asn, int) else None)
     shared = {str(facts.get(path, "")) for path in ("vxlan/source", "vxlan/source_mlag", "evpn/source")} - {
         ""
     }
-    for port, says in sheet.ports.items():
+    for port, texts in sheet.addresses.items():
+        says = sheet.ports[port]
         if port in shared or port == facts.get("mlag/local") or says.get("enabled") == "false":
             continue
         vrf = str(says.get("vrf", ""))
         kind = sheet.parsed(sheet.parsed(port).port).kind
         bridged = "kind" in says or kind is PortKind.VIRTUAL
-        for text in () if bridged else sheet.addresses(port):
+        for text in () if bridged else texts:
             address, _, length = text.partition("/")
             if length in _ALONE and sheet.device.kind is Kind.SWITCH:
                 continue  # a loopback: several may have one, for VTEPs, rendezvous points and services

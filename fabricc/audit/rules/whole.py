@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,91 +26,92 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 
+class Examined(NamedTuple):
+    """What an examination came to: what is wrong, and how far each invariant was answered."""
+
+    findings: list[Finding]
+    asked: list[Asked]
+
+
+def findings(found: Found) -> list[Finding]:
+    """What is wrong with a fabric, in order of files and lines; files are named as below the folder."""
+    return examine(found).findings
+
+
+def asked(found: Found) -> list[Asked]:
+    """How far each invariant was answered: on how many switches proved, unproved, and not applicable."""
+    return examine(found).asked
+
+
+def examine(found: Found) -> Examined:
+    """Look at every device once, hosts first, then at what several say together, then at what is odd again."""
+    fars = fars_of(found)
+    digests = Digests(Models(load_catalog()[0]))
+    devices = sorted(found.devices.values(), key=lambda each: each.kind is Kind.SWITCH)
+    told = [each for device in devices for each in digests.add(_sheet(found, device, fars))]
+    told += digests.proof.findings()
+    told += _of_links(found, digests)
+    told += _of_sessions(found, digests, fars)
+    told += unique.repeated(digests.owned, found.devices, groups_of(found))
+    told += _of_rdma(found, digests, fars)
+    for name, expected in alike.odd_devices(digests.ballot).items():
+        device = _sheet(found, found.devices[name], fars)
+        for each in expected:
+            told += alike.outliers(device, digests.sessions[name].near, each, found.devices[each.witness])
+    return Examined(_few(told), digests.proof.asked())
+
+
 @dataclass(slots=True)
 class Digests:
-    """What rules about several devices need of each."""
+    """What rules about several devices need of each.
 
+    Attributes:
+        protected: code point -> switches that protect it on every port with PFC; `lossless`: those with PFC at all.
+        rdma, cnp: code points that hosts use for it -> how often they say so.
+        like_ends, like_sessions: one object for all that say the same.
+    """
+
+    models: Models
+    proof: Proof = field(default_factory=Proof)
     ends: dict[str, Ends] = field(default_factory=dict)
     votes: Votes = field(default_factory=Votes)
     sessions: dict[str, Sessions] = field(default_factory=dict)
     owned: dict[str, Owned] = field(default_factory=dict)
     ballot: Ballot = field(default_factory=Ballot)
     protected: Counter[int] = field(default_factory=Counter)
-    lossless: list[str] = field(default_factory=list)
+    lossless: dict[str, frozenset[int]] = field(default_factory=dict)
     rdma: Counter[int] = field(default_factory=Counter)
     cnp: Counter[int] = field(default_factory=Counter)
     like_ends: dict[EndSaid, EndSaid] = field(default_factory=dict)
     like_sessions: dict[Said, Said] = field(default_factory=dict)
 
     def add(self, device: Sheet) -> Iterator[Finding]:
-        """Take a device in; what is wrong with it alone."""
+        """Take a device in, hosts before switches; what is wrong with it alone."""
         name = device.name
-        if device.device.kind is Kind.HOST:
-            for path, votes in (
-                ("qos/rdma_dscp", self.rdma),
-                ("nccl/dscp", self.rdma),
-                ("qos/cnp_dscp", self.cnp),
-            ):
-                if isinstance(dscp := device.facts.get(path), int):
-                    votes[dscp] += 1
-        mine = ends.ends_of(device, self.like_ends)
-        self.ends[name] = mine
+        mine = self.ends[name] = ends.ends_of(device, self.like_ends)
         self.votes.add(device, mine)
-        self.sessions[name] = sessions.sessions_of(device, self.like_sessions)
+        sessions_of = self.sessions[name] = sessions.sessions_of(device, self.like_sessions)
         self.owned[name] = unique.owned_by(device)
-        self.ballot.add(name, alike.vote(device, self.sessions[name].near))
-        if device.device.kind is Kind.SWITCH:
-            if safe := lossless.protected(device):
-                self.lossless.append(name)
-                self.protected.update(safe)
-            yield from names.undefined(device)
-            yield from lossless.port_findings(device)
+        self.ballot.add(name, alike.vote(device, sessions_of.near))
+        if device.device.kind is Kind.HOST:
+            self._add_host(device)
+            return
+        if (safe := lossless.protected(device)) is not None:
+            self.lossless[name] = safe
+            self.protected.update(safe)
+        yield from names.undefined(device)
+        yield from lossless.port_findings(device)
+        cnp = self.cnp.most_common(1)[0][0] if self.cnp else CNP_DSCP
+        yield from self.proof.add(device, sessions_of, self.models, cnp)
 
-
-def findings(found: Found) -> list[Finding]:
-    """What is wrong with a fabric, in order of devices and lines; files are named as below the folder."""
-    fars = fars_of(found)
-    digests = Digests()
-    told = [each for device in found.devices.values() for each in digests.add(_sheet(found, device, fars))]
-    told += _proved(found, digests, fars).told
-    told += _of_links(found, digests)
-    told += _of_sessions(found, digests, fars)
-    told += unique.repeated(digests.owned, found.devices, groups_of(found))
-    told += _of_rdma(found, digests, fars)
-    odd = alike.odd_devices(digests.ballot)
-    for name, expected in odd.items():
-        device = _sheet(found, found.devices[name], fars)
-        for each in expected:
-            told += alike.outliers(device, digests.sessions[name].near, each, found.devices[each.witness])
-    return _few(told)
-
-
-class Proved(NamedTuple):
-    """The invariants, asked: what is wrong, and how far each was answered."""
-
-    told: list[Finding]
-    asked: list[Asked]
-
-
-def asked(found: Found) -> list[Asked]:
-    """How far each invariant was answered: on how many switches proved, unproved, and not applicable."""
-    fars = fars_of(found)
-    digests = Digests()
-    for device in found.devices.values():
-        deque(digests.add(_sheet(found, device, fars)), maxlen=0)
-    return _proved(found, digests, fars).asked
-
-
-def _proved(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Proved:
-    models = Models(load_catalog()[0])
-    proof = Proof()
-    cnp = digests.cnp.most_common(1)[0][0] if digests.cnp else CNP_DSCP
-    told: list[Finding] = []
-    for name, device in found.devices.items():
-        if device.kind is Kind.SWITCH:
-            told += proof.add(_sheet(found, device, fars), digests.sessions[name], models, cnp)
-    told += proof.findings()
-    return Proved(told, proof.asked())
+    def _add_host(self, device: Sheet) -> None:
+        for path, votes in (
+            ("qos/rdma_dscp", self.rdma),
+            ("nccl/dscp", self.rdma),
+            ("qos/cnp_dscp", self.cnp),
+        ):
+            if isinstance(dscp := device.facts.get(path), int):
+                votes[dscp] += 1
 
 
 def _sheet(found: Found, device: Device, fars: Mapping[str, Mapping[str, Far]]) -> Sheet:
@@ -137,16 +138,16 @@ def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str,
         for port, far in ports.items()
         if far.known
     }
-    return sessions.session_findings(
-        sessions.Meeting(digests.sessions, owners, groups_of(found), other), found.devices
-    )
+    meeting = sessions.Meeting(digests.sessions, owners, groups_of(found), other)
+    return sessions.session_findings(meeting, found.devices)
 
 
 def _of_rdma(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
     if wanted := rdma_dscp(digests):
         dscp, said_by = wanted
-        for name in digests.lossless:
-            yield from lossless.rdma_findings(_sheet(found, found.devices[name], fars), dscp, said_by)
+        for name, safe in digests.lossless.items():
+            if dscp not in safe:
+                yield from lossless.rdma_findings(_sheet(found, found.devices[name], fars), dscp, said_by)
 
 
 def groups_of(found: Found) -> dict[str, str]:
