@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.values import dataclass
+from fabricc.compiler.inputs import manifest_inputs
 from fabricc.operate.maintain.specs import written
 from fabricc.operate.migrate.cables import Move, moves
 from fabricc.operate.migrate.steps import WANTED, Step, applied, steps
 from fabricc.operate.migrate.waves import Order, orders
+from fabricc.operate.push.origin import state_of
+from fabricc.operate.push.sequence import FILE, Place
+from fabricc.operate.push.sequence import written as written_place
 from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.run import Context, review
+from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +76,7 @@ def prepare(
         EmitError: a file cannot be written.
     """
     text, file = old.sources[str(old.path)], str(old.path)
-    way = [*steps(old, new), Step(WANTED, "the spec that is wanted", {})]
+    way = [*steps(old, new, keep), Step(WANTED, "the spec that is wanted", {})]
     stages: list[Stage] = []
     with TemporaryDirectory(prefix="fabricc-migrate-") as scratch:
         top = write or Path(scratch)
@@ -88,6 +93,7 @@ def prepare(
             told = review(side, found, Context())
             if write is not None:
                 _prove(after, step)
+                _place(after, step, before, way[number - 2] if number > 1 else None)
             spec, moved = after.path if write else None, moves(before.fabric, after.fabric, keep)
             stages.append(Stage(number, step, told, spec, moved, orders(told, after, keep)))
             before, side = after, spec_side(step.name, after)
@@ -98,7 +104,7 @@ def prepare(
 
 def _compiled(like: Compiled, text: str, folder: Path, step: Step) -> Compiled:
     try:
-        return written(like, text, folder)
+        return written(like, text, folder, step.files)
     except FindingsError as error:
         raise _cannot(step, error) from error
 
@@ -107,6 +113,14 @@ def _prove(compiled: Compiled, step: Step) -> None:
     wrong = [one for one in compiled.proof() if one.severity is Severity.ERROR]
     if wrong:
         raise _cannot(step, FindingsError.of(wrong, compiled.sources))
+
+
+def _place(after: Compiled, step: Step, before: Compiled, last: Step | None) -> None:
+    """Say beside the spec which step comes before it, for a push to hold to."""
+    if last is not None:
+        states = [state_of(manifest_inputs(each)) for each in (after, before)]
+        place = Place(step.name, states[0], last.name, states[1])
+        write_file(after.path.with_name(FILE), written_place(place).encode())
 
 
 def _cannot(step: Step, error: FindingsError) -> FindingsError:

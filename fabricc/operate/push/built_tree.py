@@ -14,8 +14,10 @@ from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import DeviceChange, Fabric
+from fabricc.fabric.qos import unsent
 from fabricc.operate.devices import inventory
 from fabricc.operate.push import snapshot
+from fabricc.operate.push.origin import Origin, state_of
 from fabricc.proof.tree import TreeError
 
 if TYPE_CHECKING:
@@ -66,6 +68,12 @@ class BuiltTree:
     def digest(self) -> str:
         """SHA-256 (hex) of the tree: of its manifest, which states every file's."""
         return self.held.digest
+
+    @property
+    def origin(self) -> Origin:
+        """What a run keeps of it: what it is built from, and the code points that nobody sends by it."""
+        switch = self.fabric.switch(next(iter(self.places.values())))
+        return Origin(state_of(self.held.manifest.inputs), unsent(switch.qos.classes))
 
     def files(self, name: str) -> dict[str, str]:
         """The files of a switch as they lay in the tree."""

@@ -71,6 +71,8 @@ class Executor:
         rounds: how often `parallel` switches are drained in a wave, for the time that one may stay so.
         stop: set when the push is to come to an end: nothing new begins.
         hook: installs a release on each switch while it is drained; `action` is what for, or back.
+        action: see `hook`.
+        silent: switch -> code points that nobody sends, neither by the tree that it runs nor by this one.
     """
 
     source: BuiltTree
@@ -83,6 +85,7 @@ class Executor:
     rounds: int = 1
     hook: Hook | None = None
     action: str = INSTALL
+    silent: Mapping[str, frozenset[int]] = field(default_factory=dict)
     _counted: dict[str, gates.Measured] = field(default_factory=dict)
     _proved: dict[str, int] = field(default_factory=dict)
 
@@ -162,7 +165,8 @@ class Executor:
 
     def effect(self, name: str, before: Files, after: Files) -> Effect:
         """What going from one set of files to another does to a switch, the image step included."""
-        found = effect(self.source.devices[name], self.source.switch(name), before, after)
+        silent = self.silent.get(name, frozenset())
+        found = effect(self.source.devices[name], self.source.switch(name), before, after, silent)
         return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
 
     def _require_known(self, name: str, files: Files, wanted: Files) -> None:

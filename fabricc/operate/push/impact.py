@@ -51,7 +51,13 @@ class Effect:
         return Effect(f"{device.nos} {device.release}".strip(), Impact.RELOAD, "not known before it is asked")
 
 
-def effect(device: Device, switch: Switch, before: Mapping[str, str], after: Mapping[str, str]) -> Effect:
+def effect(
+    device: Device,
+    switch: Switch,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    silent: frozenset[int] = frozenset(),
+) -> Effect:
     """The effect of going from one set of files to another; what only one side tells is left out.
 
     Args:
@@ -59,6 +65,7 @@ def effect(device: Device, switch: Switch, before: Mapping[str, str], after: Map
         switch: as planned, for its cabling.
         before: file -> text that it runs.
         after: file -> text that it is to run.
+        silent: code points that nobody sends, neither before nor after.
     """
     old = _open(device, before)
     new = _open(device, {name: text for name, text in after.items() if name in before})
@@ -69,7 +76,7 @@ def effect(device: Device, switch: Switch, before: Mapping[str, str], after: Map
         if port.peer
     ]
     base, head = (
-        _view(device, platform, facts, [cable for cable in planned if _in_use(facts, cable[0])])
+        _view(device, platform, facts, [cable for cable in planned if _in_use(facts, cable[0])], silent)
         for facts in (old, new)
     )
     found = compare_views(base, head)
@@ -90,7 +97,13 @@ def _in_use(facts: Facts, port: str) -> bool:
     return any(f"interface[{port}]/{what}" in facts for what in ("ipv4", "ipv6", "unnumbered"))
 
 
-def _view(device: Device, platform: str, facts: Facts, cables: list[tuple[str, str, str, str]]) -> DeviceView:
+def _view(
+    device: Device,
+    platform: str,
+    facts: Facts,
+    cables: list[tuple[str, str, str, str]],
+    silent: frozenset[int],
+) -> DeviceView:
     return DeviceView(
         device.name,
         device.kind,
@@ -100,6 +113,7 @@ def _view(device: Device, platform: str, facts: Facts, cables: list[tuple[str, s
         {**facts, **identity_facts("", platform)},
         numbered_ports(cables),
         sessions_of(facts),
+        unsent=silent,
     )
 
 
@@ -113,7 +127,7 @@ def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
 
 
 def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
-    """Peers of links in use before, on which something changes that both ends must agree on."""
+    """Peers of links in use before, on which something of before changes that both ends must agree on."""
     everywhere = old.get("bgp/asn") != new.get("bgp/asn")
     neighbors: dict[str, list[str]] = {}
     for session in switch.bgp.sessions:
@@ -125,6 +139,6 @@ def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
         if port.peer is None or port.name not in neighbors or not _in_use(old, port.name):
             continue
         paths = [f"interface[{port.name}]/{what}" for what in AGREED] + neighbors[port.name]
-        if everywhere or any(old.get(path) != new.get(path) for path in paths):
+        if everywhere or any(path in old and old[path] != new.get(path) for path in paths):
             found.add(port.peer.device)
     return frozenset(found)

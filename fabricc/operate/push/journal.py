@@ -10,12 +10,13 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import stat
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.base.values import dataclass
 from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.origin import Origin
 
 if TYPE_CHECKING:
     from fabricc.operate.devices.inventory import Device
@@ -64,6 +66,7 @@ class State(StrEnum):
 NEW = frozenset({State.CONFIRMED, State.UNDRAINED})
 """Final: the switch runs what it was to run."""
 _STATES = frozenset(State)
+_UNDOES = re.compile(r"rollback of (\d{1,9})")
 _LATEST = 1 << 40
 _LONGEST_PATH = 4096
 FINAL = NEW | {State.ROLLED_BACK, State.UNCHANGED, State.UNKNOWN}
@@ -494,6 +497,34 @@ class Journal:
         except (ValueError, TypeError, zlib.error) as error:
             raise self._damaged(f"{name}: {error}") from None
         return ""
+
+    def origins(self, devices: Iterable[Device]) -> dict[str, Origin]:
+        """The trees by which switches run what they run, of those that a run knows, also under a former name."""
+        runs = {run.id: run for run in self.runs()}
+        history: dict[str, list[int]] = {}
+        query = (
+            "SELECT run, name, state FROM device WHERE before IS NOT NULL AND state != 'planned' ORDER BY run"
+        )
+        for number, name, state in self._rows(query):
+            past = history.setdefault(name, [])
+            if number not in runs or state not in _STATES:
+                raise self._damaged(f"run {number}, {name!r}: a value of another kind")
+            if state == State.ROLLED_BACK:
+                continue
+            if state not in NEW and state != State.UNCHANGED:
+                past.clear()
+            elif undone := _UNDOES.match(runs[number].kind):
+                past[:] = [one for one in past if one < int(undone[1])]
+            else:
+                past.append(number)
+        found = {}
+        for device in devices:
+            for number in (history.get(device.name) or history.get(device.former) or [])[-1:]:
+                try:
+                    found[device.name] = Origin.of(runs[number].options)
+                except ValueError as error:
+                    raise self._damaged(f"run {number}: {error}") from None
+        return found
 
     def commit_seconds(self) -> tuple[float, int]:
         """Median time of a change on record, and of how many."""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import readings, running
-from fabricc.operate.push import confirming, lockout
+from fabricc.operate.push import confirming, lockout, sequence
 from fabricc.operate.push import resume as resuming
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
-from fabricc.operate.push.impact import Effect, effect
+from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import MARK, NEW, Journal, State, alone
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.plant import plant
@@ -87,11 +87,32 @@ class Setting:
         run: int,
         target: Callable[[str], Files] | None = None,
         action: str = INSTALL,
+        *,
+        back: bool = False,
     ) -> Executor:
-        """The acts of a run, towards the tree or another target."""
+        """The acts of a run, towards the tree or another target; `back` to what switches ran before."""
         files = target or self.source.files
         parts = (self.source, self.access, journal, run, self.options, files, self.stop)
-        return Executor(*parts, hook=self.hook, action=action)
+        silent = {} if back else self._silent(journal)
+        return Executor(*parts, hook=self.hook, action=action, silent=silent)
+
+    def _silent(self, journal: Journal) -> dict[str, frozenset[int]]:
+        """Switch -> code points that nobody sends, neither by the tree that it runs nor by this one."""
+        now = self.source.origin.unsent
+        origins = journal.origins(self.source.devices.values())
+        return {name: origin.unsent & now for name, origin in origins.items()}
+
+    def in_order(self, journal: Journal) -> tuple[Diagnostic, ...]:
+        """Hold the step of a migration to its order; what to know of it.
+
+        Raises:
+            RefusedError: FAB9460, the step before it has not reached the switches; FAB9461.
+        """
+        source = self.source
+        origins = journal.origins(source.devices.values())
+        return sequence.require(
+            source.spec, source.origin.state, self.names, origins, adopt=self.options.adopt
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +199,8 @@ def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) 
             f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it.",
         )
     source = setting.source
-    return journal.begin(kind, str(source.tree), source.digest, setting.options.stated(), iter(names))
+    stated = {**setting.options.stated(), **source.origin.stated()}
+    return journal.begin(kind, str(source.tree), source.digest, stated, iter(names))
 
 
 def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files] | None = None) -> Outcome:
@@ -199,10 +221,13 @@ def _push(
     target: Callable[[str], Files] | None,
     action: str = INSTALL,
 ) -> Outcome:
-    _tell(setting, require(setting, names, back=target is not None))
+    back = target is not None
+    _tell(setting, require(setting, names, back=back))
+    if not back:
+        _tell(setting, setting.in_order(journal))
     hooked = f", {action}{_HOOKED}" if setting.hook else ""
     run = _begin(setting, journal, kind + hooked, names)
-    flow = Push(setting.executor(journal, run, target, action), setting.teller)
+    flow = Push(setting.executor(journal, run, target, action, back=back), setting.teller)
     try:
         asked = flow.ask(names)
         waves = flow.waves()
@@ -271,6 +296,7 @@ def preview(setting: Setting) -> Preview:
     """
     findings = require(setting, setting.names)
     with held(setting) as journal:
+        findings += setting.in_order(journal)
         run = _begin(setting, journal, "dry run", setting.names)
         flow = Push(setting.executor(journal, run), setting.teller)
         try:
@@ -294,14 +320,14 @@ def planned(setting: Setting) -> Preview:
     effects: dict[str, Effect] = {}
     unknown = 0
     with closing(Journal(setting.journal)) as journal:
+        findings += setting.in_order(journal)
+        executor = setting.executor(journal, 0)
         for name in setting.names:
             wanted, known = source.files(name), journal.known(source.devices[name])
             if setting.hook:
                 effects[name] = Effect(Effect.unknown(source.devices[name]).platform, Impact.RELOAD, INSTALL)
             elif known:
-                found = effect(
-                    source.devices[name], source.switch(name), running.unpacked(known, wanted), wanted
-                )
+                found = executor.effect(name, running.unpacked(known, wanted), wanted)
                 if found.impact or running.packed(wanted) != known:
                     effects[name] = found
             else:
@@ -310,7 +336,6 @@ def planned(setting: Setting) -> Preview:
         waves = planned_waves(
             plant(source.fabric, source.places, effects), setting.options.keep, setting.options.most
         )
-        executor = setting.executor(journal, 0)
         seconds, basis = estimate_s(waves, effects, executor)
         drained = left_drained(executor, effects, waves)
     return Preview(
@@ -394,7 +419,8 @@ def resume(setting: Setting) -> Outcome:
                 f"Build that state again, or undo the run with --rollback {run.id}.",
             )
         target = _target_of(setting, journal, run)
-        flow = Push(setting.executor(journal, run.id, target, _action(run)), setting.teller)
+        back = run.kind.startswith(_BACK)
+        flow = Push(setting.executor(journal, run.id, target, _action(run), back=back), setting.teller)
         require_secrets(setting.access, _kept(journal, run), journal.states(run.id))
         journal.reopen(run.id)
         flow.given_up = frozenset(
@@ -425,7 +451,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
         run = journal.run(number)
         _require_hook(setting, run)
         target = _target_of(setting, journal, run)
-        flow = Push(setting.executor(journal, run.id, target, _action(run)), setting.teller)
+        flow = Push(setting.executor(journal, run.id, target, _action(run), back=True), setting.teller)
         states = journal.states(run.id)
         require_secrets(setting.access, _kept(journal, run), states)
         gone = [name for name in states if MARK in journal.entry(run.id, name).before]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.conftest import fabricc  # noqa: F401 - a fixture
 from tests.operate.push.network import Network
 
 if TYPE_CHECKING:

@@ -1,0 +1,95 @@
+"""Steps of a migration in their order: what a step's folder says comes before it, and what switches were brought to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.foreign import files
+from fabricc.operate.push.built_tree import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from fabricc.operate.push.origin import Origin
+
+FILE = "step.json"
+_FORMAT, _LARGEST = 1, 1 << 16
+
+
+class Place(NamedTuple):
+    """The place of a step among others.
+
+    Attributes:
+        name: of the step.
+        state: what `origin.state_of` says of it; `after_state` of the step before.
+        after: name of the step before.
+        after_state: see `state`.
+    """
+
+    name: str
+    state: str
+    after: str
+    after_state: str
+
+
+def written(place: Place) -> str:
+    """What the folder of a step says of it."""
+    return json.dumps({"format": _FORMAT, **place._asdict()}, indent=1) + "\n"
+
+
+def read(spec: Path) -> Place | None:
+    """What the folder of a spec says of it; None where it says nothing.
+
+    Raises:
+        RefusedError: FAB9461, it cannot be read.
+    """
+    path = spec.with_name(FILE)
+    try:
+        stated = json.loads(files.read(path, limit=_LARGEST))
+        found = Place(*(stated[key] for key in Place._fields))
+        if stated["format"] != _FORMAT or not all(isinstance(one, str) for one in found):
+            raise ValueError("another format")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        message = f"{path} does not say which step comes before: {error}"
+        raise RefusedError(
+            "FAB9461", message, "Let `fabricc migrate --write` write the steps anew."
+        ) from None
+    return found
+
+
+def require(
+    spec: Path, state: str, names: Iterable[str], origins: Mapping[str, Origin], *, adopt: bool
+) -> tuple[Diagnostic, ...]:
+    """Hold a step to its order: the step before has reached every switch that is known, or this one has already.
+
+    Args:
+        spec: of the tree.
+        state: of the tree.
+        names: the switches.
+        origins: what trees they were brought to.
+        adopt: what runs is taken as known.
+
+    Returns:
+        That it is out of order, where what runs is taken as known.
+
+    Raises:
+        RefusedError: FAB9460, it is out of order; FAB9461.
+    """
+    place = read(spec)
+    if place is None or place.state != state:
+        return ()
+    known = {name: origins[name].state for name in names if name in origins}
+    wrong = [name for name, runs in known.items() if runs not in (place.state, place.after_state)]
+    if known and not wrong:
+        return ()
+    where = f"{wrong[0]} and {len(wrong) - 1} more" if len(wrong) > 1 else wrong[0] if wrong else "any switch"
+    message = f"the step {place.name} comes after {place.after}, which no push has brought to {where}"
+    remedy = f"Build and push {place.after} first, and apply its files to the hosts; --adopt takes what runs for it."
+    if not adopt:
+        raise RefusedError("FAB9460", message, remedy)
+    return (Diagnostic("FAB9460", Severity.WARNING, message, None, remedy),)
