@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import FindingsError
@@ -91,8 +92,16 @@ def in_service(text: str, file: str, wanted: Words) -> str:
     return edited(text, file, there) if there else text
 
 
-def written(compiled: Compiled, text: str, folder: Path) -> Compiled:
+def written(
+    compiled: Compiled, text: str, folder: Path, more: Mapping[str, str] = MappingProxyType({})
+) -> Compiled:
     """Put a text in place of a spec's into a folder, with its lock and all that it reads, and compile it from there.
+
+    Args:
+        compiled: the spec.
+        text: the text.
+        folder: where to put them.
+        more: name -> text of files beside it.
 
     Raises:
         FindingsError: it does not compile.
@@ -107,6 +116,8 @@ def written(compiled: Compiled, text: str, folder: Path) -> Compiled:
             make_folder(place.parent)
             write_file(place, files.read(source, limit=_LARGEST))
     make_folder(spec.parent)
+    for name, content in more.items():
+        write_file(spec.with_name(name), content.encode())
     write_file(spec, text.encode())
     write_file(spec.parent / compiled.lock_path.name, compiled.lock_text.encode())
     found = compile_spec(spec)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.documents.reader import parse_yaml
@@ -10,9 +10,11 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.model import TierName
 from fabricc.front.spec.canonical import edited
 from fabricc.front.spec.classes import CODE_POINTS, effective_priority
+from fabricc.operate.migrate import renumbering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from fractions import Fraction
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
@@ -35,16 +37,24 @@ class Step:
         name: of its folder; what: what it does, a sentence.
         changes: path -> value as it is written, or a mapping of such; None takes the key away.
         after: what has to be waited for after it.
+        files: name -> text of tables beside the spec.
     """
 
     name: str
     what: str
     changes: Mapping[KeyPath, object]
     after: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
-def steps(old: Compiled, new: Compiled) -> Iterator[Step]:
-    """The steps before the last, which is the wanted spec itself; none where one step is as good."""
+def steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
+    """The steps before the last, which is the wanted spec itself; none where one step is as good.
+
+    Args:
+        old: the spec as it is deployed; `new`: what is wanted.
+        new: see `old`.
+        keep: the share of its paths that every switch keeps.
+    """
     pairs: list[tuple[KeyPath, Compiled, Compiled]] = [((), old, new)]
     pairs += [
         (("networks", name), part, new.networks[name])
@@ -58,6 +68,11 @@ def steps(old: Compiled, new: Compiled) -> Iterator[Step]:
             for step in found:
                 yield replace(step, changes={**settled, **step.changes})
             settled |= found[-1].changes if found else {}
+    files: dict[str, str] = {}
+    for step in _renumbered(old, new, keep):
+        settled |= step.changes
+        files |= step.files
+        yield replace(step, changes=dict(settled), files=dict(files))
 
 
 def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
@@ -202,6 +217,16 @@ def _users(root: KeyPath, spec: ClusterSpec, name: str, other: str) -> dict[KeyP
     if any(of is not None for of in said.values()):
         return {(*path, "class"): other for path, of in said.items() if (of or first) == name}
     return {("gpus", "class"): other} if first == name and not root else {}
+
+
+def _renumbered(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
+    """Addresses of links and ASNs of spines: both ends of a few links at a time, which no traffic needs meanwhile."""
+    for key, file, parts in (
+        ("links", renumbering.ADDRESSES, renumbering.addresses(old, new, keep)),
+        ("devices", renumbering.ASNS, renumbering.asns(old, new, keep)),
+    ):
+        for number, part in enumerate(parts, 1):
+            yield Step(f"{key}-{number}", part.what, {("identities", key): file}, files={file: part.table})
 
 
 def _systems(root: KeyPath, old: Compiled, new: Compiled) -> Iterator[Step]:

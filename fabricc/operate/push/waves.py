@@ -2,19 +2,21 @@
 
 A path is counted where it is: a ToR's and a spine's in its uplinks, a rail's in the NIC ports that its ToRs serve, a
 plane's in its spines and in its ToRs. A link is up when neither end is out of service and, if the change is one that
-both ends must agree on (`Plant.breaking`), when both ends are old or both are new.
+both ends must agree on (`Plant.breaking`), when both ends are old or both are new. Two ToRs, one of them old and one
+new, meet only on spines that both have a link to that is up: what a pair keeps counts, too.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import field
 from fractions import Fraction
 
 from fabricc.base.values import dataclass
 
 TIERS = ("tor", "spine", "core")
+_PAIRS = ("pairs of ToRs", "pairs of spines")
 WHOLE = Fraction(1)
 Link = tuple[str, str]
 """Lower and upper switch."""
@@ -134,6 +136,24 @@ def largest_keep(plant: Plant, most: int | None = None) -> Fraction | None:
     return None
 
 
+@dataclass(slots=True)
+class _Mesh:
+    """Lower switches whose links to the same upper ones take part in the change.
+
+    Attributes:
+        uppers: upper switch -> links to it from each of them.
+        total: uplinks of each.
+        tier: theirs.
+        old, new: how many are yet to change, and how many have changed.
+    """
+
+    uppers: Mapping[str, int]
+    total: int
+    tier: int
+    old: int = 0
+    new: int = 0
+
+
 class _State:
     """What has changed so far, and which links are down because their ends disagree."""
 
@@ -150,6 +170,48 @@ class _State:
             if count:
                 self.partners[lower].append((upper, lower, count))
                 self.partners[upper].append((lower, lower, count))
+        self.mesh_of = self._meshes(links)
+        self.meshes = list({id(mesh): mesh for mesh in self.mesh_of.values()}.values())
+
+    def _meshes(self, links: Mapping[Link, int]) -> dict[str, _Mesh]:
+        """Lower switch -> its mesh."""
+        uppers: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for lower, upper in sorted(self.plant.breaking):
+            if count := links.get((lower, upper), 0):
+                uppers[lower][upper] = count
+        found: dict[object, _Mesh] = {}
+        placed = {}
+        for lower, counts in uppers.items():
+            total, tier = self.plant.totals.get(lower, sum(counts.values())), self.plant.tiers.get(lower, 0)
+            mesh = found.setdefault((*counts.items(), total), _Mesh(counts, total, tier))
+            mesh.old += 1
+            placed[lower] = mesh
+        return placed
+
+    def joint(self, uppers: Set[str], lowers: Mapping[int, int]) -> tuple[Fraction, str]:
+        """The least share of its uplinks on which a lower switch meets another one, and of what.
+
+        Args:
+            uppers: upper switches that change now; `lowers`: how many of a mesh, by its place, do.
+            lowers: see `uppers`.
+        """
+        sides: list[tuple[_Mesh, frozenset[str]]] = []
+        for at, mesh in enumerate(self.meshes):
+            new = frozenset(name for name in mesh.uppers if name in self.changed or name in uppers)
+            changing = lowers.get(at, 0)
+            if mesh.new + changing:
+                sides.append((mesh, frozenset(mesh.uppers) - new))
+            if mesh.old - changing:
+                sides.append((mesh, new))
+        worst = WHOLE, ""
+        for number, (mesh, down) in enumerate(sides):
+            for other, theirs in sides[:number]:
+                if mesh.uppers.keys() & other.uppers.keys():
+                    links = {**other.uppers, **mesh.uppers}
+                    lost = sum(links[name] for name in down | theirs)
+                    share = Fraction(max(0, mesh.total - lost), mesh.total)
+                    worst = min(worst, (share, _PAIRS[mesh.tier]))
+        return worst
 
     def fill(self, candidates: Iterable[Member], most: int | None) -> Wave | None:
         """As many of the candidates as may change together; None when not even one may."""
@@ -174,6 +236,9 @@ class _State:
         kept, at, risked = draft.shares()
         names = tuple(member.name for member in draft.members)
         self.changed.update(names)
+        for name in names:
+            if (mesh := self.mesh_of.get(name)) is not None:
+                mesh.old, mesh.new = mesh.old - 1, mesh.new + 1
         for lower, change in draft.toggled.items():
             self.broken[lower] += change
             if not self.broken[lower]:
@@ -219,6 +284,8 @@ class _Draft:
         self.lost: defaultdict[str, int] = defaultdict(int)
         self.certain: defaultdict[str, int] = defaultdict(int)
         self.toggled: defaultdict[str, int] = defaultdict(int)
+        self.uppers: set[str] = set()
+        self.lowers: Counter[int] = Counter()
         self.floors = {tier: state.floor(tier) for tier in range(len(TIERS))}
 
     def _loses(self, member: Member) -> dict[str, int]:
@@ -239,6 +306,8 @@ class _Draft:
         for lower, change in toggles.items():
             if change > 0 and not self._after(lower, self.toggled[lower] + change):
                 return False
+        if self.state.meshes and self._joint(member)[0] < self.state.keep:
+            return False
         if not self.members and not member.disruptive:
             return True
         alone_so_far = len(self.members) == 1 and not self._within()
@@ -246,6 +315,16 @@ class _Draft:
             self._during(resource, self.lost[resource] + weight)
             for resource, weight in self._loses(member).items()
         )
+
+    def _joint(self, *more: Member) -> tuple[Fraction, str]:
+        """What pairs of lower switches keep after it, with a further member."""
+        lowers = self.lowers + Counter(at for each in more for at in self._meshes(each))
+        return self.state.joint(self.uppers | {each.name for each in more}, lowers)
+
+    def _meshes(self, member: Member) -> list[int]:
+        """The place of the mesh in which a member is a lower switch."""
+        mesh = self.state.mesh_of.get(member.name)
+        return [at for at, each in enumerate(self.state.meshes) if each is mesh]
 
     def _within(self) -> bool:
         """Whether what has been admitted so far would keep the share even if it failed."""
@@ -265,6 +344,8 @@ class _Draft:
 
     def add(self, member: Member) -> None:
         self.members.append(member)
+        self.uppers.add(member.name)
+        self.lowers.update(self._meshes(member))
         if member.redundancy:
             self.sets.add(member.redundancy)
         for resource, weight in self._loses(member).items():
@@ -278,7 +359,7 @@ class _Draft:
         """The smallest share during and after, and of what."""
         shares = [(self._share(r, out), r) for r, out in self.lost.items()]
         shares += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0]
-        return min(shares, default=(WHOLE, ""))
+        return min([*shares, self._joint()], default=(WHOLE, ""))
 
     def shares(self) -> tuple[Fraction, str, Fraction]:
         """What is kept for certain and where, and what would be kept if every member failed."""
@@ -286,6 +367,6 @@ class _Draft:
         standing = [(self._share(r, 0), r) for r in self.state.broken if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]
         kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0 or r in own]
-        share, at = min([*standing, *kept], default=(WHOLE, ""))
+        share, at = min([*standing, *kept, self._joint()])
         risked = min((self._share(r, out) for r, out in self.lost.items()), default=WHOLE)
         return share, at if share < WHOLE else "", min(share, risked)
