@@ -16,6 +16,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 MAIN = "frr.conf"
 RELOADS = ("/usr/lib/frr/frr-reload.py", "/usr/libexec/frr/frr-reload.py")
+SOCKETS = "/var/run/frr"
+ANSWERED = b"\0\0\0"
+"""What ends the text of a daemon's answer; a byte of status follows (FRR's lib/vty.c, the protocol of vtysh)."""
 BUSY = ("committing", "pending", "reverting")
 LIMIT_S = 300
 SLACK_BYTES, RESERVE_BYTES, LEAST_RESERVE_BYTES = 1 << 20, 4 << 20, 1 << 18
@@ -159,6 +163,25 @@ def bfd_defaults(left: list[str]) -> list[str]:
     return commands
 
 
+def named(folder: str, name: str) -> None:
+    """Tell FRR's daemons the name of their host, which vtysh keeps to itself.
+
+    Raises:
+        OSError: one does not answer.
+    """
+    for place in sorted(Path(folder).glob("*.vty")):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+            channel.settimeout(LIMIT_S)
+            channel.connect(str(place))
+            for command in ("enable", "configure terminal", f"hostname {name}"):
+                channel.sendall(command.encode() + b"\0")
+                answer = b""
+                while answer[-4:-1] != ANSWERED:
+                    answer += (block := channel.recv(4096))
+                    if not block:
+                        raise ConnectionError(f"{place.stem} closed its socket")
+
+
 def differences(told: str) -> list[str]:
     """What `frr-reload.py --test` says it would change: lines that begin with `-` or `+`."""
     lines, sign = [], ""
@@ -201,6 +224,9 @@ class Switch:
             if commands := bfd_defaults(left):
                 words = [word for one in commands for word in ("-c", one)]
                 worked(["vtysh", "-c", "configure terminal", *words])
+            name = re.search(r"(?m)^hostname (\S+)$", wanted.read_text())
+            if name and any(line[2:].startswith(("hostname ", "no hostname ")) for line in left):
+                named(SOCKETS, name[1])
             self.reload("--reload", str(wanted))
             left = self.differences(wanted)
         if left:

@@ -71,6 +71,17 @@ def test_a_commit_runs_is_saved_and_can_be_undone(boxes: list[Box], driver: Any)
         driver.rollback()
 
 
+def test_daemons_have_the_name_that_the_configuration_gives_them(boxes: list[Box], driver: Any) -> None:
+    for name in ("other", "again"):
+        boxes[0].run("hostname", name)
+        driver.load_replace_candidate(config=f"hostname {name}\n{NEW}")
+        driver.commit_config()
+        assert f"hostname {name}\n" in boxes[0].run("vtysh", "-d", "bgpd", "-c", "show running-config")
+        driver.load_replace_candidate(config=f"hostname {name}\n{NEW}")
+        assert driver.compare_config() == ""
+        driver.discard_config()
+
+
 @pytest.mark.slow
 def test_until_it_is_confirmed_a_commit_is_not_what_the_switch_boots_from(
     boxes: list[Box], driver: Any

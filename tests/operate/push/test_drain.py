@@ -58,6 +58,15 @@ def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inven
     assert drained(new.name, nos, render(older), render(new), render(shut)) == render(older_shut)
 
 
+def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
+    fabric = specs.source(specs.two_tiers(tmp_path / "spec")).fabric
+    switch = fabric.switch(next(iter(fabric.switch_ids())))
+    plain = rendered(switch)
+    shut = rendered(replace(switch, drained=True))
+    new = {"frr.conf": "frr version 8.4\nhostname new\n", "hostname": "new\n"}
+    assert drained("new", "frr", new, plain, shut) == new
+
+
 @pytest.mark.parametrize(
     ("runs", "wanted"), [("ipv4", "dual"), ("dual", "ipv6"), ("ipv6", "dual"), ("dual", "ipv4")]
 )
