@@ -20,7 +20,8 @@ class Move(NamedTuple):
 
     Attributes:
         round: all cables of a round may be out at once.
-        keeps: the least share of its links that a switch of the round has meanwhile.
+        keeps: the least share of its links that a switch has by then: a link that was moved carries nothing until both
+            of its ends run the new step.
     """
 
     round: int
@@ -35,7 +36,7 @@ def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
     Args:
         old: the fabric that is cabled.
         new: the next one.
-        keep: share of the links between switches that each switch keeps in every round; one cable may always move.
+        keep: share of its links that each switch has no hand on in a round; one cable may always move.
     """
     before, after = _cables(old), _cables(new)
     gone, come = before - after, after - before
@@ -82,12 +83,13 @@ def _paired(gone: set[Ends], come: set[Ends]) -> list[tuple[Ends | None, Ends | 
 
 def _told(rounds: Iterable[tuple[int, Ends | None, Ends | None]], links: Counter[str]) -> Iterator[Move]:
     listed = list(rounds)
-    out = Counter(
-        (number, device) for number, was, _ in listed if was for device in {device for device, _ in was}
-    )
+    out: Counter[str] = Counter()
     least: dict[int, Fraction] = {}
-    for (number, device), count in out.items():
-        share = 1 - Fraction(count, links[device])
-        least[number] = min(share, least.get(number, share))
+    worst = Fraction(1)
+    for number, was, _ in listed:
+        for device in {device for device, _ in was} if was else ():
+            out[device] += 1
+            worst = min(worst, 1 - Fraction(out[device], links[device]))
+        least[number] = worst
     for number, was, now in listed:
-        yield Move(number, was, now, least.get(number, Fraction(1)))
+        yield Move(number, was, now, least[number])

@@ -46,7 +46,7 @@ def parts(found: Migration) -> Iterator[Part]:
         if stage.moves:
             least = min(move.keeps for move in stage.moves)
             yield Line(f"  {_moved(stage)} in {plural(stage.moves[-1].round, 'round')}; "
-                       f"every switch keeps {float(least * 100):.0f} % of its links")  # fmt: skip
+                       f"until it is pushed, a switch has {float(least * 100):.0f} % of its links")  # fmt: skip
         for order in stage.orders:
             yield from _waves(order)
         if stage.spec:

@@ -191,7 +191,7 @@ def test_what_no_order_keeps_says_so(tmp_path: Path, change: tuple[str, str]) ->
     assert order.waves == ()
 
 
-def test_one_spine_more_is_a_worksheet_that_keeps_the_share(tmp_path: Path) -> None:
+def test_more_spines_are_a_worksheet_that_says_what_is_left(tmp_path: Path) -> None:
     old, new = pair(tmp_path, ("count: 4", "count: 8"))
     found = moves(old.fabric, new.fabric, ROOM)
     before = {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in old.fabric.cables()}
@@ -202,7 +202,10 @@ def test_one_spine_more_is_a_worksheet_that_keeps_the_share(tmp_path: Path) -> N
     links = Counter(device for ends in before for device, _ in ends)
     out = Counter((m.round, device) for m in found if m.was for device, _ in m.was)
     assert min(1 - Fraction(count, links[device]) for (_, device), count in out.items()) >= ROOM
-    assert min(move.keeps for move in found) >= ROOM
+    for number in {move.round for move in found}:
+        pulled = Counter(d for m in found if m.was and m.round <= number for d, _ in m.was)
+        left = min(1 - Fraction(count, links[device]) for device, count in pulled.items())
+        assert {m.keeps for m in found if m.round == number} == {left}, "what was moved carries nothing yet"
     assert [move.round for move in found] == sorted(move.round for move in found)
 
 
