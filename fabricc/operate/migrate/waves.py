@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Direction
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.impact import AGREED, Effect
+from fabricc.operate.push.impact import AGREED, FAMILIES, Effect
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.run import planned_waves
 from fabricc.review.diff.model import Impact
@@ -48,7 +48,7 @@ def orders(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
         effects: dict[str, Effect] = {}
         for group in told.groups:
             if group.kind != "host":
-                roles = _roles(group)
+                roles = _roles(group, part.fabric)
                 for name in group.devices:
                     if name in places:
                         effects[name] = Effect(
@@ -72,18 +72,31 @@ def _order(
         return Order(network, (), f"{error.diagnostic.message}. {error.diagnostic.help}")
 
 
-def _roles(group: Group) -> frozenset[str]:
-    """Directions of the ports on which something changes that both ends must agree on."""
+def _roles(group: Group, after: Fabric) -> frozenset[str]:
+    """Directions of the ports on which something changes that both ends must agree on.
+
+    A family that goes breaks no link on which another one stays.
+    """
     found: set[str] = set()
+    touched = {line.statement.subject.partition("]/")[2] for line in group.lines}
+    stays = _families(after) - touched
     for line in group.lines:
         subject = line.statement.subject
-        if line.verdict.impact < Impact.SESSION_RESET:
+        if line.verdict.impact < Impact.SESSION_RESET or (stays and line.statement.op == "-"):
             continue
         if subject.startswith(("bgp/asn", "session[")):
             return frozenset({Direction.UP.value, Direction.DOWN.value})
         if (port := _PORT.fullmatch(subject)) and port[2] in AGREED:
             found.add(port[1])
     return frozenset(found)
+
+
+def _families(fabric: Fabric) -> set[str]:
+    """What links between switches run on."""
+    addresses = fabric.addresses
+    if not addresses.numbered:
+        return {FAMILIES[2]}
+    return {name for name, pool in zip(FAMILIES, (addresses.links4, addresses.links6), strict=False) if pool}
 
 
 def _peers(fabric: Fabric, at: SwitchId, roles: frozenset[str]) -> frozenset[str]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.inventory import Device
     from fabricc.review.diff.model import Statement
 
-AGREED = ("ipv4", "ipv6", "unnumbered", "mtu")
+FAMILIES = ("ipv4", "ipv6", "unnumbered")
+AGREED = (*FAMILIES, "mtu")
 """What both ends of a link must have alike, or fitting, for packets to cross it."""
 
 
@@ -127,7 +128,10 @@ def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
 
 
 def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
-    """Peers of links in use before, on which something of before changes that both ends must agree on."""
+    """Peers of links in use before, on which something of before changes that both ends must agree on.
+
+    A family that goes breaks no link on which another one stays.
+    """
     everywhere = old.get("bgp/asn") != new.get("bgp/asn")
     neighbors: dict[str, list[str]] = {}
     for session in switch.bgp.sessions:
@@ -138,7 +142,9 @@ def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
     for port in switch.ports:
         if port.peer is None or port.name not in neighbors or not _in_use(old, port.name):
             continue
-        paths = [f"interface[{port.name}]/{what}" for what in AGREED] + neighbors[port.name]
-        if everywhere or any(path in old and old[path] != new.get(path) for path in paths):
+        paths = [f"interface[{port.name}]/{what}" for what in AGREED]
+        known = [path for path in (*paths, *neighbors[port.name]) if path in old]
+        stays = any(path in old and old[path] == new.get(path) for path in paths[: len(FAMILIES)])
+        if everywhere or any(new[path] != old[path] if path in new else not stays for path in known):
             found.add(port.peer.device)
     return frozenset(found)

@@ -132,12 +132,15 @@ def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tm
 
 
 def test_another_family_stands_beside_the_first_for_a_time(tmp_path: Path) -> None:
-    found = migrated(tmp_path, ("priorities:", "addressing: {family: ipv6}\npriorities:"))
+    found = migrated(tmp_path, ("priorities:", "addressing: {family: ipv6}\npriorities:"), base=NARROW)
     assert [name for name, _, _ in said(found)] == ["both-families", "wanted"]
     spec = found.stages[0].spec
     assert spec is not None
     assert sound(spec).fabric.addresses.hosts4 is not None
     assert sound(spec).fabric.addresses.hosts6 is not None
+    both, wanted = (stage.orders for stage in found.stages)
+    assert both == (), "no switch is drained for a family beside the first"
+    assert [(order.refused, min(wave.kept for wave in order.waves)) for order in wanted] == [("", ROOM)]
 
 
 def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down(tmp_path: Path) -> None:
