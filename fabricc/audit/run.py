@@ -104,5 +104,7 @@ def audit(
     links = links_of(gathered.devices)
     ends = {end: link for link in links for end in (link.a, link.b)}
     found = Found(gathered.devices, links, ends, places_of(gathered.devices, links))
-    told = sorted((*gathered.findings, *findings(found)), key=lambda one: (one.code, one.file, one.line, one.message))
+    told = sorted(
+        (*gathered.findings, *findings(found)), key=lambda one: (one.code, one.file, one.line, one.message)
+    )
     return Audit(folder, gathered, found, tuple(told), coverage_of(gathered.devices, told))

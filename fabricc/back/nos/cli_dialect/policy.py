@@ -53,8 +53,12 @@ _OTHERS: Sequence[Row] = (
 )
 """What no policy of ours says."""
 
+PREFIX_LISTS: Sequence[Row] = tuple(
+    Each(f"{family} prefix-list <word>", f"{family} prefix-list", RULES[family]) for family in _FAMILIES
+)
+"""Of prefix lists with all on one line."""
 LISTS: Sequence[Row] = (
-    *(Each(f"{family} prefix-list <word>", f"{family} prefix-list", RULES[family]) for family in _FAMILIES),
+    *PREFIX_LISTS,
     Fact("ip community-list [standard] <word> [seq <integer>] permit <community>", "community_list[{0}]"),
 )
 """Of lists with all on one line; they want a type `community`: a community as facts have it."""

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos import bgp, found, interfaces, qos, services
+from fabricc.back.nos.nxos import (
+    aside,
+    bgp,
+    found,
+    igp,
+    interfaces,
+    overlay,
+    policy,
+    qos,
+    services,
+    switching,
+)
 from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.nxos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
@@ -65,10 +76,20 @@ NXOS = SingleFileNos(
     gaps=gaps,
     view=switch_view,
     reader=Reader(
-        (qos.TOPIC, interfaces.TOPIC, services.TOPIC, bgp.TOPIC),
-        {**qos.TYPES, **interfaces.TYPES, **services.TYPES, **bgp.TYPES},
+        (
+            qos.TOPIC,
+            interfaces.TOPIC,
+            switching.TOPIC,
+            services.TOPIC,
+            bgp.TOPIC,
+            policy.TOPIC,
+            overlay.TOPIC,
+            igp.TOPIC,
+        ),
+        {**qos.TYPES, **interfaces.TYPES, **switching.TYPES, **services.TYPES, **bgp.TYPES},
     ),
     express=qos.express,
     states=(qos.state, interfaces.state, services.state, bgp.state),
     found=found,
+    asides=aside.AsideReader((aside.TOPIC,), {}),
 )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.nxos import qos
+from fabricc.back.nos.nxos.overlay import leaks
+from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
 from fabricc.back.nos.nxos.words import (
     BREAKOUTS,
     MANAGEMENT_INTERFACE,
@@ -214,6 +216,7 @@ ROWS: Sequence[Row] = (
         Silent("fec auto"),
         Keep("fec <fec>", _encoding),
         Keep("vrf member <word>", "vrf"),
+        Silent("no (vrf member|ip address|ipv6 address|ip forward) [<rest>]"),
         Keep("ip address <prefix4>", "ipv4"),
         Keep("ipv6 address <prefix6>", "ipv6"),
         Keep("ip forward", "forward"),
@@ -235,12 +238,12 @@ ROWS: Sequence[Row] = (
     )),
 )  # fmt: skip
 _OWN = frozenset({
-    "description", "enabled", "routed", "mtu", "speed_gbps", "fec", "fec_code", "ipv4", "ipv6", "link_local",
+    "description", "enabled", "routed", "vrf", "mtu", "speed_gbps", "fec", "fec_code", "ipv4", "ipv6", "link_local",
     "ra_max_s", "ra_min_s", "ra_lifetime_s", "bfd",
 })  # fmt: skip
 """Names of what is a fact of an interface by itself."""
 _PARTS = ("defined", "qos input", "queuing input", "queuing output")
-_EXISTS = frozenset({"defined", "vrf", "access_list", "forward", "watchdog", "ra"})
+_EXISTS = frozenset({"defined", "access_list", "forward", "watchdog", "ra"})
 """What is said of an interface that does nothing."""
 
 
@@ -270,21 +273,26 @@ def finish(document: Document) -> None:
             state_part(document, port, block, "ipv4", "ipv6")
             for leaf in values.keys() & {"ipv4", "ipv6"}:
                 document.put(f"loopback/{leaf}", *values[leaf])
+            for leaf, stated in values.items():
+                if leaf[0] == OWN:
+                    document.put(f"interface[{port}]/{leaf[1:]}", *stated)
         elif port == MANAGEMENT_INTERFACE:
             _management(document, block)
         elif not values.keys() <= _EXISTS:
-            said = _paths(port)
+            said, paths = _paths(port), port_paths(port)
             for leaf, (value, line) in values.items():
-                if leaf in said:
-                    path = said[leaf]
+                path = said.get(leaf) or (paths[leaf[1:]] if leaf[0] == OWN else "")
+                if path:
                     facts[path] = value
                     lines[path] = (file, line)
-            paths = port_paths(port)
-            for leaf, value, line in (*_derived(port, block, cages), *policies.of_port(values)):
+            for leaf, value, line in (
+                *_derived(document, port, block, cages),
+                *policies.of_port(port, values),
+            ):
                 path = paths[leaf]
                 facts[path] = value
                 lines[path] = (file, line)
-            if copied := policies.applied(values):
+            if copied := policies.applied(port, values):
                 facts.update(copied.facts[port])
                 lines.update(zip(several(port, copied.facts.leaves), copied.lines, strict=True))
 
@@ -299,15 +307,17 @@ def _management(document: Document, block: Scope) -> None:
     vrf, line = values.get("vrf", address)
     if vrf == MANAGEMENT_VRF:
         document.put("management/address", *address)
-    state_isolation(document.reading, vrf == MANAGEMENT_VRF, (document.file, line), _LEAK)
+    leading = leaks(document)
+    place = (document.file, leading[0] if leading else line)
+    state_isolation(document.reading, vrf == MANAGEMENT_VRF and not leading, place, _LEAK)
 
 
-def _derived(name: str, block: Scope, cages: Mapping[Value, Said]) -> list[Stated]:
+def _derived(document: Document, name: str, block: Scope, cages: Mapping[Value, Said]) -> list[Stated]:
     """(leaf, value, line) of what several lines say together, or none of them: defaults, and the speed of a split."""
     values = block.values
     stated: list[Stated] = []
     if "enabled" not in values:
-        stated.append(("enabled", boolean("routed" not in values), block.line))
+        stated.append(("enabled", boolean(enabled_by_default(name, block, document)), block.line))
     if "ra" in values and values["ra"][0] == "suppressed":
         stated.append(("ra", *values["ra"]))
     if silent := [version for version in _REDIRECTS if version in values]:
@@ -319,7 +329,8 @@ def _derived(name: str, block: Scope, cages: Mapping[Value, Said]) -> list[State
             stated.append(("speed_gbps", _SPEED_OF[str(split[0])], split[1]))
     if "unnumbered" in values and "forward" in values:
         stated.append(("unnumbered", *values["unnumbered"]))
-    if "mtu" not in values and ("ipv4" in values or "ipv6" in values or "unnumbered" in values):
+    addressed = "ipv4" in values or "ipv6" in values or "unnumbered" in values
+    if "mtu" not in values and addressed and not name.startswith("loopback"):
         stated.append(("mtu", DEFAULT_MTU, block.line))
     return stated
 

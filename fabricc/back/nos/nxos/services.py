@@ -275,8 +275,9 @@ def _dynamic_mac(address: str) -> Mapping[str, Value]:
 TYPES: Types = {"dynamic mode": {word: mode.value for mode, word in DLB_MODES.items()}}
 _USE_VRF = f"use-vrf {MANAGEMENT_VRF}"
 ROWS: Sequence[Row] = (
-    Fact("hostname <word>", "system/hostname"),
+    Fact("(hostname|switchname) <word>", "system/hostname"),
     Fact("feature <rest>", "system/feature[{0}]", "on"),
+    Silent("no feature <rest>"),
     Fact("username <word> sshkey <rest>", _key),
     Fact("username <word> password [5|8|9] <word> role <word>", "user[{0}]/role"),
     Fact("username <word> role <word>", "user[{0}]/role"),
@@ -334,7 +335,7 @@ ROWS: Sequence[Row] = (
         Fact("mac-address <word>", _dynamic_mac),
         Entry("dlb-interface <rest>", "dynamic ports", _dynamic_ports),
     )),
-    Silent("(boot|rmon|version) <rest>"),
+    Silent("(boot|rmon) <rest>"),
     Block("vdc <rest>", "", (Silent("<rest>"),)),
     Block("line console", "", (Silent("<rest>"),)),
 )  # fmt: skip
@@ -373,15 +374,16 @@ def _finish_access(document: Document) -> None:
     """State the access lists and whom they let in; one that guards something and is not there would guard nothing."""
     facts, lines = document.reading.facts, document.reading.lines
     lists = document.scope.each("access list")
-    for name, listed in lists.items():
-        document.put(f"management/access_list[{name}]/rules", len(listed.table("rules")), listed.line)
-        for index, (rule, line) in enumerate(listed.ordered("rules")):
-            document.put(f"management/access_list[{name}]/{index}", rule, line)
     guards = {path: (facts[path], lines[path][1]) for path in _GUARDS if path in facts}
-    for name, block in document.scope.each("interface").items():
-        if "access_list" in block.values:
-            where = MANAGEMENT_INTERFACE if name == MANAGEMENT_INTERFACE else f"port[{name}]"
-            guards[f"structure/{where}/access-group"] = block.values["access_list"]
+    port = document.scope.each("interface").get(MANAGEMENT_INTERFACE)
+    if port is not None and "access_list" in port.values:
+        guards[f"structure/{MANAGEMENT_INTERFACE}/access-group"] = port.values["access_list"]
+    used = {name for name, _ in guards.values()}
+    for name, listed in lists.items():
+        path = f"management/access_list[{name}]" if name in used else f"access_list[{name}]"
+        document.put(f"{path}/rules", len(listed.table("rules")), listed.line)
+        for index, (rule, line) in enumerate(listed.ordered("rules")):
+            document.put(f"{path}/{index}", rule, line)
     for path, (name, line) in guards.items():
         document.put(path, name, line)
         if name not in lists:

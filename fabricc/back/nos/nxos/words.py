@@ -112,6 +112,11 @@ def queues(prefix: str) -> dict[str, int]:
     return {queue_name(group, prefix): group for group in QUEUES}
 
 
+def beginnings(text: str) -> tuple[str, ...]:
+    """What stands between the commas of a text, such as beginnings of lines."""
+    return tuple(" ".join(each.split()) for each in text.split(","))
+
+
 def part(pattern: str, scope: str, rows: Sequence[Row], *, once: bool = False) -> tuple[Row, Row]:
     """A block whose first line is stated too; `once` as that of the block."""
     return Block(pattern, scope, rows, once), Keep(pattern, "defined", ONCE)

@@ -342,10 +342,10 @@ def test_families_that_differ_are_told_apart() -> None:
 
 
 def test_lines_of_unknown_meaning_are_listed_with_their_numbers() -> None:
-    text = "hostname a\nip http server\n!\nrouter ospf 1\n  max-metric router-lsa\nbanner motd @\nhello there\n@\n"
+    text = "hostname a\nip http server\n!\nrouter rift 1\n  max-metric router-lsa\nbanner motd @\nhello there\n@\n"
     assert NXOS.read({FILE: text}).unknown == [
         (FILE, 2, "ip http server"),
-        (FILE, 4, "router ospf 1"),
+        (FILE, 4, "router rift 1"),
         (FILE, 5, "max-metric router-lsa"),
         (FILE, 6, "banner motd @"),
         (FILE, 7, "hello there"),

@@ -1,0 +1,70 @@
+"""Lines of NX-OS that say nothing about forwarding or losslessness: accounts, clocks, logs, the guard of the CPU."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.nxos.words import beginnings
+from fabricc.back.nos.reading.reader import Reader, Topic
+from fabricc.back.nos.reading.rows import Block, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document
+    from fabricc.fabric.facts import Reading
+
+_BELOW: Sequence[Row] = (Block("<rest>", "", (Block("<rest>", "", (Silent("<rest>"),)),)),)
+"""All that is below such a line."""
+
+
+def _whole(beginning: str) -> tuple[Row, ...]:
+    """Lines that begin so, with all that is below them."""
+    return Block(f"{beginning} [<rest>]", "", _BELOW), Silent(f"no {beginning} [<rest>]")
+
+
+_BEGINNINGS = beginnings("""
+    aaa, banner, boot, callhome, cdp, cfs, class-map type control-plane, cli, clock, config sync, control-plane,
+    copp, crypto, diagnostic, eem, event, fips, flow, gold, grpc, guestshell, hostname-format, icam, ip access-list
+    match-local-traffic, ip domain-list, ip domain-lookup, ip domain-name, ip dns, ip ftp, ip host, ip http, ip
+    name-server, ip radius, ip scp, ip source, ip ssh, ip tacacs, ip telnet, ip tftp, ip sla, ipv6 host, ipv6
+    name-server, itd, kerberos, key chain, key config-key, license, line, lldp, locator-led, logging, logrotate,
+    management, mgmt-policy, monitor, no-logging, ntp, nxapi, nxsdk, ngoam, onep, openflow, password, platform,
+    policy-map type control-plane, poweroff, power, privilege, ptp, radius, radius-server, resequence, rmon, role,
+    sampler, scheduler, service exclude-bootconfig, service unsupported-transceiver, sflow, show, smart-licensing,
+    snmp, snmp-server, ssh, ssl, system admin-vdc, system cores, system core, system heartbeat, system hap-reset,
+    system switchover, system trace, tacacs-server, tacacs, telemetry, telnet, terminal, time-range, user, username,
+    userpassphrase, vdc, virtual-service, watchdog, xml, yang, slot, hw-module, install, username-policy,
+    no-service, reload, catena, nxdb, tap-aggregation, analytics, ip rcmd, hardware-clock, cts, dot1x, mac-list-mgmt
+""")  # fmt: skip
+_OF_PORTS = beginnings("""
+    cdp, logging, snmp, load-interval, beacon, link-status, ptp, sflow, ip flow, ipv6 flow, flow, packet latency,
+    cts, dot1x, counter, rmon, lldp receive, lldp transmit, lldp tlv, vtp, service-policy type control-plane, itd,
+    history, inherit port-profile, ip telemetry, ttag, ttag-strip, logging event, ip access-group
+    match-local-traffic, l2protocol, locator-led, mgmt
+""")  # fmt: skip
+_BANNER = re.compile(r"^banner \w+ (\S)(?!.*\1)", re.MULTILINE)
+
+
+class AsideReader(Reader):
+    """Reads what stands in a banner, up to the character that begins it, as nothing."""
+
+    def read_file(self, file: str, text: str, reading: Reading) -> Document:
+        """As every reader."""
+        lines = text.split("\n")
+        mark = ""
+        for number, line in enumerate(lines):
+            if mark:
+                mark = "" if mark in line else mark
+                lines[number] = ""
+            elif opened := _BANNER.match(line):
+                mark = opened[1]
+        return super().read_file(file, "\n".join(lines), reading)
+
+
+TOPIC = Topic((
+    *(row for beginning in _BEGINNINGS for row in _whole(beginning)),
+    Block("interface <rest>", "", tuple(row for beginning in _OF_PORTS for row in _whole(beginning))),
+))  # fmt: skip

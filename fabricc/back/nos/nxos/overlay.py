@@ -1,0 +1,279 @@
+"""Routing instances and VXLAN on NX-OS, which designs of others have: VRF contexts, the VTEP, EVPN; static routes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.nxos.bgp import DISCARD
+from fabricc.back.nos.nxos.switching import OWN, settings
+from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, beginnings
+from fabricc.back.nos.reading import types
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.fabric.facts import static_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
+    from fabricc.back.nos.reading.types import Captured
+    from fabricc.fabric.facts import Value
+
+_NONE = ("", 0)
+_PREFERENCE = 1
+"""Of a static route that says none."""
+_HOP, _MORE = "hop ", "of "
+_LEAKS, _LEAKING = "leaks", "leaks of management "
+
+
+def _hop(text: str) -> Mapping[str, Value] | None:
+    """What follows the prefix of a static route: interface or address or both, then what is said of it; None if not."""
+    words = text.split()
+    way: list[str] = []
+    while (
+        words
+        and len(way) < 2
+        and (types.address(words[0].removesuffix("/32")) or (not way and words[0][0].isalpha()))
+    ):
+        way.append(words.pop(0).removesuffix("/32"))
+    said: dict[str, Value] = {}
+    preference = _PREFERENCE
+    while words:
+        word = words.pop(0)
+        number = types.between(1, 255, word)
+        if number is not None:
+            preference = number
+        elif word in ("track", "tag", "name", "vrf") and words:
+            said[word] = words.pop(0)
+        else:
+            return None
+    if not way:
+        return None
+    where = way[-1] + (f" vrf {said.pop('vrf')}" if "vrf" in said else "")
+    kept = {f"{_MORE}{where} {name}": value for name, value in said.items()}
+    leak = {_LEAKS: "true"} if where.endswith(f"vrf {MANAGEMENT_VRF}") else {}
+    return {f"{_HOP}{where}": preference, **kept, **leak}
+
+
+def _routes(scope: str, *, simple: bool = True) -> tuple[Row, ...]:
+    """Rows of static routes; without the simple ones where others have them."""
+    return tuple(
+        Each(f"{keyword} route <prefix{family}>", scope, (
+            *((Entry(f"<address{family}>", "via"), Keep(DISCARD, "discard")) if simple else ()),
+            Keep("<rest>", _hop),
+        ))
+        for keyword, family in (("ip", 4), ("ipv6", 6))
+    )  # fmt: skip
+
+
+_TARGET = "<word> [evpn|mvpn]"
+_TARGETS = (
+    Entry(f"route-target import {_TARGET}", "import"),
+    Entry(f"route-target export {_TARGET}", "export"),
+    Entry(f"route-target both {_TARGET}", "both"),
+)
+_FAMILY = "address-family (ipv4|ipv6) (unicast|multicast)"
+_VRF: Sequence[Row] = (
+    Keep("description <rest>", "description"),
+    Keep("vni <integer> [l3]", "vni"),
+    Keep("rd <rest>", "distinguisher"),
+    Keep("shutdown", "setting[shutdown]", "on"),
+    Silent("no shutdown"),
+    Block(_FAMILY, "", (
+        *_TARGETS,
+        *(
+            Keep(f"{way} {what} <rest>", {f"setting[{way} {what}]": "{1}", _LEAKS: "true"})
+            for way in ("import", "export") for what in ("vrf", "map")
+        ),
+        *settings(("maximum routes", "ip default", "l3vpn"), "//setting", 1),
+    )),
+    *_routes("static route"),
+    Silent("(ip|ipv6) (name-server|domain-name|domain-list|domain-lookup|host) [<rest>]"),
+    Silent("no (ip|ipv6) (domain-lookup) [<rest>]"),
+    *(
+        Keep(f"{head} <rest>", f"setting[{head}]")
+        for head in beginnings("""
+            ip pim, ipv6 pim, ip multicast, ip igmp, ip mroute, ip arp, ip amt, ip auto-discard, ipv6 nd, mdt, ip
+            msdp
+        """)
+    ),
+)  # fmt: skip
+_MEMBER: Sequence[Row] = (
+    *(Keep(f"ingress-replication protocol {word}", "replication", "ingress") for word in ("bgp", "static")),
+    Block("ingress-replication protocol static", "", (Entry("peer-ip <address>", "peers"),)),
+    Keep("mcast-group <address> [<address>]", "replication", "{2}"),
+    *(Keep(line, line, "on") for line in ("suppress-arp", "suppress-arp disable", "suppress-nd",
+        "multisite ingress-replication",
+                                          "multisite ingress-replication optimized", "spine-anycast-gateway")),
+    *(Keep(f"{head} <rest>", head) for head in ("multisite mcast-group", "peer-vtep", "multisite")),
+)  # fmt: skip
+_NVE: Sequence[Row] = (
+    Keep("source-interface <word> [hold-down-time <integer>]", "source", "{1}"),
+    Keep("source-interface <word> anycast <word>", {"source": "{1}", "source_mlag": "{2}"}),
+    Keep("host-reachability protocol <word>", "vxlan host-reachability"),
+    Keep("global ingress-replication protocol bgp", "replication", "ingress"),
+    Keep("global mcast-group <address> [<rest>]", "replication", "{1}"),
+    Keep("global suppress-arp", "vxlan suppress-arp", "on"),
+    Keep("advertise virtual-rmac", "vxlan advertise virtual-rmac", "on"),
+    Keep("source-interface hold-down-time <integer>", "vxlan hold-down-time"),
+    Keep("multisite <rest>", "vxlan multisite"),
+    Keep("multisite border-gateway interface <word>", "vxlan border gateway"),
+    *(Block(f"member vni <numbers>{vrf}", "member", _MEMBER) for vrf in ("", " associate-vrf")),
+)  # fmt: skip
+ROWS: Sequence[Row] = (
+    *_routes("static route", simple=False),
+    Block("vrf context <word>", "vrf", _VRF),
+    Block(f"vrf context {MANAGEMENT_VRF}", "", (
+        *_routes("management route"),
+        Silent("(ip|ipv6) (domain-name|domain-list|domain-lookup|host) [<rest>]"),
+        Silent("(description|rd|vni) <rest>"),
+        Block(_FAMILY, "", (
+            *(
+                Keep(f"{way} {what} <rest>", {f"{_LEAKING}{way} {what}": "{0}", _LEAKS: "true"})
+                for way in ("import", "export") for what in ("vrf", "map")
+            ),
+            Silent("(route-target|maximum) <rest>"),
+        )),
+    )),
+    Block("interface <ports>", "interface", _NVE),
+    Fact("nv overlay evpn", "system/feature[nv overlay evpn]", "on"),
+    Fact("fabric forwarding anycast-gateway-mac <word>", "evpn/anycast_mac"),
+    *settings(("fabric forwarding", "evpn multisite", "nve", "vxlan", "advertise evpn"), "vxlan/setting", 0),
+    Block("evpn multisite border-gateway <integer>", "", (
+        *settings(("delay-restore", "dci-advertise-pip", "split-horizon"), "vxlan/setting", 1),
+    )),
+    Block("evpn", "", (
+        *(Block(pattern, "evpn", (Keep("rd <rest>", "distinguisher"), *_TARGETS))
+          for pattern in ("vni <integer>", "vni <integer> l2")),
+        *settings(("esi", "ethernet-segment", "multihoming", "vlan-consistency-check"), "vxlan/setting", 0),
+    )),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State routing instances, the VTEP with its members, EVPN instances, and static routes that say more."""
+    scope, put = document.scope, document.put
+    _state_routes(document, "", scope.scopes.get("static route", {}))
+    _state_routes(document, f"vrf[{MANAGEMENT_VRF}]/", scope.scopes.get("management route", {}))
+    for line, said in scope.values.items():
+        if line.startswith(_LEAKING):
+            put(f"vrf[{MANAGEMENT_VRF}]/setting[{line.removeprefix(_LEAKING)}]", *said)
+    for name, vrf in scope.each("vrf").items():
+        path = f"vrf[{name}]"
+        put(path, "present", vrf.line)
+        for leaf, said in vrf.values.items():
+            if leaf == "vni":
+                put(f"evpn/vrf[{name}]/vni", *said)
+            elif leaf != _LEAKS:
+                put(f"{path}/{leaf.removeprefix('//')}", *said)
+        for way, targets in _targets(vrf).items():
+            document.put_set(f"{path}/{way}", targets)
+        _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
+    segments: dict[Captured, Said] = {
+        vni: (str(vlan), line)
+        for vlan, block in scope.each("vlan").items()
+        for vni, line in [block.values.get("vni", _NONE)]
+        if line
+    }
+    routed = {vrf.values["vni"][0] for vrf in scope.each("vrf").values() if "vni" in vrf.values}
+    for vni, (segment, at) in segments.items():
+        put(
+            f"vxlan/vlan[{segment}]/vni" if vni in routed else f"evpn/segment[{segment}]/vni",
+            int(str(vni)),
+            at,
+        )
+    for vni, block in scope.each("evpn").items():
+        if vni in segments:
+            _state_evpn(document, f"evpn/segment[{segments[vni][0]}]", block)
+        else:
+            put(f"vxlan/setting[evpn {vni}]", "present", block.line)
+    for name, nve in scope.each("interface").items():
+        if str(name).startswith("nve"):
+            _state_vtep(document, nve)
+
+
+def leaks(document: Document) -> list[int]:
+    """Lines by which routes of one routing instance lead into another."""
+    scope = document.scope
+    instances = [scope, *scope.each("vrf").values()]
+    routes = [route for each in instances for route in each.scopes.get("static route", {}).values()]
+    said = [each.values[_LEAKS][1] for each in (*instances, *routes) if _LEAKS in each.values]
+    return sorted(said)
+
+
+def _targets(block: Scope) -> dict[str, dict[Value, Said]]:
+    """Route targets by the way they go."""
+    both = block.table("both")
+    return {way: {**both, **block.table(way)} for way in ("import", "export")}
+
+
+def _state_evpn(document: Document, path: str, block: Scope) -> None:
+    """State an EVPN instance of a VLAN."""
+    if "distinguisher" in block.values:
+        document.put(f"{path}/distinguisher", *block.values["distinguisher"])
+    taken, given = _targets(block).values()
+    targets = {**taken, **given}
+    if targets:
+        text = ",".join(map(str, targets))
+        if taken.keys() != given.keys():
+            text = f"in {','.join(map(str, taken))} out {','.join(map(str, given))}"
+        document.put(f"{path}/route_target", text, max(line for _, line in targets.values()))
+
+
+def _state_vtep(document: Document, nve: Scope) -> None:
+    """State where VXLAN packets come from, and how each VNI reaches all."""
+    put, values = document.put, nve.values
+    source, line = values.get("source", _NONE)
+    if line:
+        put("vxlan/source", source, line)
+        loopback = document.scope.each("interface").get(source)
+        if loopback is not None and "ipv4" in loopback.values:
+            put("evpn/source", str(loopback.values["ipv4"][0]).removesuffix("/32"), line)
+            shared = [(leaf.partition("[")[2].rstrip("]"), at) for leaf, (_, at) in loopback.values.items()
+                      if leaf.startswith(OWN + "secondary[")]  # fmt: skip
+            for address, at in shared:
+                put("vxlan/source_mlag", address.removesuffix("/32"), at)
+    if "source_mlag" in values:
+        put("vxlan/source_mlag", *values["source_mlag"])
+    for name, said in values.items():
+        if name.startswith("vxlan "):
+            put(f"vxlan/setting[{name.removeprefix('vxlan ')}]", *said)
+    peers: dict[Value, Said] = {}
+    for vni, member in nve.each("member").items():
+        if "replication" in member.values or "replication" in values:
+            put(
+                f"vxlan/vni[{vni}]/replication",
+                *member.values.get("replication", values.get("replication", _NONE)),
+            )
+        for leaf, (value, at) in member.values.items():
+            if leaf != "replication":
+                put(f"vxlan/setting[vni {vni} {leaf}]", value, at)
+        peers |= member.table("peers")
+    document.put_set("vxlan/peers", peers)
+
+
+def _state_routes(document: Document, path: str, routes: Mapping[Captured, Scope]) -> None:
+    """State next hops of static routes: those of the best preference, and what is said of each."""
+    for prefix, route in routes.items():
+        hops: dict[str, Said] = {
+            str(via): (_PREFERENCE, line) for via, (_, line) in route.table("via").items()
+        }
+        hops |= {
+            name.removeprefix(_HOP): said for name, said in route.values.items() if name.startswith(_HOP)
+        }
+        if not hops and not path:
+            continue
+        lines = [line for _, line in hops.values()]
+        best = min((int(preference) for preference, _ in hops.values()), default=_PREFERENCE)
+        via = [hop for hop, (preference, _) in hops.items() if preference == best and hop != DISCARD]
+        document.put(f"{path}static_route[{prefix}]", static_text(via), min(lines, default=route.line))
+        for hop, (preference, line) in hops.items():
+            if preference != _PREFERENCE:
+                document.put(f"{path}static_route[{prefix}]/setting[{hop} preference]", preference, line)
+        for name, said in route.values.items():
+            if name.startswith(_MORE):
+                document.put(f"{path}static_route[{prefix}]/setting[{name.removeprefix(_MORE)}]", *said)
+
+
+TOPIC = Topic(ROWS, finish)

@@ -1,0 +1,180 @@
+"""Routing policy and packet filters of NX-OS whole, as designs of others have them.
+
+Lists with entries that deny, clauses of route maps with more than fabricc writes, lists of AS paths, access lists,
+groups of objects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cli_dialect.policy import clause_said
+from fabricc.back.nos.nxos.words import beginnings
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Keep, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
+    from fabricc.fabric.facts import Value
+
+_CLAUSES = {
+    "match": beginnings("""
+        as-path, as-number, community, extcommunity, large-community, interface, ip address, ip next-hop, ip
+        route-source, ip multicast, ipv6 address, ipv6 next-hop, ipv6 route-source, ipv6 multicast, evpn, length,
+        mac-list, metric, ospf-area, route-type, source-protocol, tag, vlan
+    """),
+    "set": beginnings("""
+        as-path, comm-list, community, dampening, extcommunity, extcomm-list, large-community, forwarding-address,
+        interface, ip next-hop, ip address, ip default, ip precedence, ip global, ip vrf, ipv6 next-hop, ipv6
+        address, ipv6 default, ipv6 precedence, level, local-preference, metric, metric-type, origin, tag, weight,
+        distance, evpn, vrf, label-index
+    """),
+}  # fmt: skip
+"""What lines of a clause begin with, beside those that fabricc writes."""
+_STRUCTURE = frozenset({
+    "match community", "match ip address", "match ipv6 address", "set community", "set local-preference",
+})  # fmt: skip
+"""Of these, those that are facts by themselves as fabricc writes them."""
+_CLAUSE: Sequence[Row] = (
+    *(
+        Entry(f"{verb} {head} <rest>", f"{verb} {head}", lambda rest, line=f"{verb} {head}": f"{line} {rest}")
+        for verb, heads in _CLAUSES.items()
+        for head in heads
+    ),
+    Entry("set <nssa-only|path-selection>", "set", lambda word: f"set {word}"),
+    Entry("<continue|pbr-statistics>", "continue"),
+    Entry("continue <integer>", "continue", lambda number: f"continue {number}"),
+    Silent("description <rest>"),
+)
+
+
+def _denied(_sequence: int, prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
+    """An entry of a prefix list that denies, as a fact's value."""
+    return f"deny {_rule(prefix, eq, ge, le)}"
+
+
+def _rule(prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
+    low, high = (ge, le) if eq is None else (eq, eq)
+    return prefix + (f" ge {low}" if low is not None else "") + (f" le {high}" if high is not None else "")
+
+
+_LENGTHS = "(eq <0-128>|[ge <0-128>] [le <0-128>])"
+
+
+def _prefixes(keyword: str, kind: str) -> Row:
+    """Entries that deny, and those without numbers."""
+    return Each(f"{keyword} prefix-list <word>", f"{keyword} prefix-list", (
+        Entry(f"seq <integer> deny {kind} {_LENGTHS}", "rules", _denied),
+        Keep(f"permit {kind} {_LENGTHS}", lambda *said: {_rule(*said): "permit"}),
+        Keep(f"deny {kind} {_LENGTHS}", lambda *said: {f"deny {_rule(*said)}": "deny"}),
+        Silent("description <rest>"),
+    ))  # fmt: skip
+
+
+def _entries(pattern: str, scope: str) -> Row:
+    """A list with entries that permit or deny, with numbers or without."""
+    return Each(pattern, scope, (
+        Entry("seq <integer> <permit|deny> <rest>", "entries", lambda _, action, rest: f"{action} {rest}"),
+        Keep("<permit|deny> <rest>", lambda action, rest: {f"{action} {rest}": action}),
+    ))  # fmt: skip
+
+
+_FILTER: Sequence[Row] = (
+    Entry(
+        "<integer> <permit|deny> <rest>",
+        "rules",
+        lambda _, action, rest: f"{action} {' '.join(rest.split())}",
+    ),
+    Silent("[<integer>] remark <rest>"),
+    Silent("[no] statistics per-entry"),
+    Silent("(fragments|ignore|hardware) <rest>"),
+)
+ROWS: Sequence[Row] = (
+    Each("route-map <word>", "route-map", (Block("<permit|deny> <integer>", "clause", _CLAUSE),)),
+    _prefixes("ip", "<prefix4>"),
+    _prefixes("ipv6", "<prefix6>"),
+    *(_entries(f"ip community-list {kind}<word>", "community list") for kind in ("", "standard ")),
+    _entries("ip community-list expanded <word>", "expanded"),
+    *(_entries(f"ip {kind}-list {what} <word>", kind) for kind in ("extcommunity",
+        "large-community") for what in ("standard", "expanded")),
+    _entries("ip as-path access-list <word>", "as-path"),
+    *(Block(f"{kind} access-list <word>", "access list", _FILTER) for kind in ("ip", "ipv6", "mac")),
+    *(
+        Block(f"object-group {kind} <word>", "object group", tuple(
+            row
+            for head in ("host", "eq", "lt", "gt", "neq", "range", "<prefix>", "<address>")
+            for tail in ("", " <rest>")
+            for row in (
+                Entry(f"<integer> {head}{tail}", "rules", lambda _, *rest, head=head: _object(head, *rest)),
+                Keep(f"{head}{tail}", lambda *rest, head=head: {_object(head, *rest): "on"}),
+            )
+        ))
+        for kind in ("ip address", "ipv6 address", "ip port")
+    ),
+)  # fmt: skip
+
+
+def _object(head: str, *rest: Value | None) -> str:
+    said = [str(each) for each in rest if each is not None]
+    return " ".join(said if head.startswith("<") else [str(head), *said])
+
+
+def finish(document: Document) -> None:
+    """State lists with all their entries, and clauses with all their lines."""
+    put, scope = document.put, document.scope
+    for keyword in ("ip", "ipv6"):
+        for name, rules in scope.each(f"{keyword} prefix-list").items():
+            first = len(rules.table("rules"))
+            for place, (rule, (_, line)) in enumerate(rules.values.items(), first):
+                put(f"prefix_list[{name}]/{place}", rule, line)
+    for name, route_map in scope.each("route-map").items():
+        for sequence, clause in route_map.each("clause").items():
+            if clause.tables and "action" in clause.values:
+                _state_clause(document, f"{name}]/{sequence}", clause)
+    for kind, path in _LISTS.items():
+        for name, listed in scope.each(kind).items():
+            for place, (entry, line) in enumerate(_listed(listed)):
+                put(path.format(name, place), entry, line)
+    for name, listed in scope.each("object group").items():
+        others: list[Said] = [(text, line) for text, (_, line) in listed.values.items()]
+        for place, (entry, line) in enumerate([*listed.ordered("rules"), *others]):
+            put(f"access_list[object-group {name}]/{place}", entry, line)
+
+
+_LISTS = {
+    "expanded": "community_list[{}]/{}", "extcommunity": "community_list[extcommunity {}]/{}",
+    "large-community": "community_list[large-community {}]/{}", "as-path": "as_path_list[{}]/{}",
+}  # fmt: skip
+
+
+def _listed(listed: Scope) -> list[Said]:
+    """The entries of a list in order: those with numbers first."""
+    return [*listed.ordered("entries"), *((text, line) for text, (_, line) in listed.values.items())]
+
+
+def _state_clause(document: Document, path: str, clause: Scope) -> None:
+    """State a clause as a whole, what fabricc writes first, and lines that it would write otherwise."""
+    more = {str(value): line for table in clause.tables.values() for value, line in table.values()}
+    text, last = clause_said(clause)
+    document.put(f"route_map[{path}", " ".join([str(text), *sorted(more)]), max(last, *more.values()))
+    for head in _STRUCTURE & clause.tables.keys():
+        for rest, (_, line) in clause.tables[head].items():
+            document.put(f"structure/route_map[{path}/{head}", rest, line)
+
+
+def state_communities(document: Document, names: Mapping[str, str]) -> None:
+    """State community lists: the community of one that permits it alone, else each entry."""
+    for name, listed in document.scope.each("community list").items():
+        entries = _listed(listed)
+        for place, (entry, line) in enumerate(entries):
+            action, *words = str(entry).split()
+            if len(entries) == len(words) == 1 and action == "permit":
+                document.put(f"community_list[{name}]", names.get(words[0], words[0]), line)
+            else:
+                document.put(f"community_list[{name}]/{place}", entry, line)
+
+
+TOPIC = Topic(ROWS, finish)

@@ -1,0 +1,316 @@
+"""Bridging on NX-OS, which designs of others have: VLANs, switch ports, bundles, vPC, spanning tree, gateways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, beginnings, ranges
+from fabricc.back.nos.reading.reader import Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Said, Scope
+    from fabricc.back.nos.reading.types import Types
+    from fabricc.fabric.facts import Value
+
+    Stated = tuple[str, Value, int]
+
+OWN = "/"
+"""Before the name of a value that is a fact of its interface by itself: the rest of the path."""
+BUNDLE = "port-channel"
+DEFAULT_VLAN = 1
+_MLAG = "mlag/setting"
+_BRIDGING = "bridging/setting"
+_TREE = "spanning_tree/setting"
+
+
+def own(pattern: str, leaf: str, value: Value | None = None) -> Keep:
+    """A line of an interface that states a fact of it by itself."""
+    return Keep(pattern, OWN + leaf, value)
+
+
+def settings(heads: Sequence[str], family: str, before: int, *, many: bool = False) -> tuple[Row, ...]:
+    """Rows of lines that begin so: a setting by that name, with all that follows; those turned off say so.
+
+    Args:
+        heads: beginnings of lines.
+        family: path of the settings, such as `bgp/setting`.
+        before: how many captures the blocks around the rows have.
+        many: whether there may be several lines of a beginning, so that all of the line is its name.
+    """
+    kind = Keep if family.startswith(OWN) else Fact
+    rest = f"{{{before}}}"
+    rows: list[Row] = []
+    for head in heads:
+        name, value = (f"{family}[{head} {rest}]", "on") if many else (f"{family}[{head}]", rest)
+        rows += [kind(f"{head} <rest>", name, value), kind(head, f"{family}[{head}]", "on")]
+        rows += [kind(f"no {head} <rest>", name, "off"), kind(f"no {head}", f"{family}[{head}]", "off")]
+    return tuple(rows)
+
+
+_ROUTED = frozenset({
+    "defined", "description", "enabled", "routed", "mtu", "speed_gbps", "fec", "fec_code", "vrf", "ipv4", "ipv6",
+    "forward", "link_local",
+    "no ip redirects", "no ipv6 redirects", "unnumbered", "ra", "ra_max_s", "ra_min_s", "ra_lifetime_s", "pfc",
+    "watchdog",
+    "qos input", "queuing input", "queuing output", "bfd",
+})  # fmt: skip
+"""What is said of a port that has nothing of what is stated here."""
+TYPES: Types = {"bundle": lambda number: f"{BUNDLE}{number}" if number.isdecimal() else None}
+_GATEWAY: Sequence[Row] = (
+    Entry("(ip|ipv6|address) <address> [secondary|primary]", "addresses"),
+    Silent("(ip|ipv6) (autoconfig|dhcp)"),
+    *(
+        Keep(f"{leaf} {rest}", leaf)
+        for leaf in beginnings("""
+            priority, preempt, timers, name, mac-address, advertisement-interval, bfd, shutdown
+        """)
+        for rest in ("", "<rest>")
+    ),
+    Silent("no (preempt|bfd|shutdown|authentication|track) [<rest>]"),
+    Entry("track <integer> [decrement <integer>]", "tracks", lambda _, by: by or "on"),
+    Silent("(authentication|vrrpv2|match-address|object-track) [<rest>]"),
+)  # fmt: skip
+_PORT: Sequence[Row] = (
+    Keep("switchport", "switchport"),
+    own("switchport mode <access|trunk>", "switchport"),
+    own("switchport mode dot1q-tunnel", "switchport", "tunnel"),
+    own("switchport mode <word>", "setting[switchport mode]"),
+    own("switchport access vlan <integer>", "access_vlan"),
+    own("switchport trunk native vlan <integer>", "native_vlan"),
+    own("switchport trunk allowed vlan <all|none>", "vlans"),
+    Entry("switchport trunk allowed vlan [add] <numbers>", "vlans"),
+    *settings(
+        beginnings("""
+            switchport host, switchport block, switchport isolated, switchport monitor, switchport port-security,
+            switchport private-vlan, switchport trunk allow-multi-tag, switchport trunk pruning, switchport trunk
+            native vlan tag, switchport vlan mapping, switchport voice, private-vlan mapping, storm-control, udld,
+            lacp, link debounce, duplex, bandwidth, delay, medium, mac-address, vpc orphan-port, bfd echo, bfd
+            per-link, bfd neighbor, bfd authentication, bfd optimize, bfd ipv4, bfd ipv6, ip proxy-arp, ip
+            local-proxy-arp, ip arp, ip unreachables, ip port-unreachable, ip directed-broadcast, ip verify, ipv6
+            verify, ip policy, ipv6 policy, ip pim, ipv6 pim, ip igmp, ipv6 mld, ip flow, ipv6 flow, ip dhcp relay,
+            ip dhcp smart-relay, ip dhcp snooping, ip sticky-arp, ip tcp, ip drop-glean, ip address dhcp route, ipv6
+            dhcp relay, ipv6 nd, ipv6 forward, hsrp version, hsrp delay, hsrp bfd, hsrp use-bia, autostate, evpn,
+            hardware, tunnel, mpls, port-channel port, load-balance, vlan dot1q, transceiver, lldp,
+            dfe-tuning-delay, link mac-up, link loopback, switchport trunk allowed vlan except, private-vlan,
+            errdisable, fabric, keepalive, packet, management, carrier-delay, mdix, shutdown lan
+        """),
+        OWN + "setting", 1,
+    ),
+    Entry("spanning-tree <rest>", "spanning tree"),
+    Silent("no spanning-tree <rest>"),
+    Silent("no switchport (access|trunk) [<rest>]"),
+    Silent("no bfd"),
+    Keep("shutdown force", "enabled", "false"),
+    Silent("no (description|media-type|mtu|speed)"),
+    own("negotiate auto [<integer>]", "autoneg", "true"),
+    own("no negotiate auto [<integer>]", "autoneg", "false"),
+    Keep("flowcontrol receive <on|off|desired>", "receives pause"),
+    Keep("flowcontrol send <on|off|desired>", "sends pause"),
+    own("media-type <rest>", "media"),
+    own("speed auto", "autoneg", "true"),
+    Keep("channel-group <bundle> [force]", {"/bundle": "{1}", "/bundle_mode": "on"}),
+    Keep("channel-group <bundle> [force] mode <active|passive|on>", {"/bundle": "{1}", "/bundle_mode": "{2}"}),
+    own("vpc <integer>", "mlag", "{1}"),
+    Keep("vpc peer-link", "peer link"),
+    own("encapsulation dot1q <integer>", "vlan_tag"),
+    own("ip address <prefix4> (secondary|tag <integer> secondary|secondary tag <integer>)", "secondary[{1}]", "{1}"),
+    Keep("ip address <prefix4> tag <integer>", {"ipv4": "{1}", "/setting[route tag]": "{2}"}),
+    own("ip address dhcp", "dhcp", "true"),
+    own("ip unnumbered <word>", "address_from"),
+    Keep("ipv6 address <prefix6> (eui64|anycast|tag <integer>)", "ipv6", "{1}"),
+    own("ipv6 link-local <address6>", "link_local"),
+    *(
+        Keep(f"{line} <word> {way}", f"list {way} {kind}", "{1}")
+        for line, kind in (("ip access-group", "ip"), ("ipv6 traffic-filter", "ipv6"), ("ip port access-group", "port"),
+                           ("ipv6 port traffic-filter", "ipv6 port"), ("mac port access-group", "mac"),
+                           ("mac access-group", "mac"))
+        for way in ("in", "out") if (kind, way) != ("ip", "in")
+    ),
+    Silent("mac port access-group <word>"),
+    Entry("(ip|ipv6) dhcp relay address <address> [use-vrf <word>]", "relays", lambda server, _: server),
+    Keep("fabric forwarding mode anycast-gateway", "anycast"),
+    *(Block(group, "gateway", _GATEWAY) for group in (
+        "hsrp <integer>", "hsrp <integer> (ipv4|ipv6)", "vrrp <integer>", "vrrpv3 <integer> address-family (ipv4|ipv6)",
+    )),
+)  # fmt: skip
+_VPC: Sequence[Row] = (
+    *(
+        Fact(f"peer-keepalive destination <address> {rest}", {"mlag/backup": "{1}", **more})
+        for rest, more in (
+            ("", {}), ("<rest>", {f"{_MLAG}[peer-keepalive]": "{2}"}),
+            ("source <address>", {"mlag/local": "{2}"}),
+            ("source <address> <rest>", {"mlag/local": "{2}", f"{_MLAG}[peer-keepalive]": "{3}"}),
+        )
+    ),
+    Fact("system-mac <word>", "mlag/mac"),
+    Fact("virtual peer-link destination <address> source <address> [<rest>]",
+         {"mlag/peer": "{1}", "mlag/local": "{2}", "mlag/peer_link": "virtual"}),
+    *settings(
+        beginnings("""
+            role priority, system-priority, peer-switch, peer-gateway, auto-recovery, reload restore, delay restore,
+            delay peer-link, dual-active exclude, graceful consistency-check, ip arp synchronize, ipv6 nd
+            synchronize, layer3 peer-router, fast-convergence, track, mac-address bpdu, multicast, host-learn
+        """),
+        _MLAG, 1,
+    ),
+    Silent("(shutdown|no shutdown)"),
+)  # fmt: skip
+_VLAN: Sequence[Row] = (
+    Keep("name <rest>", "name"),
+    Keep("vn-segment <integer>", "vni"),
+    Keep("state <active|suspend>", "enabled", {"active": "true", "suspend": "false"}.get),
+    Keep("shutdown", "enabled", "false"),
+    Silent("no shutdown"),
+    Silent("(mode|private-vlan|xconnect|fabricpath) [<rest>]"),
+)
+ROWS: Sequence[Row] = (
+    Block("interface <ports>", "interface", _PORT),
+    Block("vlan <numbers>", "vlan", _VLAN),
+    Block("vlan configuration <numbers>", "", (
+        Fact("service-policy [type qos] input <word> [no-stats]", "bridging/setting[service-policy of VLANs]"),
+        Silent("(ip|ipv6|layer-2|device-tracking) <rest>"),
+    )),
+    Fact("vpc domain <integer>", "mlag/domain", str),
+    Block("vpc domain <integer>", "", _VPC),
+    Fact("spanning-tree mode <word>", "spanning_tree/mode"),
+    Block("spanning-tree mst configuration", "", (
+        *(Fact(f"{leaf} <rest>", f"{_TREE}[mst {leaf}]") for leaf in ("name", "revision")),
+        Fact("instance <integer> vlan <word>", _TREE + "[mst instance {0}]"),
+    )),
+    *(
+        Fact(f"spanning-tree {kind} <word> {leaf} <rest>", f"{_TREE}[{kind} {{0}} {leaf}]")
+        for kind in ("vlan", "mst")
+        for leaf in ("priority", "root", "hello-time", "forward-time", "max-age")
+    ),
+    *(
+        row
+        for leaf in ("port type", "pathcost", "loopguard", "bridge", "domain", "mst", "pseudo-information")
+        for row in (
+            Fact(f"spanning-tree {leaf} <rest>", f"{_TREE}[{leaf} {{0}}]", "on"),
+            Fact(f"no spanning-tree {leaf} <rest>", f"{_TREE}[{leaf} {{0}}]", "off"),
+        )
+    ),
+    *settings(
+        beginnings("""
+            mac-learn, vlan dot1q tag native, port-channel load-balance, lacp system-priority, lacp system-mac,
+            udld, vtp, system vlan, system private-vlan, switching-mode, port-channel limit, port-channel
+            load-defer, port-channel hash-distribution, system default interface, l2protocol, storm-control, vlan
+            access-map, vlan filter, fex, system default port-channel
+        """),
+        _BRIDGING, 0,
+    ),
+    *settings(("mac address-table", "errdisable", "ip igmp snooping", "ipv6 mld snooping"), _BRIDGING, 0, many=True),
+    *(
+        Keep(f"{no}system default switchport {shut}", f"default {shut or 'bridged'}", value)
+        for no, value in (("", "true"), ("no ", "false")) for shut in ("", "shutdown")
+    ),
+    Fact("system jumbomtu <integer>", "system/jumbo_mtu"),
+    Keep("version <word> [<rest>]", "version", "{0}"),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State VLANs, and what lines of an interface say together."""
+    put, scope = document.put, document.scope
+    for vlan, block in scope.each("vlan").items():
+        put(f"vlan[{vlan}]/enabled", *block.values.get("enabled", ("true", block.line)))
+        if "name" in block.values:
+            put(f"vlan[{vlan}]/name", *block.values["name"])
+    for name, block in scope.each("interface").items():
+        if name == MANAGEMENT_INTERFACE or (
+            block.values.keys() <= _ROUTED and not block.tables and not block.scopes
+        ):
+            continue
+        for leaf, value, line in of_interface(block):
+            put(f"interface[{name}]/{leaf}", value, line)
+        if "peer link" in block.values:
+            put("mlag/peer_link", str(name), block.values["peer link"][1])
+
+
+def enabled_by_default(name: str, block: Scope, document: Document) -> bool:
+    """Whether an interface that says nothing of it is up.
+
+    Ports that bridge are up unless `system default switchport shutdown` says otherwise; those that route are shut, but
+    on Nexus 3000 in releases of its own such as 6.0(2)U6(1) (Nexus 3000 interfaces command reference 5.0(3), shutdown).
+    So are SVIs, subinterfaces and the VTEP; bundles and loopbacks are up.
+    """
+    values = document.scope.values
+    if name.startswith(("loopback", "mgmt")):
+        return True
+    if name.startswith(("Vlan", "nve")) or "." in name:
+        return False
+    if name.startswith(BUNDLE):
+        return True
+    if block.values.keys().isdisjoint(("routed", "ipv4", "ipv6")):
+        return values.get("default shutdown", ("false", 0))[0] != "true"
+    return ")U" in str(values.get("version", ("", 0))[0])
+
+
+def of_interface(block: Scope) -> Iterator[Stated]:
+    """(rest of the path, value, line) of what several lines say together, or one by a list of its own."""
+    values = block.values
+    yield from _bridged(block)
+    for way in ("in", "out"):
+        named = [
+            values[name]
+            for name in values
+            if name.startswith(f"list {way} ") or (name, way) == ("access_list", "in")
+        ]
+        if named:
+            yield (
+                f"access_list_{way}",
+                ",".join(str(name) for name, _ in named),
+                max(line for _, line in named),
+            )
+    pauses = [(way, *values[f"{way}s pause"]) for way in ("receive", "send") if f"{way}s pause" in values]
+    if pauses:
+        on = [way for way, value, _ in pauses if value != "off"]
+        yield (
+            "flow_control",
+            "both" if len(on) > 1 else on[0] if on else "off",
+            max(line for *_, line in pauses),
+        )
+    for name, leaf in (("spanning tree", "spanning_tree"), ("relays", "dhcp_relay")):
+        if table := block.table(name):
+            lines = [line for _, line in table.values()]
+            yield leaf, ",".join(map(str, table)), max(lines)
+    for number, gateway in block.each("gateway").items():
+        for address, (_, line) in gateway.table("addresses").items():
+            yield f"gateway[{address}]", str(address), line
+        for leaf, (value, line) in gateway.values.items():
+            yield f"setting[gateway {number} {leaf}]", value, line
+        for track, (value, line) in gateway.table("tracks").items():
+            yield f"setting[gateway {number} track {track}]", value, line
+    if "anycast" in values:
+        for family in ("ipv4", "ipv6"):
+            if family in values:
+                address = str(values[family][0]).partition("/")[0]
+                yield f"gateway[{address}]", address, values["anycast"][1]
+
+
+def _bridged(block: Scope) -> Iterator[Stated]:
+    """The mode of a port that bridges, with its VLANs where these are the default ones."""
+    values: Mapping[str, Said] = block.values
+    mode, line = values.get("/switchport") or values.get("/access_vlan") or values.get("switchport", ("", 0))
+    if not line or "routed" in values:
+        return
+    if mode == "trunk":
+        table = block.table("vlans")
+        if table:
+            yield "vlans", ranges(int(vlan) for vlan in table), max(at for _, at in table.values())
+        elif "/vlans" not in values:
+            yield "vlans", "all", line
+        if "/native_vlan" not in values:
+            yield "native_vlan", DEFAULT_VLAN, line
+        return
+    if "/switchport" not in values:
+        yield "switchport", "access", line
+    if "/access_vlan" not in values:
+        yield "access_vlan", DEFAULT_VLAN, line
+
+
+TOPIC = Topic(ROWS, finish)

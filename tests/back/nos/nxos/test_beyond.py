@@ -1,0 +1,141 @@
+"""The reader on configurations that fabricc does not write: what they say is stated, or told apart as irrelevant."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabricc.back.nos.nxos import FILE, NXOS
+from tests.audit import corpora
+
+TEXTS = Path(__file__).parent / "beyond"
+STRUCTURE = "structure/"
+UNKNOWN_PERCENT = {
+    "azurelocal-docs": 3.0,  # whose pages have `<Loopback-IP>` in place of addresses
+    "batfish-lab-validation": 0.1,
+    "batfish-networks": 2.0,  # route maps of neighbours that stand beside their address family and not in it
+    "batfish-parser": 1.0,
+    "microsoft-sdn": 0.5,  # `network 10.10.0.1.73/32`
+}
+CUTS = 20
+
+
+def facts_of(text: str) -> dict[str, str | int]:
+    reading = NXOS.read({FILE: text})
+    assert [each for each in reading.unknown if each[:2] not in NXOS.aside({FILE: text}, reading)] == []
+    return reading.facts
+
+
+@pytest.mark.parametrize("name", ["leaf", "storage"])
+def test_designs_of_others_are_stated(name: str) -> None:
+    """Only what the default class takes of code points, and what fabricc's own texts consist of, is left out."""
+    facts = facts_of((TEXTS / f"{name}.cfg").read_text("utf-8"))
+    stated = {
+        path: value
+        for path, value in facts.items()
+        if not path.startswith(STRUCTURE) and (not path.startswith("qos/dscp[") or value != 0)
+    }
+    assert stated == yaml.safe_load((TEXTS / f"{name}.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", ["leaf", "storage"])
+def test_every_fact_of_them_has_its_line(name: str) -> None:
+    reading = NXOS.read({FILE: (TEXTS / f"{name}.cfg").read_text("utf-8")})
+    assert reading.facts.keys() == reading.lines.keys()
+
+
+def test_lines_about_the_system_itself_are_aside_with_what_is_below_them() -> None:
+    text = (
+        "snmp-server host 192.0.2.1 traps version 2c X\nbanner motd @\nfrobnicate\n@\nline vty\n  exec-timeout 5\n"
+        "class-map type control-plane match-any copp-x\n  match access-group name y\n"
+        "interface Ethernet1/1\n  no cdp enable\n  frobnicate\nfrobnicate\n"
+    )
+    reading = NXOS.read({FILE: text})
+    aside = NXOS.aside({FILE: text}, reading)
+    assert {line for _, line in aside} == {1, 2, 3, 4, 7, 8, 10}
+    assert [line for _, line, _ in reading.unknown] == [1, 2, 3, 4, 7, 8, 10, 11, 12]
+
+
+def test_what_a_port_does_when_nothing_is_said_depends_on_its_kind_and_the_release() -> None:
+    ports = "interface Ethernet1/1\n  no switchport\n  mtu 9000\ninterface Ethernet1/2\n  switchport\n"
+    ports += "interface Vlan7\n  mtu 9000\ninterface port-channel1\n  mtu 9000\n"
+    ports += "interface loopback7\n  ip address 10.0.0.1/32\n"
+
+    def up(text: str) -> list[str]:
+        facts = facts_of(text + ports)
+        return [path[10:-9] for path, value in facts.items() if path.endswith("/enabled") and value == "true"]
+
+    assert up("version 10.3(4a)\n") == ["Ethernet1/2", "port-channel1", "loopback7"]
+    assert up("version 6.0(2)U6(1)\n") == ["Ethernet1/1", "Ethernet1/2", "port-channel1", "loopback7"]
+    assert up("system default switchport shutdown\n") == ["port-channel1", "loopback7"]
+
+
+def test_priorities_of_a_lossless_class_follow_from_what_gets_into_it() -> None:
+    text = (TEXTS / "storage.cfg").read_text("utf-8")
+    assert facts_of(text)["interface[Ethernet1/1]/pfc"] == "3"
+    moved = text.replace("match cos 3", "match cos 4")
+    assert facts_of(moved)["interface[Ethernet1/1]/pfc"] == "4"
+    said = text.replace("pause no-drop", "pause no-drop pfc-cos 5")
+    assert facts_of(said)["interface[Ethernet1/1]/pfc"] == "5"
+    lossy = facts_of(text.replace("    pause no-drop\n", ""))
+    assert "interface[Ethernet1/1]/pfc" not in lossy
+    assert lossy["interface[Ethernet1/1]/qos_setting[priority-flow-control]"] == "on"
+
+
+def test_a_class_that_no_class_map_defines_is_not_known() -> None:
+    text = (TEXTS / "storage.cfg").read_text("utf-8")
+    broken = text.replace(
+        "  class type queuing STORE\n    bandwidth", "  class type queuing STORED\n    bandwidth"
+    )
+    assert [line for *_, line in NXOS.read({FILE: broken}).unknown] == ["class type queuing STORED"]
+
+
+def test_a_password_is_never_a_fact_of_a_routing_instance() -> None:
+    facts = facts_of((TEXTS / "leaf.cfg").read_text("utf-8"))
+    assert facts["vrf[RED]/bgp/neighbor[10.20.10.9]/password"] == "set"
+    assert not [path for path, value in facts.items() if path.startswith("vrf[") and value == "0a0b0c"]
+
+
+def test_a_route_out_of_another_instance_ends_the_isolation_of_the_management_network() -> None:
+    text = (TEXTS / "leaf.cfg").read_text("utf-8")
+    leaks = "  address-family ipv4 unicast\n    import vrf default map EDGE\n"
+    for leaking in (
+        text.replace("vrf context management\n", f"vrf context management\n{leaks}"),
+        text.replace("vrf context RED\n", f"vrf context RED\n{leaks}"),
+        f"{text}ip route 10.9.0.0/16 192.0.2.1 vrf management\n",
+    ):
+        assert leaking != text
+        assert facts_of(leaking)["management/isolated"] == "false"
+
+
+needs_corpora = pytest.mark.skipif(
+    not (corpora.ROOT / "nxos").is_dir(), reason="the corpora are not beside this checkout"
+)
+
+
+@needs_corpora
+@pytest.mark.parametrize("source", UNKNOWN_PERCENT)
+def test_configurations_that_others_wrote_are_understood(source: str) -> None:
+    found = corpora.Share()
+    for files in corpora.devices("nxos", source).values():
+        found = found.plus(corpora.share("nxos", files)[0])
+    assert found.devices > 0
+    print(f"{source}: {found.percent:.1f} % unknown")
+    assert found.percent <= UNKNOWN_PERCENT[source]
+
+
+@needs_corpora
+def test_cut_and_garbled_files_are_read_without_an_exception() -> None:
+    chance = random.Random(7)
+    for files in corpora.devices("nxos").values():
+        text = files[FILE]
+        for cut in range(CUTS):
+            NXOS.read({FILE: text[: len(text) * cut // CUTS]})
+        words = text.split(" ")
+        for _ in range(3):
+            chance.shuffle(words)
+            garbled = " ".join(words)
+            NXOS.aside({FILE: garbled}, NXOS.read({FILE: garbled}))
