@@ -18,6 +18,7 @@ from fabricc.back.nos.eos import (
     switching,
 )
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
+from fabricc.back.nos.eos.texts import blanked
 from fabricc.back.nos.eos.words import port_name
 from fabricc.back.nos.reading.reader import Reader
 from fabricc.back.nos.single_file import SingleFileNos
@@ -80,9 +81,11 @@ EOS = SingleFileNos(
     reader=Reader(
         (services.TOPIC, qos.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, lists.POLICY, *OTHERS),
         {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},
+        ragged=("exit",),
+        blanked=blanked,
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
-    asides=Reader((aside.TOPIC,), {}),
+    asides=Reader((aside.TOPIC,), {}, blanked=blanked),
     found=found,
 )

@@ -46,9 +46,9 @@ _SYSTEM = (
     "ip community-list version", "group", "mgmt", "trace", "comment", "hardware pmbus", "platform fap",
 )  # fmt: skip
 _PORT = (
-    "ptp", "sflow", "snmp trap", "logging event", "load-interval", "comment", "mac timestamp", "vmtracer", "monitor",
-    "flow tracker", "lldp", "profile", "phone", "locator-led", "tap", "switchport tap", "switchport tool", "poe",
-    "logging", "snmp", "phy",
+    "ptp", "ntp", "queue-monitor", "sflow", "snmp trap", "logging event", "load-interval", "comment",
+    "mac timestamp", "vmtracer", "monitor", "flow tracker", "lldp", "profile", "phone", "locator-led", "tap",
+    "switchport tap", "switchport tool", "poe", "logging", "snmp", "phy",
 )  # fmt: skip
 
 TOPIC = Topic([*_whole(_SYSTEM), Block("interface <word>", "", _whole(_PORT))])

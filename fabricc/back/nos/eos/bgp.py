@@ -323,8 +323,8 @@ ROWS: Sequence[Row] = (
     Block("router bfd", "", (
         Fact("interval <integer> min-rx <integer> multiplier <integer> default", _bfd),
         *settings("bfd/setting", 0, (
-            "interval <rest>", "multihop <rest>", "session <rest>", "local-address <rest>", "slow-timer <rest>",
-            "sbfd <rest>", "hardware <rest>", "vrf <rest>",
+            "interval <rest>", "multihop <rest>", "session ...", "local-address <rest>", "slow-timer <rest>",
+            "sbfd ...", "hardware ...", "vrf ...",
         )),
         Block("sbfd", "", settings("bfd/setting", 0, ("local-interface <rest>", "reflector <rest>"))),
     )),
@@ -396,7 +396,7 @@ def _inherited(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[s
     """What a neighbour says, and what its group says where it does not."""
     group = groups.get(own["group"][0]) if "group" in own else None
     said = group.values | own if group is not None else own
-    if any(value == peering.UNSET for value, _ in own.values()):
+    if any(value == peering.UNSET for value, _ in said.values()):
         return {name: each for name, each in said.items() if each[0] != peering.UNSET}
     return said
 

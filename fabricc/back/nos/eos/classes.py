@@ -123,7 +123,9 @@ def _policy(label: str, outer: int) -> tuple[Row, ...]:
     )  # fmt: skip
 
 
-POLICY: Sequence[Row] = (Entry("class <word>", "classes", "true"), *_policy("{0}", 1))
+DEFAULT: Sequence[Row] = settings("qos/setting", 1, _ACTIONS, "policy-map {0} class class-default")
+"""Of the class of all other packets."""
+POLICY: Sequence[Row] = _policy("{0}", 1)
 """Of a policy map that classifies."""
 BUFFERS: Sequence[Row] = kept("qos_setting", 1, (
     "egress <word> <word> <word> <rest>", "ingress <word> <rest>", "ingress priority-group <word> <rest>",
@@ -149,8 +151,9 @@ ROWS: Sequence[Row] = (
     Block("class-map type <word> match-any <word>", "", settings("qos/setting", 2, _MATCHES, "class-map {1}")),
     Block("class-map type <word> match-all <word>", "", settings("qos/setting", 2, _MATCHES, "class-map {1}")),
     Block("class-map match-any <word>", "", settings("qos/setting", 1, _MATCHES, "class-map {0}")),
-    Block("policy-map (type qos|type quality-of-service) <word>", "policy map", POLICY),
+    Block("policy-map type qos <word>", "", POLICY),
     Block("policy-map type <word> <word>", "", _policy("{1}", 2)),
+    Block("policy-map type <word> shared <word>", "", _policy("{1}", 2)),
     Block("policy-map <word>", "", _policy("{0}", 1)),
     *defaults(("qos rewrite <rest>", "priority-flow-control all <rest>", "qos random-detect <rest>", "qos map <rest>")),
 )  # fmt: skip

@@ -173,6 +173,7 @@ BGP_ROWS: Sequence[Row] = (
         Block("evpn multicast", "", kept("setting", 2, (
             "gateway dr election algorithm <rest>", "transit", "address-family <rest>", "gateway <rest>",
         ))),
+        Block("evpn multicast", "", (Block("address-family <word>", "", kept("setting", 3, ("transit",))),)),
         Keep("router-id <address4>", "router_id"),
         Keep("redistribute connected", "redistribute_connected"),
     )),

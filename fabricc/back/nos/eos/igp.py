@@ -49,10 +49,10 @@ PORT_ROWS: Sequence[Row] = (
 """Of an interface."""
 
 _OSPF_SETTINGS = (
-    "auto-cost <rest>", "max-lsa <rest>", "distance <rest>", "timers <rest>", "default-information <rest>",
-    "default-metric <rest>", "max-metric <rest>", "graceful-restart", "graceful-restart <rest>", "shutdown",
+    "auto-cost <rest>", "max-lsa <rest>", "distance ...", "timers ...", "default-information <rest>",
+    "default-metric <rest>", "max-metric ...", "graceful-restart", "graceful-restart <rest>", "shutdown",
     "graceful-restart-helper", "no graceful-restart-helper", "mpls ldp sync default", "point-to-point routes",
-    "compatible <rest>", "distribute-list <rest>", "summary-address <rest>", "network <prefix4> <rest>",
+    "compatible <rest>", "distribute-list ...", "summary-address ...", "network <prefix4> <rest>",
     "segment-routing <rest>", "traffic-engineering", "adjacency <rest>", "dn-bit-ignore", "no dn-bit-ignore",
     "area <word> range <rest>", "area <word> default-cost <rest>", "area <word> filter <rest>",
     "area <word> stub <rest>", "area <word> nssa <rest>", "domain-id <rest>", "lsa <rest>", "fips restrictions",
@@ -87,7 +87,7 @@ def _ospf(at: str, outer: int) -> tuple[Row, ...]:
         *defaults(
             (
                 "shutdown",
-                "max-metric <rest>",
+                "max-metric ...",
                 "graceful-restart",
                 "default-information originate",
                 "bfd default",
@@ -97,15 +97,14 @@ def _ospf(at: str, outer: int) -> tuple[Row, ...]:
 
 
 _ISIS_SETTINGS = (
-    "router-id <word> <rest>", "mpls ldp sync default", "timers <word> <rest>", "advertise <rest>", "hello padding",
+    "router-id <word> <rest>", "mpls ldp sync default", "timers <word> <rest>", "advertise ...", "hello padding",
     "set-overload-bit", "set-overload-bit <rest>", "set-attached-bit", "graceful-restart",
     "graceful-restart <word> <rest>", "lsp <rest>", "spf-interval <rest>", "authentication mode <rest>",
     "attached-bit", "traffic-engineering", "no hello padding", "metric-style <rest>", "metric profile <rest>",
-    "passive-interface <rest>", "passive <rest>", "shutdown", "summary-address <rest>", "area proxy",
+    "passive-interface <rest>", "passive <rest>", "shutdown", "summary-address ...", "area proxy",
     "area-proxy <rest>", "adjacency <rest>", "spf <rest>", "adjacency-segment <rest>", "csnp <rest>",
-    "lsp-gen-interval <rest>", "is-hostname <rest>", "area <rest>", "distribute-list <rest>",
-    "segment-routing <rest>", "multi-topology", "overload <rest>", "no segment-routing <rest>", "fips restrictions",
-    "protocol <rest>",
+    "lsp-gen-interval <rest>", "is-hostname <rest>", "area <rest>", "distribute-list ...", "segment-routing <rest>",
+    "multi-topology", "overload <rest>", "no segment-routing <rest>", "fips restrictions", "protocol <rest>",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from fabricc.back.nos.eos.words import (
     MANAGEMENT_VRF,
     SPEEDS,
     management_interface,
+    ports,
     service_ports,
 )
 from fabricc.back.nos.isolation import state_isolation
@@ -173,7 +174,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 _LOOPBACK = "Loopback0"
 _LEAK = re.compile(r"\bleak routes\b|\begress-vrf\b")
-TYPES = others.TYPES
+TYPES = {**others.TYPES, "ports": ports}
 
 
 ROWS: Sequence[Row] = (
@@ -320,13 +321,11 @@ def _access(document: Document, port: str, values: Mapping[str, Said], signalled
 
 
 def _policy(document: Document, paths: Mapping[str, str], policy: Said) -> None:
-    """What a policy map makes of all that arrives, or its name where it tells classes apart."""
+    """What a policy map makes of all that arrives, or its name where it does other than that."""
     if said := qos.marked(document, policy):
         document.put(paths["set_dscp"], *said)
-    elif qos.tells_apart(document, policy):
-        document.put(paths["service_policy[qos input]"], *policy)
     else:
-        document.reject(policy[1])
+        document.put(paths["service_policy[qos input]"], *policy)
 
 
 def _beyond(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:

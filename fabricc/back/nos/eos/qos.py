@@ -470,6 +470,7 @@ ROWS: Sequence[Row] = (
     )),
     Block("policy-map type quality-of-service <word>", "policy map", (
         Block("class class-default", "", (Keep("set dscp <0-63>", "dscp"), Keep("set traffic-class <0-7>", "class"))),
+        Block("class class-default", "", classes.DEFAULT),
         *classes.POLICY,
     )),
     Block("platform trident mmu queue profile <word>", "mmu profile", (
@@ -534,12 +535,6 @@ def marked(document: Document, policy: Said) -> Said | None:
     if values.get("class", (None, 0))[0] != usual or "dscp" not in values:
         return None
     return values["dscp"]
-
-
-def tells_apart(document: Document, policy: Said) -> bool:
-    """Whether there is such a policy map, and it has classes of its own or does else than ours."""
-    found = document.scope.each("policy map").get(policy[0])
-    return found is not None and ("class" not in found.values or "classes" in found.tables)
 
 
 OF_PORTS = frozenset({"pfc", "watchdog"})

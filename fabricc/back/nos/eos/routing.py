@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.scope import Document, Scope
     from fabricc.fabric.facts import Value
 
+_DEPTH = 4
+"""Blocks within blocks of a part that is not looked into."""
 _FAMILIES = (("ip", 4), ("ipv6", 6))
 _INTERFACE = re.compile(r"[A-Z][A-Za-z-]*\d[\d/.]*")
 
@@ -53,62 +55,53 @@ def _masked(address: str, mask: str, via: str, options: str | None = None) -> di
 
 
 def _section(pattern: str) -> tuple[Row, ...]:
-    """A part of the configuration that is told as it stands, down to three levels, and not looked into."""
+    """A part of the configuration that is told as it stands and not looked into."""
     outer = pattern.count("<")
-    about = "".join(f" {{{place}}}" for place in range(outer))
     words = " ".join(word for word in pattern.split() if word[0] != "<")
-    path = f"routing/setting[{words}{about}"
-    first, second = f" {{{outer}}}", f" {{{outer + 1}}}"
-    return (
-        Fact(pattern, f"{path}]", "true"),
-        Block(pattern, "", (
-            Fact("<rest>", f"{path}{first}]", "true"),
-            Block("<rest>", "", (
-                Fact("<rest>", f"{path}{first}{second}]", "true"),
-                Block("<rest>", "", (Fact("<rest>", f"{path}{first}{second} {{{outer + 2}}}]", "true"),)),
-            )),
-        )),
-    )  # fmt: skip
+    key = f"routing/setting[{words}" + "".join(f" {{{place}}}" for place in range(outer))
+    return Fact(pattern, f"{key}]", "true"), Block(pattern, "", _within(key, outer, _DEPTH))
+
+
+def _within(key: str, outer: int, depth: int) -> tuple[Row, ...]:
+    key += f" {{{outer}}}"
+    below = (Block("<rest>", "", _within(key, outer + 1, depth - 1)),) if depth else ()
+    return Fact("<rest>", f"{key}]", "true"), *below
 
 
 _SECTIONS = (
-    "router multicast", "router pim sparse-mode", "router pim bidirectional", "router pim bsr", "router igmp",
-    "router mld", "router msdp", "router rip", "router rip vrf <word>", "router traffic-engineering",
-    "router segment-security", "router path-selection", "router adaptive-virtual-topology", "router internet-exit",
-    "router service-insertion", "router kernel", "router l2-vpn", "router bmp", "router openflow", "mpls ldp",
-    "mpls rsvp", "mpls ping", "mpls static <rest>", "ip security", "application traffic recognition", "patch panel",
-    "traffic-policies", "stun", "dps", "cvx", "ip nat pool <rest>", "nexthop-group <rest>", "ip nat profile <rest>",
-    "address locking", "router bgp-monitoring", "ip nat synchronization", "track <rest>", "monitor loop-protection",
-    "monitor link-flap", "route-policy <rest>", "router eigrp <word>",
+    "hardware tcam", "l2-protocol", "router multicast", "router pim sparse-mode", "router pim bidirectional",
+    "router pim bsr", "router igmp", "router mld", "router msdp", "router rip", "router rip vrf <word>",
+    "router traffic-engineering", "router segment-security", "router path-selection",
+    "router adaptive-virtual-topology", "router internet-exit", "router service-insertion", "router kernel",
+    "router l2-vpn", "router bmp", "router openflow", "mpls ldp", "mpls rsvp", "mpls ping", "mpls static <rest>",
+    "ip security", "application traffic recognition", "patch panel", "traffic-policies", "stun", "dps", "cvx",
+    "ip nat pool <rest>", "nexthop-group <rest>", "ip nat profile <rest>", "address locking", "router bgp-monitoring",
+    "ip nat synchronization", "track <rest>", "monitor loop-protection", "monitor link-flap", "route-policy <rest>",
+    "router eigrp <word>",
 )  # fmt: skip
 _LINES = (
-    "ip igmp snooping", "ip igmp snooping <rest>", "no ip igmp snooping", "no ip igmp snooping <rest>",
-    "ip multicast <rest>", "ip multicast-routing", "ip multicast-routing <rest>", "ip pim <word> <rest>",
-    "ip dhcp relay <rest>", "ip dhcp snooping", "ip dhcp snooping <rest>", "ipv6 dhcp relay <rest>",
-    "ipv6 dhcp snooping <rest>", "arp <word> <rest>", "arp vrf <word> <address4> <rest>", "ip arp inspection <rest>",
-    "mpls ip", "mpls <word> <rest>", "ip nat <word> <rest>", "ip hardware <word> <rest>", "ipv6 hardware <rest>",
-    "ip icmp <rest>", "ip verify <rest>", "ip virtual-router mac-address <word> <rest>",
-    "ip address virtual source-nat vrf <word> address <rest>",
-    "ipv6 address virtual source-nat vrf <word> address <rest>", "ip load-sharing <word> <rest>", "ipv6 nd <rest>",
-    "ipv6 neighbor <rest>", "ip local-proxy-arp", "ip redirects", "no ip redirects", "no ip icmp redirect",
-    "ip source-route", "ip as-path regex-mode <rest>", "ip community-list regex-mode <rest>", "track <word> <rest>",
-    "no ip routing delete static routes", "ip routing ipv6 interfaces vrf <word>", "ip routing vrf <word> <rest>",
-    "ip route <word> <word> <rest>", "ip mfib <rest>", "ip mroute <rest>", "ip rib <rest>", "rib <rest>",
-    "ip fib <rest>", "routing <rest>", "router-id <rest>", "mac <rest>", "l2-protocol forwarding profile <rest>",
-    "dynamic prefix-list <rest>", "ipv6 route <word> <word> <rest>", "ip hardware fib <word> <word> <rest>",
-    "arp aging <rest>", "arp persistent", "arp persistent <rest>", "ip extcommunity-list regexp <rest>",
-    "ip address locking <rest>", "router-id ipv4 <rest>", "dot1x <rest>", "ip sticky-arp", "ip host-routes <rest>",
-    "ip routing protocols <rest>", "ip bgp-community <rest>", "ip prefix-list <word> <rest>", "mcs client",
-    "ip community-list <word> <word> <rest>",
+    "ip igmp snooping", "ip igmp snooping ...", "no ip igmp snooping", "no ip igmp snooping ...", "ip multicast ...",
+    "ip multicast-routing", "ip multicast-routing ...", "ip pim ...", "ip dhcp relay ...", "ip dhcp snooping",
+    "ip dhcp snooping ...", "ipv6 dhcp relay ...", "ipv6 dhcp snooping ...", "arp ...",
+    "arp vrf <word> <address4> ...", "ip arp inspection ...", "mpls ip", "mpls ...", "ip nat ...", "ip hardware ...",
+    "ipv6 hardware ...", "ip icmp ...", "ip verify ...", "ip virtual-router mac-address ...",
+    "ip address virtual source-nat vrf <word> address ...", "ipv6 address virtual source-nat vrf <word> address ...",
+    "ip load-sharing ...", "ipv6 nd ...", "ipv6 neighbor ...", "ip local-proxy-arp", "ip redirects",
+    "no ip redirects", "no ip icmp redirect", "ip source-route", "ip as-path regex-mode ...",
+    "ip community-list regex-mode ...", "no ip routing delete static routes", "ip routing ipv6 interfaces vrf <word>",
+    "ip routing vrf ...", "ip route ...", "ip mfib ...", "ip mroute ...", "ip rib ...", "rib ...", "ip fib ...",
+    "routing ...", "router-id ...", "mac ...", "l2-protocol forwarding profile ...", "dynamic prefix-list ...",
+    "ipv6 route ...", "ip hardware fib ...", "arp aging ...", "arp persistent", "arp persistent ...",
+    "ip extcommunity-list regexp ...", "ip address locking ...", "router-id ipv4 ...", "dot1x ...", "ip sticky-arp",
+    "ip host-routes ...", "ip routing protocols ...", "ip bgp-community ...", "ip prefix-list ...", "mcs client",
+    "ip community-list ...",
 )  # fmt: skip
 _SYSTEM = (
-    "platform <word> <rest>", "hardware <word> <rest>", "system <word> <rest>", "transceiver <word> <rest>",
-    "service <word> <rest>", "load-interval <rest>", "agent <word> <rest>", "fabric <rest>", "module <rest>",
-    "poe <rest>", "redundancy <rest>", "l1 <rest>", "environment <rest>", "ethernet <rest>", "power <rest>",
-    "port <rest>", "no service <word> <rest>", "default hardware <word> <rest>", "no platform <word> <rest>",
-    "no hardware <word> <rest>", "default transceiver <rest>", "no transceiver <rest>",
-    "default platform <word> <rest>", "default service <rest>", "no system <rest>", "lldp <word> <rest>",
-    "no lldp <rest>", "lldp run", "no lldp run", "dcbx <rest>", "tcp mss ceiling <rest>", "hostname",
+    "platform ...", "hardware ...", "system ...", "transceiver ...", "service ...", "load-interval ...", "agent ...",
+    "fabric ...", "module ...", "poe ...", "redundancy ...", "l1 ...", "environment ...", "ethernet ...", "power ...",
+    "port ...", "no service ...", "default hardware ...", "no platform ...", "no hardware ...",
+    "default transceiver ...", "no transceiver ...", "default platform ...", "default service ...", "no system ...",
+    "lldp ...", "no lldp ...", "lldp run", "no lldp run", "dcbx ...", "tcp mss ceiling ...", "hostname",
 )  # fmt: skip
 
 _GENERAL = (
@@ -143,8 +136,12 @@ ROWS: Sequence[Row] = (
     *settings("routing/setting", 0, _LINES),
     *settings("platform/setting", 0, _SYSTEM),
     Block("system l1", "", settings("platform/setting", 0, ("unsupported <word> <rest>",), "l1")),
-    Block("hardware tcam", "", settings("platform/setting", 0, ("system profile <rest>", "profile <rest>"), "tcam")),
-    *defaults(("arp <rest>", "ip icmp <rest>", "ip virtual-router <rest>", "mpls <rest>", "poe <rest>")),
+    Silent("default ip igmp snooping <rest>"),
+    *defaults((
+        "router-id <rest>", "mac access-list <rest>", "monitoring <rest>",
+        "ip dhcp <rest>", "arp <rest>", "ip icmp <rest>",
+        "ip virtual-router <rest>", "mpls <rest>", "poe <rest>",
+    )),
 )  # fmt: skip
 
 

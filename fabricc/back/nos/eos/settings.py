@@ -18,15 +18,16 @@ def settings(path: str, outer: int, patterns: Iterable[str], about: str = "") ->
     Args:
         path: of the facts; captures of the blocks around may be in it.
         outer: how many captures those are.
-        patterns: words, captures of a word, and `<rest>` at the end.
+        patterns: words, captures of a word, and at the end `<rest>`; or `...` for what is left as a part of the key, of
+            lines that there may be several of.
         about: words in front of those of the line, such as the block that it is in; captures may be in them.
     """
-    return tuple(Fact(pattern, *_named(path, outer, pattern, about)) for pattern in patterns)
+    return tuple(Fact(*_named(path, outer, pattern, about)) for pattern in patterns)
 
 
 def kept(name: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
     """As `settings`, of values that wait in the scope of their block under `name[words]`."""
-    return tuple(Keep(pattern, *_named(name, outer, pattern, about)) for pattern in patterns)
+    return tuple(Keep(*_named(name, outer, pattern, about)) for pattern in patterns)
 
 
 def defaults(patterns: Iterable[str]) -> tuple[Row, ...]:
@@ -34,14 +35,17 @@ def defaults(patterns: Iterable[str]) -> tuple[Row, ...]:
     return tuple(Silent(f"(no|default) {pattern}") for pattern in patterns)
 
 
-def _named(path: str, outer: int, pattern: str, about: str) -> tuple[str, str | None]:
-    words = " ".join([*about.split(), *_key(pattern.split(), outer)])
-    return f"{path}[{words}]", None if pattern.endswith("<rest>") else "true"
+def _named(path: str, outer: int, pattern: str, about: str) -> tuple[str, str, str | None]:
+    """The pattern, the path or name, and the value of a row."""
+    several = pattern.endswith("...")
+    pattern = pattern.removesuffix("...") + "<rest>" * several
+    words = " ".join([*about.split(), *_key(pattern.split(), outer, several=several)])
+    return pattern, f"{path}[{words}]", None if pattern.endswith("<rest>") and not several else "true"
 
 
-def _key(words: Iterable[str], outer: int) -> Iterator[str]:
+def _key(words: Iterable[str], outer: int, *, several: bool) -> Iterator[str]:
     for word in words:
-        if word == "<rest>":
+        if word == "<rest>" and not several:
             return
         if word[0] == "<":
             yield f"{{{outer}}}"

@@ -54,20 +54,23 @@ PORT_ROWS: Sequence[Row] = (
     Block("evpn ethernet-segment", "", (
         Keep("identifier <word>", "ethernet_segment"),
         *kept("setting", 1, (
-            "route-target import <rest>", "designated-forwarder <rest>", "redundancy <rest>", "mpls <rest>",
+            "route-target import <rest>", "designated-forwarder ...", "redundancy <rest>", "mpls <rest>",
+        )),
+        *defaults((
+            "identifier", "redundancy", "designated-forwarder <rest>", "route-target import", "mpls <rest>",
         )),
     )),
     *kept("setting", 1, (
         "switchport trunk group <word>", "switchport trunk native vlan tag", "switchport trunk private-vlan <rest>",
-        "switchport phone <rest>", "switchport vlan translation <rest>", "switchport vlan forwarding <rest>",
-        "switchport dot1q <rest>", "switchport source-interface <rest>", "switchport pvlan mapping <rest>",
-        "switchport backup-link <rest>", "switchport backup <rest>", "switchport port-security",
-        "switchport port-security <rest>", "switchport private-vlan <rest>", "switchport voice <rest>",
+        "switchport phone ...", "switchport vlan translation ...", "switchport vlan forwarding <rest>",
+        "switchport dot1q ...", "switchport source-interface <rest>", "switchport pvlan mapping ...",
+        "switchport backup-link <rest>", "switchport backup ...", "switchport port-security",
+        "switchport port-security ...", "switchport private-vlan <rest>", "switchport voice <rest>",
         "lacp timer <rest>", "lacp rate <rest>", "lacp port-priority <rest>", "lacp system-id <rest>",
-        "lacp rate-limit <rest>", "port-channel <word> <rest>", "port-channel lacp fallback",
-        "port-channel lacp fallback <rest>", "l2-protocol <rest>", "l2-protocol forwarding profile <rest>",
+        "lacp rate-limit <rest>", "port-channel <word> ...", "port-channel lacp fallback",
+        "port-channel lacp fallback <rest>", "l2-protocol ...", "l2-protocol forwarding profile <rest>",
         "l2-protocol encapsulation <rest>", "storm-control <word> <rest>", "mac access-list <rest>",
-        "link tracking group <rest>", "traffic-loopback <rest>",
+        "switchport mac ...", "switchport recirculation ...", "link tracking group <rest>", "traffic-loopback <rest>",
     )),
     *defaults((
         "switchport port-security <rest>", "switchport port-security", "switchport dot1q <rest>", "switchport <rest>",
@@ -118,8 +121,8 @@ ROWS: Sequence[Row] = (
     *settings("platform/setting", 0, (
         "vlan internal order <rest>", "vlan internal allocation policy <rest>", "port-channel load-balance <rest>",
         "port-channel lacp <rest>", "port-channel min-links <rest>", "lacp system-priority <rest>",
-        "mac address-table aging-time <rest>", "mac address-table <word> <rest>", "switchport backup-link <rest>",
-        "vlan tag native <rest>", "errdisable <word> <rest>", "link tracking group <rest>",
+        "mac address-table aging-time <rest>", "mac address-table <word> ...", "switchport backup-link <rest>",
+        "vlan tag native <rest>", "errdisable <word> ...", "link tracking group <rest>",
     )),
     Block("link tracking group <word>", "", settings("platform/setting", 1, ("links <rest>", "recovery <rest>"))),
     *defaults(("spanning-tree <rest>", "mac address-table <rest>", "lacp <rest>", "errdisable <rest>")),

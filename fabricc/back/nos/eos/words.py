@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.reading import types
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from fabricc.back.nos.reading.types import Captured
     from fabricc.catalog.model import CageGroup, SwitchModel
     from fabricc.fabric.model import Management, Switch
 
@@ -54,6 +57,18 @@ ALPHA_OF = {text: exponent for exponent, text in ALPHAS.items()}
 
 WATCHDOG_RANGE_MS = (10, 60_000)
 POLLING_RANGE_MS = (5, 30_000)
+KINDS = (
+    "Ethernet",
+    "Port-Channel",
+    "Management",
+    "Loopback",
+    "Vlan",
+    "Vxlan",
+    "Tunnel",
+    "Recirc-Channel",
+    "Dps",
+)
+_TYPED = re.compile(r"([A-Za-z-]+)\d")
 BFD_INTERVAL_RANGE_MS = (50, 60_000)
 BFD_MULTIPLIER_RANGE = (3, 50)
 MAXIMUM_PATHS = 600
@@ -68,6 +83,15 @@ COMMUNITY_NAMES = {
     "65535:65283": "local-as",
 }
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
+
+
+def ports(text: str) -> Captured:
+    """A port, or several, as EOS prints them also where somebody typed a beginning."""
+    found = _TYPED.match(text)
+    if found is None or found[1] in KINDS:
+        return types.ports(text)
+    kinds = [kind for kind in KINDS if kind.lower().startswith(found[1].lower())]
+    return types.ports(f"{kinds[0]}{text[found.end(1) :]}" if len(kinds) == 1 else text)
 
 
 def reference(secret: str) -> str:

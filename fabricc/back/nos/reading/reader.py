@@ -61,6 +61,9 @@ class Reader:
         types: of the captures, beside those that every pattern knows.
         tree: what makes the tree, one of `fabricc.back.nos.reading.tree`; None for lines.
         leave: lines that leave a block, such as `exit`; None where indentation does.
+        ragged: the same of lines by indentation that no system printed: where one is less deep than the line before and
+            as deep as none around, somebody typed them, and all are read as if indentation said nothing.
+        blanked: a text without what is in it as it was typed, such as banners; its lines keep their numbers.
         once: whether of a value that two lines of a tree say otherwise the earlier line is listed.
         told: how the words of an unknown node of the tree are listed, from the outermost.
         whole: whether an unknown node of a tree is told once, as its line stands, and not each end of it.
@@ -73,6 +76,8 @@ class Reader:
         tree: Callable[[str], Tree] | None = None,
         *,
         leave: Collection[str] | None = None,
+        ragged: Collection[str] | None = None,
+        blanked: Callable[[str], str] | None = None,
         once: bool = False,
         told: Callable[[Words], str] = " ".join,
         whole: bool = False,
@@ -84,6 +89,8 @@ class Reader:
         self.told = told
         self.whole = whole
         self.leave = leave
+        self.ragged = ragged
+        self.blanked = blanked
 
     @cached_property
     def start(self) -> State:
@@ -99,6 +106,7 @@ class Reader:
 
     def read_file(self, file: str, text: str, reading: Reading) -> Document:
         """Add the facts of one file; what its lines kept, for who relates several files."""
+        text = self.blanked(text) if self.blanked else text
         found = Reading(reading.facts, reading.lines)
         tree = self.tree(text) if self.tree else None
         document = Document(file, text, found, None if self.whole else tree, once=self.once)
@@ -106,7 +114,12 @@ class Reader:
         if self.leave is not None:
             _read_nested(document, place, self.leave)
         elif tree is None:
-            _read_lines(document, place)
+            empty = not reading.facts
+            if not _read_lines(document, place, ragged=self.ragged is None) and self.ragged is not None:
+                if empty:
+                    reading.facts.clear()
+                    reading.lines.clear()
+                return self._read_typed(file, text, reading, self.ragged)
         else:
             for line, words in tree.faults:
                 if self.whole:
@@ -116,15 +129,27 @@ class Reader:
             _read_nodes(document, tree.nodes, place, None if self.whole else self.told)
             if tree.inherited:
                 _read_inherited(document, tree.inherited, place)
+        return self._finish(document, reading)
+
+    def _read_typed(self, file: str, text: str, reading: Reading, leave: Collection[str]) -> Document:
+        """Read lines whose indentation says nothing."""
+        document = Document(file, text, Reading(reading.facts, reading.lines), once=self.once)
+        _read_nested(document, (self.start, document.scope, (), ()), leave)
+        return self._finish(document, reading)
+
+    def _finish(self, document: Document, reading: Reading) -> Document:
         for topic in self.topics:
             if topic.finish is not None:
                 topic.finish(document)
-        reading.unknown += sorted(found.unknown, key=itemgetter(1))
+        reading.unknown += sorted(document.reading.unknown, key=itemgetter(1))
         return document
 
 
-def _read_lines(document: Document, place: Place) -> None:
+def _read_lines(document: Document, place: Place, *, ragged: bool) -> bool:
     """Read lines by indentation; those met before in the same place cost one look-up.
+
+    It ends, and gives False, at a line that is less deep than the one before and as deep as none around; not if
+    `ragged`.
 
     That is why no tree is made of them: making it takes as long as all the rest.
     """
@@ -143,8 +168,11 @@ def _read_lines(document: Document, place: Place) -> None:
                 continue
             indent = raw.index(key[0])
             if indent != column:
+                deeper = indent > column
                 while above and indent < column:
                     column, place, said, inner = above.pop()
+                if indent > column and not (deeper or ragged):
+                    return False
                 if indent > column and (above or said is not _BEFORE):
                     above.append((column, place, said, inner))
                     place = _below(place, said, inner)
@@ -166,6 +194,7 @@ def _read_lines(document: Document, place: Place) -> None:
             unknown.append((file, number, " ".join(raw.split())))
         else:
             inner = document.say(said, scope, number)
+    return True
 
 
 def _read_nested(document: Document, place: Place, leave: Collection[str]) -> None:

@@ -1,0 +1,22 @@
+"""Texts within a configuration of EOS that are kept as they were typed: banners, comments, scripts."""
+
+from __future__ import annotations
+
+import re
+
+_END = "EOF"
+_BEGINS = re.compile(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
+
+
+def blanked(text: str) -> str:
+    """The text with such lines as comments, up to the word that ends them; their numbers stay."""
+    if _END not in text:
+        return text
+    lines = text.split("\n")
+    ends = [number for number, line in enumerate(lines) if line.strip() == _END]
+    after = 0
+    for end in ends:
+        begins = next((at for at in range(after, end) if _BEGINS.fullmatch(lines[at])), end)
+        lines[begins + 1 : end + 1] = ["!"] * (end - begins)
+        after = end + 1
+    return "\n".join(lines)
