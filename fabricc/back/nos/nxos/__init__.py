@@ -15,6 +15,7 @@ from fabricc.back.nos.nxos import (
     qos,
     services,
     switching,
+    words,
 )
 from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.nxos.words import port_name
@@ -86,7 +87,7 @@ NXOS = SingleFileNos(
             overlay.TOPIC,
             igp.TOPIC,
         ),
-        {**qos.TYPES, **interfaces.TYPES, **switching.TYPES, **services.TYPES, **bgp.TYPES},
+        {**words.TYPES, **qos.TYPES, **interfaces.TYPES, **switching.TYPES, **services.TYPES, **bgp.TYPES},
     ),
     express=qos.express,
     states=(qos.state, interfaces.state, services.state, bgp.state),

@@ -369,7 +369,7 @@ _PEER: Sequence[Row] = (
     Keep("shutdown", "enabled", "false"),
     Keep("no shutdown", "enabled", "true"),
     Keep("local-as <asn> [<rest>]", lambda asn, more: {"local_asn": asn, "of peer local-as": more}),
-    Keep("update-source <word>", "update_source"),
+    Keep("update-source <interface>", "update_source"),
     Keep("ebgp-multihop <integer>", "multihop"),
     Keep("timers <integer> <integer>", lambda keepalive, hold: {"keepalive_s": keepalive, "hold_s": hold}),
     Keep("remove-private-as", "remove_private", "true"),

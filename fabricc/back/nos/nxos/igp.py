@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.switching import OWN, own, settings
-from fabricc.back.nos.nxos.words import beginnings
+from fabricc.back.nos.nxos.words import beginnings, interface_blocks
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Fact, Keep, Silent
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _SOURCES = ("direct", "static", "amt", "lisp", *(f"{protocol} <word>" for protocol in
             ("bgp", "ospf", "ospfv3", "isis", "eigrp", "rip", "hmm", "icmpv6", "am", "nat")))  # fmt: skip
 _TIMERS = beginnings("""
-    timers, graceful-restart, graceful-restart-helper, log-adjacency-changes, isolate, nsf, shutdown
+    timers throttle spf, timers throttle lsa, timers lsa-arrival, timers lsa-group-pacing, timers active-time,
+    timers nsf, graceful-restart, graceful-restart-helper, log-adjacency-changes, isolate, nsf, shutdown
 """)
 
 
@@ -150,22 +151,24 @@ _PORT: Sequence[Row] = (
             passive-interface, bfd, hello-interval, dead-interval, priority, mtu-ignore, retransmit-interval,
             transmit-delay, shutdown, advertise-subnet, mpls, fast-reroute
         """)),
-        OWN + "ospf_setting", 1,
+        OWN + "ospf_setting"
     ),
+    Silent("no ip ospf (cost|network) [<rest>]"),
     Silent("[no] ip ospf (authentication|authentication-key|message-digest-key) [<rest>]"),
     Silent("[no] ospfv3 (authentication|encryption) [<rest>]"),
     *(
         Keep(f"{family} router isis <word>", {OWN + "isis": "{1}", f"{OWN}isis_setting[{family}]": "true"})
         for family in ("ip", "ipv6")
     ),
+    *(own(f"isis {leaf} <word>", f"isis_setting[{leaf}]") for leaf in ("circuit-type", "network")),
     own("isis metric <integer> [<word>]", "isis_metric", "{1}"),
     *settings(
         tuple(f"isis {leaf}" for leaf in beginnings("""
-            circuit-type, network, passive-interface, passive, hello-interval, hello-multiplier, hello-padding,
+            passive-interface, passive, hello-interval, hello-multiplier, hello-padding,
             priority, bfd, csnp-interval, lsp-interval, mesh-group, retransmit-interval, shutdown, mtu-check,
             prefix-attributes, ipv6, ipv4, tag, suppress, link-group, authentication-check
         """)),
-        OWN + "isis_setting", 1,
+        OWN + "isis_setting"
     ),
     Silent("[no] isis authentication <rest>"),
     Silent("isis authentication-type <rest>"),
@@ -182,9 +185,9 @@ _PORT: Sequence[Row] = (
             Keep(f"no {family} {leaf} eigrp <word>", f"{OWN}eigrp_setting[{leaf}]", "off"),
         )
     ),
-    *settings(("ip eigrp", "ipv6 eigrp"), OWN + "eigrp_setting", 1),
+    *settings(("ip eigrp", "ipv6 eigrp"), OWN + "eigrp_setting"),
     Silent("(ip|ipv6) authentication (mode|key-chain) eigrp <rest>"),
-    *settings(("ip router rip", "ip rip"), OWN + "setting", 1),
+    *settings(("ip router rip", "ip rip"), OWN + "setting"),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     *(
@@ -194,7 +197,7 @@ ROWS: Sequence[Row] = (
         )
         for row in _process(protocol, path)
     ),
-    Block("interface <ports>", "interface", _PORT),
+    *interface_blocks(_PORT),
     *settings(
         beginnings("""
             ip pim, ipv6 pim, ip multicast, ipv6 multicast, ip mroute, ip igmp, ipv6 mld, ip msdp, ip dhcp, ipv6
@@ -206,7 +209,7 @@ ROWS: Sequence[Row] = (
             interface, hsrp timers, ip tcp, segment-routing, mpls, install feature-set, feature-set, router rip, ip
             proxy-arp, ip directed-broadcast, ip gratuitous-arp, ip local, ip auto-discard, ip internal, nat
         """),
-        "routing/setting", 0, many=True,
+        "routing/setting"
     ),
     Fact("track <integer> <rest>", "routing/setting[track {0}]", "{1}"),
     Block("track <integer> <rest>", "", (

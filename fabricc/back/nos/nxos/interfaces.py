@@ -12,12 +12,13 @@ from fabricc.back.nos.nxos.overlay import leaks
 from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
 from fabricc.back.nos.nxos.words import (
     BREAKOUTS,
+    INTERFACES,
     MANAGEMENT_INTERFACE,
     MANAGEMENT_VRF,
     ONCE,
     breakout,
     define,
-    part,
+    interface_blocks,
     ranges,
     service_ports,
     state_part,
@@ -206,7 +207,7 @@ def _encoding(code: str) -> Mapping[str, Value]:
 
 ROWS: Sequence[Row] = (
     Entry("interface breakout module 1 port <numbers> map <breakout>", "breakouts"),
-    *part("interface <ports>", "interface", (
+    *interface_blocks((
         Keep("description <rest>", "description"),
         Keep("shutdown", "enabled", "false"),
         Keep("no shutdown", "enabled", "true"),
@@ -236,6 +237,7 @@ ROWS: Sequence[Row] = (
         Keep("service-policy type queuing output <word>", "queuing output"),
         Keep("bfd interval <integer> min_rx <integer> multiplier <integer>", "bfd", "{1} {2} {3}"),
     )),
+    *(Keep(pattern, "defined", ONCE) for pattern in INTERFACES),
 )  # fmt: skip
 _OWN = frozenset({
     "description", "enabled", "routed", "vrf", "mtu", "speed_gbps", "fec", "fec_code", "ipv4", "ipv6", "link_local",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.bgp import DISCARD
 from fabricc.back.nos.nxos.switching import OWN, settings
-from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, beginnings
+from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, beginnings, interface_blocks
 from fabricc.back.nos.reading import types
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
@@ -86,7 +86,7 @@ _VRF: Sequence[Row] = (
             Keep(f"{way} {what} <rest>", {f"setting[{way} {what}]": "{1}", _LEAKS: "true"})
             for way in ("import", "export") for what in ("vrf", "map")
         ),
-        *settings(("maximum routes", "ip default", "l3vpn"), "//setting", 1),
+        *settings(("maximum routes", "ip default", "l3vpn"), "//setting"),
     )),
     *_routes("static route"),
     Silent("(ip|ipv6) (name-server|domain-name|domain-list|domain-lookup|host) [<rest>]"),
@@ -109,8 +109,8 @@ _MEMBER: Sequence[Row] = (
     *(Keep(f"{head} <rest>", head) for head in ("multisite mcast-group", "peer-vtep", "multisite")),
 )  # fmt: skip
 _NVE: Sequence[Row] = (
-    Keep("source-interface <word> [hold-down-time <integer>]", "source", "{1}"),
-    Keep("source-interface <word> anycast <word>", {"source": "{1}", "source_mlag": "{2}"}),
+    Keep("source-interface <interface> [hold-down-time <integer>]", "source", "{1}"),
+    Keep("source-interface <interface> anycast <interface>", {"source": "{1}", "source_mlag": "{2}"}),
     Keep("host-reachability protocol <word>", "vxlan host-reachability"),
     Keep("global ingress-replication protocol bgp", "replication", "ingress"),
     Keep("global mcast-group <address> [<rest>]", "replication", "{1}"),
@@ -136,17 +136,17 @@ ROWS: Sequence[Row] = (
             Silent("(route-target|maximum) <rest>"),
         )),
     )),
-    Block("interface <ports>", "interface", _NVE),
+    *interface_blocks(_NVE),
     Fact("nv overlay evpn", "system/feature[nv overlay evpn]", "on"),
     Fact("fabric forwarding anycast-gateway-mac <word>", "evpn/anycast_mac"),
-    *settings(("fabric forwarding", "evpn multisite", "nve", "vxlan", "advertise evpn"), "vxlan/setting", 0),
+    *settings(("fabric forwarding", "evpn multisite", "nve", "vxlan", "advertise evpn"), "vxlan/setting"),
     Block("evpn multisite border-gateway <integer>", "", (
-        *settings(("delay-restore", "dci-advertise-pip", "split-horizon"), "vxlan/setting", 1),
+        *settings(("delay-restore", "dci-advertise-pip", "split-horizon"), "vxlan/setting"),
     )),
     Block("evpn", "", (
         *(Block(pattern, "evpn", (Keep("rd <rest>", "distinguisher"), *_TARGETS))
           for pattern in ("vni <integer>", "vni <integer> l2")),
-        *settings(("esi", "ethernet-segment", "multihoming", "vlan-consistency-check"), "vxlan/setting", 0),
+        *settings(("esi", "ethernet-segment", "multihoming", "vlan-consistency-check"), "vxlan/setting"),
     )),
 )  # fmt: skip
 

@@ -19,6 +19,7 @@ from fabricc.back.nos.nxos.words import (
     QUEUES,
     WATCHDOG_INTERVAL_RANGE_MS,
     define,
+    interface_blocks,
     part,
     queue_name,
     queues,
@@ -598,6 +599,25 @@ _NETWORK: Sequence[Row] = (
     Silent("no (pause|congestion-control|multicast-optimize|queue-limit|set) [<rest>]"),
 )  # fmt: skip
 _STATISTICS = "[no-stats]"
+_PORT: Sequence[Row] = (
+    *(Keep(f"service-policy {kind}<word> {_STATISTICS}", OWN + f"service_policy[{name}]", "{1}") for kind, name in (
+        ("type qos output ", "qos output"), ("output ", "qos output"), ("type pbr input ", "pbr input"))),
+    Keep("service-policy input <word> [no-stats]", "qos input", "{1}"),
+    Keep("service-policy type qos input <word> no-stats", "qos input", "{1}"),
+    *(Keep(f"service-policy type queuing {way} <word> no-stats", f"queuing {way}", "{1}") for way in ("input",
+        "output")),
+    Keep(f"{_PFC} mode on send-tlv", {"pfc": "on", OWN + "qos_setting[send PFC TLV]": "on"}),
+    Keep(f"{_PFC} mode auto send-tlv", {"pfc": "auto", OWN + "qos_setting[send PFC TLV]": "on"}),
+    Silent(f"no {_PFC} [<rest>]"),
+    *(Keep(f"{_PFC} watch-dog-interval {word}", "watchdog", "off") for word in ("off",)),
+    Keep(f"{_PFC} watch-dog-interval on interface-multiplier <integer>",
+         {"watchdog": "on", OWN + "qos_setting[watchdog multiplier]": "{1}"}),
+    *(
+        Keep(f"{head} <rest>", OWN + f"qos_setting[{head}]", "{1}")
+        for head in ("congestion-control", "queue-limit", "qos", "dcbx", "lldp dcbx", "untagged",
+            "hardware qos", "random-detect", "ecn")
+    ),
+)  # fmt: skip
 ROWS: Sequence[Row] = (
     *(row for kind in ("", "(match-any|match-all) ") for form in ("", "type qos ")
       for row in part(f"class-map {form}{kind}<word>", "class map", _CLASS_ROWS)),
@@ -626,25 +646,7 @@ ROWS: Sequence[Row] = (
         Keep(f"service-policy [type qos] input <word> {_STATISTICS}", "qos input"),
         Silent("[no] (fex|statistics|shutdown) <rest>"),
     )),
-    Block("interface <ports>", "interface", (
-        *(Keep(f"service-policy {kind}<word> {_STATISTICS}", OWN + f"service_policy[{name}]", "{1}") for kind, name in (
-            ("type qos output ", "qos output"), ("output ", "qos output"), ("type pbr input ", "pbr input"))),
-        Keep("service-policy input <word> [no-stats]", "qos input", "{1}"),
-        Keep("service-policy type qos input <word> no-stats", "qos input", "{1}"),
-        *(Keep(f"service-policy type queuing {way} <word> no-stats", f"queuing {way}", "{1}") for way in ("input",
-            "output")),
-        Keep(f"{_PFC} mode on send-tlv", {"pfc": "on", OWN + "qos_setting[send PFC TLV]": "on"}),
-        Keep(f"{_PFC} mode auto send-tlv", {"pfc": "auto", OWN + "qos_setting[send PFC TLV]": "on"}),
-        Silent(f"no {_PFC} [<rest>]"),
-        *(Keep(f"{_PFC} watch-dog-interval {word}", "watchdog", "off") for word in ("off",)),
-        Keep(f"{_PFC} watch-dog-interval on interface-multiplier <integer>",
-             {"watchdog": "on", OWN + "qos_setting[watchdog multiplier]": "{1}"}),
-        *(
-            Keep(f"{head} <rest>", OWN + f"qos_setting[{head}]", "{1}")
-            for head in ("congestion-control", "queue-limit", "qos", "dcbx", "lldp dcbx", "untagged",
-                "hardware qos", "random-detect", "ecn")
-        ),
-    )),
+    *interface_blocks(_PORT),
     Fact("copp profile <word>", "platform/copp"),
     Keep(f"{_PFC} watch-dog-interval on", "watchdog"),
     Silent(f"[no] {_PFC} watch-dog-interval off"),

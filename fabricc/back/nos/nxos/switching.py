@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, beginnings, ranges
+from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, beginnings, interface_blocks, ranges
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
 
@@ -32,23 +33,44 @@ def own(pattern: str, leaf: str, value: Value | None = None) -> Keep:
     return Keep(pattern, OWN + leaf, value)
 
 
-def settings(heads: Sequence[str], family: str, before: int, *, many: bool = False) -> tuple[Row, ...]:
-    """Rows of lines that begin so: a setting by that name, with all that follows; those turned off say so.
+def settings(heads: Sequence[str], family: str, before: int = 0) -> tuple[Row, ...]:
+    """Rows of lines that begin so: a setting by that name and the next word, with all that follows.
 
     Args:
         heads: beginnings of lines.
-        family: path of the settings, such as `bgp/setting`.
-        before: how many captures the blocks around the rows have.
-        many: whether there may be several lines of a beginning, so that all of the line is its name.
+        family: path of the settings, such as `mlag/setting`; what is of a block around has its captures in it, and is
+            known by its beginning alone.
+        before: how many captures those blocks have.
     """
     kind = Keep if family.startswith(OWN) else Fact
     rest = f"{{{before}}}"
     rows: list[Row] = []
     for head in heads:
-        name, value = (f"{family}[{head} {rest}]", "on") if many else (f"{family}[{head}]", rest)
-        rows += [kind(f"{head} <rest>", name, value), kind(head, f"{family}[{head}]", "on")]
-        rows += [kind(f"no {head} <rest>", name, "off"), kind(f"no {head}", f"{family}[{head}]", "off")]
+        name = f"{family}[{head}]"
+        if "{" in family:
+            rows += [
+                kind(f"{head} <rest>", name, rest),
+                kind(f"no {head} <rest>", f"{family}[{head} {rest}]", "off"),
+            ]
+        else:
+            rows += [
+                kind(f"{head} <rest>", partial(_setting, family, head)),
+                kind(f"no {head} <rest>", partial(_setting_off, family, head)),
+            ]
+        rows += [kind(head, name, "on"), kind(f"no {head}", name, "off")]
     return tuple(rows)
+
+
+def _setting(family: str, head: str, rest: str) -> Mapping[str, Value]:
+    """A setting by the first word of what follows its beginning; a single figure is its value."""
+    word, _, more = " ".join(rest.split()).partition(" ")
+    if more or not word[0].isdigit():
+        return {f"{family}[{head} {word}]": more or "on"}
+    return {f"{family}[{head}]": word}
+
+
+def _setting_off(family: str, head: str, rest: str) -> Mapping[str, Value]:
+    return {f"{family}[{head} {' '.join(rest.split())}]": "off"}
 
 
 _ROUTED = frozenset({
@@ -85,32 +107,38 @@ _PORT: Sequence[Row] = (
     Entry("switchport trunk allowed vlan [add] <numbers>", "vlans"),
     *settings(
         beginnings("""
-            switchport host, switchport block, switchport isolated, switchport monitor, switchport port-security,
-            switchport private-vlan, switchport trunk allow-multi-tag, switchport trunk pruning, switchport trunk
-            native vlan tag, switchport vlan mapping, switchport voice, private-vlan mapping, storm-control, udld,
-            lacp, link debounce, duplex, bandwidth, delay, medium, mac-address, vpc orphan-port, bfd echo, bfd
-            per-link, bfd neighbor, bfd authentication, bfd optimize, bfd ipv4, bfd ipv6, ip proxy-arp, ip
-            local-proxy-arp, ip arp, ip unreachables, ip port-unreachable, ip directed-broadcast, ip verify, ipv6
-            verify, ip policy, ipv6 policy, ip pim, ipv6 pim, ip igmp, ipv6 mld, ip flow, ipv6 flow, ip dhcp relay,
-            ip dhcp smart-relay, ip dhcp snooping, ip sticky-arp, ip tcp, ip drop-glean, ip address dhcp route, ipv6
-            dhcp relay, ipv6 nd, ipv6 forward, hsrp version, hsrp delay, hsrp bfd, hsrp use-bia, autostate, evpn,
-            hardware, tunnel, mpls, port-channel port, load-balance, vlan dot1q, transceiver, lldp,
-            dfe-tuning-delay, link mac-up, link loopback, switchport trunk allowed vlan except, private-vlan,
-            errdisable, fabric, keepalive, packet, management, carrier-delay, mdix, shutdown lan
+            switchport host, switchport block, switchport isolated, switchport monitor, switchport
+            port-security, switchport private-vlan, switchport trunk allow-multi-tag, switchport trunk pruning,
+            switchport trunk native vlan tag, switchport vlan mapping, switchport voice, switchport dot1q,
+            switchport priority, switchport mac-learn, switchport autostate, link transmit, ip dhcp option82,
+            private-vlan mapping, storm-control, udld, lacp, link debounce, bandwidth, delay, medium,
+            mac-address, vpc orphan-port, bfd echo, bfd per-link, bfd neighbor, bfd authentication, bfd
+            optimize, bfd ipv4, bfd ipv6, ip proxy-arp, ip local-proxy-arp, ip arp, ip unreachables, ip
+            port-unreachable, ip directed-broadcast, ip verify, ipv6 verify, ip policy, ipv6 policy, ip pim,
+            ipv6 pim, ip igmp, ipv6 mld, ip flow, ipv6 flow, ip dhcp relay, ip dhcp smart-relay, ip dhcp
+            snooping, ip sticky-arp, ip tcp, ip drop-glean, ip address dhcp route, ipv6 dhcp relay, ipv6 nd,
+            ipv6 forward, hsrp version, hsrp delay, hsrp bfd, hsrp use-bia, autostate, evpn, hardware, tunnel,
+            mpls, port-channel port, load-balance, vlan dot1q, transceiver, lldp, dfe-tuning-delay, link mac-up,
+            link loopback, switchport trunk allowed vlan except, private-vlan, errdisable, fabric, keepalive,
+            packet, management, carrier-delay, mdix, shutdown lan
         """),
-        OWN + "setting", 1,
+        OWN + "setting"
     ),
     Entry("spanning-tree <rest>", "spanning tree"),
     Silent("no spanning-tree <rest>"),
     Silent("no switchport (access|trunk) [<rest>]"),
+    Silent("(ip|ipv6) redirects"),
+    Silent("no (channel-group|vpc|encapsulation|service-policy|flowcontrol|port-type|fec|media-type) [<rest>]"),
+    Silent("port-type <rest>"),
     Silent("no bfd"),
     Keep("shutdown force", "enabled", "false"),
-    Silent("no (description|media-type|mtu|speed)"),
+    Silent("no (description|mtu|speed)"),
     own("negotiate auto [<integer>]", "autoneg", "true"),
     own("no negotiate auto [<integer>]", "autoneg", "false"),
     Keep("flowcontrol receive <on|off|desired>", "receives pause"),
     Keep("flowcontrol send <on|off|desired>", "sends pause"),
     own("media-type <rest>", "media"),
+    own("duplex <word>", "setting[duplex]"),
     own("speed auto", "autoneg", "true"),
     Keep("channel-group <bundle> [force]", {"/bundle": "{1}", "/bundle_mode": "on"}),
     Keep("channel-group <bundle> [force] mode <active|passive|on>", {"/bundle": "{1}", "/bundle_mode": "{2}"}),
@@ -120,7 +148,7 @@ _PORT: Sequence[Row] = (
     own("ip address <prefix4> (secondary|tag <integer> secondary|secondary tag <integer>)", "secondary[{1}]", "{1}"),
     Keep("ip address <prefix4> tag <integer>", {"ipv4": "{1}", "/setting[route tag]": "{2}"}),
     own("ip address dhcp", "dhcp", "true"),
-    own("ip unnumbered <word>", "address_from"),
+    own("ip unnumbered <interface>", "address_from"),
     Keep("ipv6 address <prefix6> (eui64|anycast|tag <integer>)", "ipv6", "{1}"),
     own("ipv6 link-local <address6>", "link_local"),
     *(
@@ -151,11 +179,11 @@ _VPC: Sequence[Row] = (
          {"mlag/peer": "{1}", "mlag/local": "{2}", "mlag/peer_link": "virtual"}),
     *settings(
         beginnings("""
-            role priority, system-priority, peer-switch, peer-gateway, auto-recovery, reload restore, delay restore,
-            delay peer-link, dual-active exclude, graceful consistency-check, ip arp synchronize, ipv6 nd
-            synchronize, layer3 peer-router, fast-convergence, track, mac-address bpdu, multicast, host-learn
+            role priority, system-priority, peer-switch, peer-gateway, auto-recovery, reload restore, delay
+            restore, delay peer-link, dual-active exclude, graceful consistency-check, ip arp synchronize, ipv6
+            nd synchronize, layer3 peer-router, fast-convergence, track, mac-address bpdu, multicast, host-learn
         """),
-        _MLAG, 1,
+        _MLAG
     ),
     Silent("(shutdown|no shutdown)"),
 )  # fmt: skip
@@ -168,7 +196,7 @@ _VLAN: Sequence[Row] = (
     Silent("(mode|private-vlan|xconnect|fabricpath) [<rest>]"),
 )
 ROWS: Sequence[Row] = (
-    Block("interface <ports>", "interface", _PORT),
+    *interface_blocks(_PORT),
     Block("vlan <numbers>", "vlan", _VLAN),
     Block("vlan configuration <numbers>", "", (
         Fact("service-policy [type qos] input <word> [no-stats]", "bridging/setting[service-policy of VLANs]"),
@@ -196,18 +224,19 @@ ROWS: Sequence[Row] = (
     ),
     *settings(
         beginnings("""
-            mac-learn, vlan dot1q tag native, port-channel load-balance, lacp system-priority, lacp system-mac,
+            mac-learn, vlan dot1q tag native, lacp system-priority, lacp system-mac,
             udld, vtp, system vlan, system private-vlan, switching-mode, port-channel limit, port-channel
-            load-defer, port-channel hash-distribution, system default interface, l2protocol, storm-control, vlan
-            access-map, vlan filter, fex, system default port-channel
+            load-defer, port-channel hash-distribution, system default interface, l2protocol, storm-control,
+            vlan access-map, vlan filter, fex, system default port-channel
         """),
-        _BRIDGING, 0,
+        _BRIDGING
     ),
-    *settings(("mac address-table", "errdisable", "ip igmp snooping", "ipv6 mld snooping"), _BRIDGING, 0, many=True),
+    *settings(("mac address-table", "errdisable", "ip igmp snooping", "ipv6 mld snooping"), _BRIDGING),
     *(
         Keep(f"{no}system default switchport {shut}", f"default {shut or 'bridged'}", value)
         for no, value in (("", "true"), ("no ", "false")) for shut in ("", "shutdown")
     ),
+    Fact("port-channel load-balance <rest>", _BRIDGING + "[port-channel load-balance]"),
     Fact("system jumbomtu <integer>", "system/jumbo_mtu"),
     Keep("version <word> [<rest>]", "version", "{0}"),
 )  # fmt: skip

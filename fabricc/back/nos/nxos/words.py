@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.reading.rows import Block, Keep
+from fabricc.back.nos.reading.types import ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.back.nos.reading.types import Types
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
@@ -110,6 +114,50 @@ def ranges(numbers: Iterable[int]) -> str:
 def queues(prefix: str) -> dict[str, int]:
     """The classes of all qos-groups -> qos-group."""
     return {queue_name(group, prefix): group for group in QUEUES}
+
+
+_KINDS = {
+    kind.lower(): kind for kind in ("Ethernet", "Vlan", "port-channel", "loopback", "mgmt", "nve", "tunnel")
+} | {"eth": "Ethernet", "po": "port-channel", "lo": "loopback"}  # fmt: skip
+_NAME = re.compile(r"([A-Za-z][A-Za-z-]*)(\d.*)")
+
+
+@lru_cache(maxsize=4096)
+def interfaces(text: str) -> str | tuple[str, ...] | None:
+    """An interface, or several, by the names that a device prints: `eth1/1-2` is `Ethernet1/1`, `Ethernet1/2`."""
+    found = ports(text)
+    return tuple(map(interface, found)) if isinstance(found, tuple) else found and interface(found)
+
+
+def interface(text: str) -> str:
+    """An interface by the name that a device prints."""
+    said = _NAME.fullmatch(text)
+    return _KINDS.get(said[1].lower(), said[1]) + said[2] if said else text
+
+
+def _numbered(kind: str, text: str) -> str | tuple[str, ...] | None:
+    return interfaces(kind + text) if text[0].isdigit() else None
+
+
+TYPES: Types = {
+    "interfaces": interfaces,
+    "interface": interface,
+    **{f"{kind} numbers": partial(_numbered, kind) for kind in _KINDS},
+}
+
+
+def interface_blocks(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The blocks of interfaces, also where people put a space before the number."""
+    return tuple(Block(pattern, "interface", rows) for pattern in INTERFACES)
+
+
+INTERFACES = ("interface <interfaces>", *(
+    f"interface {words} <{kind} numbers>"
+    for kind, words in (
+        ("ethernet", "(ethernet|Ethernet)"), ("vlan", "(vlan|Vlan)"), ("port-channel", "(port-channel|Port-channel)"),
+        ("loopback", "(loopback|Loopback)"), ("nve", "nve"), ("mgmt", "mgmt"),
+    )
+))  # fmt: skip
 
 
 def beginnings(text: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import yaml
 
 from fabricc.back.nos.nxos import FILE, NXOS
 from tests.audit import corpora
+from tests.back.nos.reading.compiled import compiled_blocks
 
 TEXTS = Path(__file__).parent / "beyond"
 STRUCTURE = "structure/"
@@ -21,6 +22,8 @@ UNKNOWN_PERCENT = {
     "microsoft-sdn": 0.5,  # `network 10.10.0.1.73/32`
 }
 CUTS = 20
+DESIGNS = ("leaf", "storage", "all")
+"""Of VXLAN and vPC; of RDMA on a switch with four queues; with its defaults, by `show running-config all`."""
 
 
 def facts_of(text: str) -> dict[str, str | int]:
@@ -29,7 +32,7 @@ def facts_of(text: str) -> dict[str, str | int]:
     return reading.facts
 
 
-@pytest.mark.parametrize("name", ["leaf", "storage"])
+@pytest.mark.parametrize("name", DESIGNS)
 def test_designs_of_others_are_stated(name: str) -> None:
     """Only what the default class takes of code points, and what fabricc's own texts consist of, is left out."""
     facts = facts_of((TEXTS / f"{name}.cfg").read_text("utf-8"))
@@ -41,7 +44,7 @@ def test_designs_of_others_are_stated(name: str) -> None:
     assert stated == yaml.safe_load((TEXTS / f"{name}.yaml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", ["leaf", "storage"])
+@pytest.mark.parametrize("name", DESIGNS)
 def test_every_fact_of_them_has_its_line(name: str) -> None:
     reading = NXOS.read({FILE: (TEXTS / f"{name}.cfg").read_text("utf-8")})
     assert reading.facts.keys() == reading.lines.keys()
@@ -83,6 +86,17 @@ def test_priorities_of_a_lossless_class_follow_from_what_gets_into_it() -> None:
     lossy = facts_of(text.replace("    pause no-drop\n", ""))
     assert "interface[Ethernet1/1]/pfc" not in lossy
     assert lossy["interface[Ethernet1/1]/qos_setting[priority-flow-control]"] == "on"
+
+
+def test_an_interface_has_one_name_however_it_is_written() -> None:
+    for said in ("vlan 30", "Vlan30", "vlan30"):
+        assert facts_of(f"interface {said}\n  no shutdown\n")["interface[Vlan30]/enabled"] == "true"
+    for said in ("ethernet1/3-4", "Ethernet 1/3-4", "Eth1/3-4"):
+        assert facts_of(f"interface {said}\n  no shutdown\n")["interface[Ethernet1/4]/enabled"] == "true"
+
+
+def test_all_blocks_compile() -> None:
+    assert compiled_blocks(NXOS.reader.start) > 100
 
 
 def test_a_class_that_no_class_map_defines_is_not_known() -> None:
