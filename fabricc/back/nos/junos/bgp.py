@@ -379,7 +379,8 @@ _SESSION: Sequence[Row] = (
     Keep("multihop ttl <integer>", "multihop"),
     Keep("multihop no-nexthop-change", "next_hop_unchanged", "all"),
     Keep("cluster <word>", "cluster"),
-    Keep("remove-private [<below>]", "remove_private", lambda below: below or "true"),
+    Keep("remove-private", "removes private"),
+    Entry("remove-private <word>...", "remove private", lambda _: "true"),
     Keep("(disable|shutdown) [<below>]", "enabled", "false"),
     Entry("import <word>...", "import", lambda _: "true"),
     Entry("export <word>...", "export", lambda _: "true"),
@@ -412,13 +413,13 @@ _SESSION: Sequence[Row] = (
               "egress-te-set-segment enforce-first-as forwarding-context graceful-restart graceful-shutdown "
               "idle-after-switch-over include-mp-next-hop input-queue-priority ipsec-sa keep local-interface "
               "local-preference long-lived metric-out minimum-hold-time mtu-discovery multihop+ mvpn-iana-rt-import "
-              "no-advertise-peer-as no-aggregator-id no-client-reflect no-precision-timers-max-peers "
-              "optimal-route-reflection out-delay outbound-route-filter output-queue-priority passive "
-              "path-selection precision-timers preference rfc6514-compliant-safi129 rib-sharding "
-              "route-refresh-priority send-addpath-optimization sender-as-path-loop-detection snmp-options "
-              "stale-labels-holddown-period tcp-aggressive-transmission tcp-connect-port tcp-mss tos "
-              "unconfigured-peer-graceful-restart update-threading vpn-apply-export as-path-loops "
-              "malformed-route-limit malformed-update-log-interval holddown traffic-statistics-labeled-path bfd-on"),
+              "no-advertise-peer-as no-aggregator-id no-client-reflect optimal-route-reflection out-delay "
+              "outbound-route-filter output-queue-priority passive path-selection precision-timers preference "
+              "rfc6514-compliant-safi129 rib-sharding route-refresh-priority send-addpath-optimization "
+              "sender-as-path-loop-detection snmp-options stale-labels-holddown-period tcp-aggressive-transmission "
+              "tcp-connect-port tcp-mss tos unconfigured-peer-graceful-restart update-threading vpn-apply-export "
+              "as-path-loops malformed-route-limit malformed-update-log-interval holddown "
+              "traffic-statistics-labeled-path bfd-on"),
 )  # fmt: skip
 """What a neighbour leaves unsaid its group says, and then the protocol."""
 _GROUP: Sequence[Row] = (
@@ -436,7 +437,7 @@ _ALONE: Sequence[Row] = tuple(row for row in _GROUP if row.pattern != "hold-time
 _NONE = (None, 0)
 _SAID = (
     "remote_asn", "description", "secret", "update_source", "local_asn", "multihop", "next_hop_unchanged",
-    "remove_private", "enabled",
+    "enabled",
 )  # fmt: skip
 """What a session's facts are called as its lines."""
 
@@ -485,6 +486,9 @@ COMMON: Sequence[Row] = (
         Keep("log-updown", "log_updown"),
         Keep("hold-time <integer>", "process hold_s"),
         *_ALONE,
+        *verbatim("global-load-balancing group-split-size bmp defaults output-priority-queue-ratio "
+                  "sr-preference-override no-precision-timers-max-peers route-age precision-timers-max-peers"),
+        Block("neighbor <word>", "neighbor", _NEIGHBOR),
         Block("group <word>", "group", (
             Keep("type <word>", "type"),
             Keep("peer-as-list <word>", "as_list"),
@@ -545,6 +549,9 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
     secure = True
     families: set[str] = set()
     announced = document.scope.each("announced")
+    for address, neighbor in bgp.each("neighbor").items():
+        _session(document, f"bgp/neighbor[{address}]/", neighbor.within(bgp))
+        put_settings(document, f"bgp/neighbor[{address}]/", neighbor)
     for name, own in bgp.each("group").items():
         group = own.within(bgp)
         if "ttl" in group.values:
@@ -595,6 +602,10 @@ def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool =
         document.put(prefix + "remote_kind", *values["type"])
     if "next_hop_unchanged" in values and "multihop" not in values:
         document.put(prefix + "multihop", DEFAULT_MULTIHOP_TTL, values["next_hop_unchanged"][1])
+    private = dict(said.table("remove private"))
+    if "removes private" in values:
+        private.setdefault("true", values["removes private"])
+    document.put_set(prefix + "remove_private", private)
     if "hold_s" in values:
         hold_s, line = values["hold_s"]
         document.put(prefix + "hold_s", hold_s, line)

@@ -36,7 +36,6 @@ COMMON: Sequence[Row] = (
 """VLANs, of the switch or of a routing instance."""
 
 ROWS: Sequence[Row] = (
-    *COMMON,
     Block("protocols <rstp|mstp|vstp|stp>", "spanning tree", (
         Keep("disable", "disabled"),
         Block("interface <unit>", "port", verbatim(

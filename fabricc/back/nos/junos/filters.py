@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.junos.interfaces import LOOPBACK
+from fabricc.back.nos.junos.settings import FROM, THEN, kept, put_settings, verbatim
 from fabricc.back.nos.junos.words import FAMILIES, MANAGEMENT_INTERFACES, ONE_HOP_TTL, flavour
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Entry, Keep
@@ -111,32 +112,92 @@ _CONDITIONS = (
     "hop-limit", "hop-limit-except",
 )  # fmt: skip
 
-ROWS: Sequence[Row] = (
-    Block("firewall family <inet|inet6>", "filters", (
-        Block("filter <word>", "filter", (
-            Block("term <word>", "term", (
-                *(Entry(f"from {word} <word>", word) for word in _CONDITIONS),
-                Keep(f"then <{ACCEPT}|{DISCARD}>", "action"),
-            )),
-        )),
+POLICER = "qos"
+_FAMILIES = "inet|inet6|ethernet-switching|any|mpls|ccc|vpls|bridge|evpn"
+_FILTER: Sequence[Row] = (
+    Block("term <word>", "term", (
+        *(Entry(f"from {word} <word>", word) for word in _CONDITIONS),
+        Keep(f"then <{ACCEPT}|{DISCARD}>", "action"),
+        Keep("then reject [<below>]", "action", "reject"),
+        Keep("then next term", "action", "next term"),
+        *verbatim(" ".join(f"{word}+" for word in _CONDITIONS), "from", FROM),
+        *verbatim("address ah-spi arp-type cfm-opcode destination-address destination-class destination-mac-address "
+                  "destination-port-except destination-port-range-optimize destination-prefix-list dot1q-tag "
+                  "dot1q-user-priority dscp dscp-except encapsulated esp-spi ether-type exp extension-header "
+                  "filename first-fragment flexible-match-mask flexible-match-range forwarding-class "
+                  "forwarding-class-except fragment-flags fragment-offset fragment-offset-except gre-key icmp-code "
+                  "icmp-code-except icmp-type icmp-type-except inner-vlan interface interface-group interface-set "
+                  "ip-destination-address ip-options ip-options-except ip-precedence ip-protocol ip-source-address "
+                  "ip-version ip6-destination-address ip6-source-address is-fragment l2-encap-type "
+                  "learn-vlan-1p-priority learn-vlan-id loss-priority loss-priority-except mac-address "
+                  "next-header-except packet-length packet-length-except payload-protocol port-except precedence "
+                  "precedence-except prefix-list protocol-except rat-type redirect-reason service-filter-hit "
+                  "source-class source-mac-address source-port-except source-port-range-optimize source-prefix-list "
+                  "tcp-established tcp-flags tcp-initial traffic-class traffic-class-except traffic-type "
+                  "user-vlan-1p-priority user-vlan-id vlan vlan-ether-type vxlan gbp-src-tag gbp-dst-tag rocev2 "
+                  "apply-path", "from", FROM),
+        *verbatim("analyzer copy-and-forward-to-cpu count decapsulate dscp encapsulate force-premium "
+                  "forwarding-class gbp-src-tag hierarchical-policer interface-mirror ip-option-handling ipsec-sa "
+                  "l2-mirror load-balance log logical-system loss-priority next next-hop-group next-interface "
+                  "next-ip next-ip6 no-decrement-ttl packet-capture packet-mode policer port-mirror "
+                  "port-mirror-instance prefix-action routing-instance sample service-accounting service-filter-hit "
+                  "syslog three-color-policer topology traffic-class vlan drop-monitor mirror-to gbp-tag set-dscp "
+                  "dont-fragment flood trap-to-cpu", "then", THEN),
     )),
+    *verbatim("accounting-profile enhanced-mode fast-lookup-filter filter-based instance-shared interface-shared "
+              "interface-specific physical-interface-filter promote scale-optimized vxlan-context template-type"),
+)  # fmt: skip
+ROWS: Sequence[Row] = (
+    Block(f"firewall family <{_FAMILIES}>", "filters", (Block("filter <word>", "filter", _FILTER),)),
+    Block("firewall filter <word>", "plain filter", _FILTER),
+    *verbatim("policer three-color-policer hierarchical-policer load-balance-group interface-set tunnel-end-point "
+              "shared-bandwidth-policer flexible-match", "firewall", POLICER),
 )  # fmt: skip
 
 
 def finish(document: Document) -> None:
     """State every term by its place, and who may log in by the filter on a management port."""
-    for filters in document.scope.each("filters").values():
-        for name, each in filters.each("filter").items():
-            for at, (term_name, term) in enumerate(each.each("term").items()):
-                path = f"filter[{name}]/{at}/"
-                document.put(f"structure/{path}name", str(term_name), term.line)
-                for word in term.tables:
-                    document.put_set(f"platform/{path}{word.replace('-', '_')}", term.table(word))
-                if "action" in term.values:
-                    document.put(f"platform/{path}action", *term.values["action"])
+    guards = {
+        said for path, said in document.reading.facts.items() if path.startswith("platform/filter_input[")
+    }
+    filters = [*document.scope.each("filters").values()]
+    for name, each in [
+        *(pair for family in filters for pair in family.each("filter").items()),
+        *document.scope.each("plain filter").items(),
+    ]:
+        for at, (term_name, term) in enumerate(each.each("term").items()):
+            path = f"filter[{name}]/{at}/"
+            document.put(f"structure/{path}name", str(term_name), term.line)
+            if name not in guards or not _is_simple(each):
+                line = max([term.line, *(line for _, line in term.said())])
+                document.put(f"access_list[{name}]/{at}", _entry(term), line)
+                continue
+            for word in term.tables:
+                document.put_set(f"platform/{path}{word.replace('-', '_')}", term.table(word))
+            if "action" in term.values:
+                document.put(f"platform/{path}action", *term.values["action"])
+        put_settings(document, f"access_list[{name}]/", each)
+    put_settings(document, "qos/", document.scope, POLICER)
     for port in MANAGEMENT_INTERFACES.values():
         for family in FAMILIES:
             _access(document, _applied(document, port, family))
+
+
+def _is_simple(each: Scope) -> bool:
+    """Whether all terms of a filter have but such conditions and actions as fabricc writes."""
+    plain = {"action"}
+    return all(
+        term.values.keys() <= plain and _action(term) in (None, ACCEPT, DISCARD)
+        for term in each.each("term").values()
+    )
+
+
+def _entry(term: Scope) -> str:
+    """A term as an entry of an access list: what becomes of a packet, what it must match, what else is done."""
+    matched = [f"{word} {','.join(map(str, values))}" for word, values in term.tables.items()]
+    matched += [words for words, _ in kept(term, FROM)]
+    done = [words for words, _ in kept(term, THEN)]
+    return " ".join([str(_action(term) or ACCEPT), *matched, *(["then", *done] if done else [])])
 
 
 def one_hop(document: Document) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import bgp, bridging, igp
@@ -13,7 +14,7 @@ from fabricc.back.nos.reading.scope import Part
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document, Said, Scope
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 DEFAULT_SWITCH = "default-switch"
 """What Junos calls the bridge of VLANs that are in no routing instance."""
+GATEWAYS = "gateways"
+"""Default routes of the management instance, which its address goes with."""
+_DEFAULTS = re.compile(r"0\.0\.0\.0/0|[0:]*::[0:]*/0")
 EVPN, PLATFORM = "evpn", "platform"
 
 _TARGETS: Sequence[Keep | Entry] = (
@@ -95,8 +99,21 @@ _COMMON: Sequence[Row] = (
               "service-id no-arp-trap authentication-whitelist", "switch-options", lead="switch-options"),
 )  # fmt: skip
 
+
+def _of_card(place: str, word: str, below: str | None) -> Mapping[str, Value]:
+    return {f"{PLATFORM} {place} {word} {below or 'true'}": "true"}
+
+
+_OF_FPC = "power|sampling-instance|offline|inline-services|error|lite-mode|traffic-manager"
+_OF_PIC = (
+    "number-of-ports|pic-mode|tunnel-services|inline-services|power|adaptive-services|framing|traffic-manager|fec"
+    "|aggregate-ports|max-queues-per-interface|tunnel-port"
+)
+_OF_PORT = "channel-speed|unused|fec|no-mcast-replication|port-mode|power"
+
 ROWS: Sequence[Row] = (
     *_COMMON,
+    *bridging.ROWS,
     Block("routing-instances <word>", "instance", (
         Keep("instance-type <word>", "kind"),
         Keep("description <word>", "description"),
@@ -110,6 +127,11 @@ ROWS: Sequence[Row] = (
                   "vrf-mtu-check vrf-propagate-ttl vrf-table-label vxlan wan-port pbb-options igmp-snooping-options",
                   kind="instance"),
     )),
+    Keep(f"chassis fpc <integer> <{_OF_FPC}> [<below>]", lambda fpc, *said: _of_card(f"fpc {fpc}", *said)),
+    Keep(f"chassis fpc <integer> pic <integer> <{_OF_PIC}> [<below>]",
+         lambda fpc, pic, *said: _of_card(f"fpc {fpc} pic {pic}", *said)),
+    Keep(f"chassis fpc <integer> pic <integer> port <integer> <{_OF_PORT}> [<below>]",
+         lambda fpc, pic, port, *said: _of_card(f"fpc {fpc} pic {pic} port {port}", *said)),
     *verbatim("aggregated-devices container-devices device-count error fabric fpc forwarding-options "
               "fru-poweron-sequence inline-services lacp loopback-filter-optimization maximum-ecmp network-services "
               "nssu pic-mode pseudowire-service redundancy-group synchronization unified-control-plane-services "
@@ -124,6 +146,12 @@ def finish(document: Document) -> None:
     _overlay(document, f"vrf[{DEFAULT_SWITCH}]/", "", document.scope)
     put_settings(document, "platform/", document.scope, PLATFORM)
     for name, instance in document.scope.each("instance").items():
+        if name == MANAGEMENT_INSTANCE:
+            routes = instance.each("static route")
+            found = {
+                prefix: routes.pop(prefix) for prefix in [*routes] if _is_gateway(str(prefix), routes[prefix])
+            }
+            document.scope.scopes[GATEWAYS] = found
         part = Part(document, f"vrf[{name}]/", instance)
         ids |= _common(part, instance)
         if name == MANAGEMENT_INSTANCE and not instance.values.keys() & {"kind", "distinguisher", "vtep"}:
@@ -140,6 +168,11 @@ def finish(document: Document) -> None:
             document.put(f"vxlan/vrf[{name}]/vni", *instance.values["routed vni"])
     bridging.finish(document, ids)
     document.reject_unused("as-list")
+
+
+def _is_gateway(prefix: str, route: Scope) -> bool:
+    """Whether a route is a default one that has a next hop and nothing else said of it."""
+    return _DEFAULTS.fullmatch(prefix) is not None and bool(route.tables) and not route.values
 
 
 def _common(document: Document, scope: Scope) -> dict[str, int]:

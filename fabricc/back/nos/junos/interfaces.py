@@ -298,8 +298,9 @@ def finish(document: Document) -> None:
                 _management(document, port, unit)
             else:
                 _unit(document, port if number == 0 else f"{port}.{number}", unit, left, announced)
+    there = {_place(parent_name(str(name))) for name in interfaces}
     for place, said in speeds.items():
-        if not any(_place(parent_name(str(name))) == place for name in interfaces):
+        if place not in there:
             document.put(port_paths(f"et-{place}")["speed_gbps"], *said)
 
 
@@ -409,7 +410,9 @@ def _rest(document: Document, name: str, unit: Scope) -> None:
 def _addresses(said: Scope) -> list[Said]:
     """The addresses of a family, the primary one first: the one said to be, else the lowest (Juniper, `primary`)."""
     addresses = said.each("address")
-    order = sorted(addresses, key=lambda each: ("primary" not in addresses[each].values, _number(str(each))))
+    order = [*addresses]
+    if len(order) > 1:
+        order.sort(key=lambda each: ("primary" not in addresses[each].values, _number(str(each))))
     return [(str(each), addresses[each].line) for each in order]
 
 
@@ -428,6 +431,8 @@ def _others(document: Document, name: str, said: Scope, others: Sequence[Said]) 
     for address, line in others:
         document.put(f"{prefix}secondary[{address}]", address, line)
     for each in said.each("address").values():
+        if not (each.values or each.tables):
+            continue
         for gateway, (_, line) in each.table("gateways").items():
             document.put(f"{prefix}gateway[{gateway}]", gateway, line)
         put_settings(document, prefix, each)

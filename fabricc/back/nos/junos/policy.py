@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos.settings import kept, verbatim
+from fabricc.back.nos.junos.settings import FROM, THEN, TO, kept, verbatim
 from fabricc.back.nos.junos.words import COMMUNITY_OF
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Entry, Keep
@@ -34,7 +34,6 @@ DEFAULT_TERM = "DEFAULT"
 OWN_TERMS = frozenset({SUMMARY_TERM, AGGREGATES_TERM, BGP_TERM, STATIC_TERM, OTHERS_TERM, DEFAULT_TERM})
 """Terms beside numbered ones that route maps of fabricc are written with."""
 _STEP = 10
-FROM, TO, THEN = "from", "to", "then"
 _RANGE = re.compile(r"/(\d{1,3})-/(\d{1,3})")
 _UPTO = re.compile(r"/(\d{1,3})")
 _PROTOCOLS = (

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos.interfaces import physical_mtu
+from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim
 from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, settings
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
-from fabricc.back.nos.reading.scope import agreed
+from fabricc.back.nos.reading.scope import Scope, agreed
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
+    from fabricc.back.nos.reading.scope import Document, Said
     from fabricc.back.nos.reading.types import Captured, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
@@ -344,12 +346,38 @@ def _bits(count: int, word: str) -> int | None:
     return int(word, 2) if len(word) == count and not word.strip("01") else None
 
 
+_ALIASES = {
+    "be": 0, "ef": 46, "nc1": 48, "nc2": 56,
+    **{f"cs{number}": 8 * number for number in range(1, 8)},
+    **{f"af{number}{drop}": 8 * number + 2 * drop for number in range(1, 5) for drop in range(1, 4)},
+}  # fmt: skip
+"""Names of code points that a device has anyway (Juniper, "Default Code-Point Aliases")."""
 TYPES: Types = {
-    "point": lambda word: _bits(6, word),
+    "point": lambda word: _ALIASES.get(word, _bits(6, word)),
     "priority": lambda word: _bits(3, word),
     "partition": lambda word: word.replace("-", "_"),
     "no-loss": {"no-loss": "true"},
 }
+
+
+QOS = "qos"
+_LOSS_PRIORITIES = ("low", "medium-low", "medium-high", "high")
+USUAL = "low"
+_OF_UNIT = (
+    "rewrite-rules|classifiers|scheduler-map|shaping-rate|output-traffic-control-profile|forwarding-class"
+    "|input-traffic-control-profile|input-scheduler-map|loss-priority-maps|loss-priority-rewrites|policy-map"
+    "|output-traffic-control-profile-remaining|virtual-channel-group|translation-table|irb"
+)
+
+
+def _priority(loss_priority: str, _point: int) -> str:
+    return loss_priority
+
+
+def _of_unit(number: Value, word: str, below: str) -> Mapping[str, Value]:
+    """What a unit refers to: of unit 0 and of all units, the interface does."""
+    place = "" if number in ("0", "*") else f"unit {number} "
+    return {f"{SETTING} {place}{word} {below}": "true"}
 
 
 def _attributes(queue: int, no_loss: str | None, priority: int | None) -> Mapping[str, Value | None]:
@@ -357,9 +385,12 @@ def _attributes(queue: int, no_loss: str | None, priority: int | None) -> Mappin
     return {"queue": queue, "no_loss": no_loss, "pfc_priority": priority}
 
 
-def _threshold(direction: str, partition: str, threshold: int) -> Mapping[str, Value | None] | None:
-    known = (direction, partition) == ("ingress", "lossless")
-    return {"dynamic_th": threshold - ALPHA_OFFSET} if known else None
+def _threshold(direction: str, partition: str, threshold: int) -> Mapping[str, Value | None]:
+    if (direction, partition) == ("ingress", "lossless"):
+        return {"dynamic_th": threshold - ALPHA_OFFSET}
+    return {
+        f"{QOS} shared-buffer {direction} buffer-partition {partition} dynamic-threshold {threshold}": "true"
+    }
 
 
 ROWS: Sequence[Row] = (
@@ -370,16 +401,25 @@ ROWS: Sequence[Row] = (
             Keep("queue-num <0-999> [<no-loss>] [pfc-priority <integer>]", _attributes),
             Keep("<no-loss>", "no_loss"),
             Keep("[no-loss] pfc-priority <integer>", "pfc_priority"),
+            *verbatim("priority policing-priority spu-priority queue-num+"),
         )),
+        Entry("forwarding-classes queue <integer> <word> [<below>]", "queues", lambda _queue, name, _below: name),
         Block("classifiers dscp <word>", "classifier", (
-            Block("forwarding-class <word>", "class", (Entry("loss-priority low code-points <point>", "points"),)),
+            Block("forwarding-class <word>", "class", [
+                Entry(f"loss-priority {priority} code-points <point>", "points", partial(_priority, priority))
+                for priority in _LOSS_PRIORITIES
+            ]),
+            *verbatim("import"),
         )),
         Block("drop-profiles <word>", "curve", (
             Entry("interpolate fill-level <integer>", "levels"),
             Entry("interpolate drop-probability <integer>", "chances"),
+            Entry("fill-level <integer> drop-probability <integer>", "steps", lambda _level, chance: chance),
         )),
         Fact("shared-buffer <ingress|egress> buffer-partition <partition> percent <integer>", "pool/{0}_{1}_percent"),
         Keep("shared-buffer <ingress|egress> buffer-partition <partition> dynamic-threshold <integer>", _threshold),
+        Keep("shared-buffer <ingress|egress> percent <integer>",
+             lambda direction, percent: {f"{QOS} shared-buffer {direction} percent {percent}": "true"}),
         Fact("dedicated-buffer <ingress|egress> percent <integer>", "pool/{0}_dedicated_percent"),
         Block("congestion-notification-profile <word>", "congestion", (
             Block("pfc-watchdog", "watchdog", (
@@ -393,15 +433,37 @@ ROWS: Sequence[Row] = (
                 Keep("pfc", "pfc"),
                 Keep("mru <integer>", "mru_bytes"),
                 Keep("xon <integer>", "xon_offset_cells"),
+                *verbatim("xoff headroom"),
+            )),
+            Block("input ieee-802.1 code-point <priority>", "paused", (
+                Keep("pfc", "pfc"),
+                Keep("mru <integer>", "mru_bytes"),
+                Keep("xon <integer>", "xon_offset_cells"),
+                *verbatim("xoff headroom"),
             )),
             Entry("output ieee-802.1 code-point <priority> flow-control-queue <integer>", "stopped",
                   lambda _priority, queue: queue),
+            *verbatim("input output"),
+        )),
+        Block("traffic-control-profiles <word>", "shaper", (
+            Keep("scheduler-map <word>", "map"),
+            *verbatim("adjust-minimum delay-buffer-rate excess-rate excess-rate-high excess-rate-low "
+                      "guaranteed-rate max-burst-size overhead-accounting peak-rate shaping-rate "
+                      "shaping-rate-excess-high shaping-rate-priority-high sustained-rate"),
         )),
         Block("interfaces <word>", "attachment", (
             Keep("congestion-notification-profile <word>", "congestion"),
             Keep("scheduler-map <word>", "map"),
             Keep("[unit <0|*>] classifiers dscp <word>", "classifier"),
             Keep("[unit <0|*>] forwarding-class <word>", "fixed"),
+            Keep("[unit <0|*>] output-traffic-control-profile <word>", "shaper"),
+            *verbatim("classifiers dedicated-buffer-profile exclude-queue-overhead-bytes forwarding-class-set "
+                      "input-excess-bandwidth-share input-scheduler-map input-shaping-rate "
+                      "input-traffic-control-profile interface-aggregate-statistics irb member-link-scheduler "
+                      "output-forwarding-class-map output-traffic-control-profile-remaining rewrite-rules "
+                      "scheduler-map-chassis shaping-rate multi-destination telemetry"),
+            *(Keep(f"unit {number} <{_OF_UNIT}> <below>", _of_unit) for number in ("<0|*>", "<integer>")),
+            Keep("unit <0|*> classifiers <below>", lambda number, below: _of_unit(number, "classifiers", below)),
         )),
         Block("scheduler-maps <word>", "map", (
             Entry("forwarding-class <word> scheduler <word>", "schedulers", lambda _class, scheduler: scheduler),
@@ -410,8 +472,22 @@ ROWS: Sequence[Row] = (
             Keep("transmit-rate percent <integer>", "percent"),
             Keep("priority strict-high", "strict"),
             Keep("drop-profile-map loss-priority any protocol any drop-profile <word>", "curve"),
+            Keep("drop-profile-map loss-priority low protocol any drop-profile <word>", "curve of most"),
             Keep("explicit-congestion-notification", "ecn"),
+            *verbatim("adjust-minimum adjust-percent buffer-dynamic-threshold buffer-size buffer-static-threshold "
+                      "buffer-ecn-threshold drop-profile-map excess-priority excess-rate max-queue-depth+ "
+                      "shaping-rate shared-buffer transmit-rate priority buffer-partition burst-size"),
         )),
+        *verbatim("adjustment-control-profiles application-traffic-control code-point-aliases copy-plp-all "
+                  "cos-flow-identifier dedicated-buffer+ dedicated-buffer-profile default-dscp fabric "
+                  "forwarding-class-map forwarding-class-sets forwarding-policy fragmentation-maps "
+                  "host-outbound-traffic interface-set loss-priority-maps loss-priority-rewrites mpls-to-ip "
+                  "multi-destination policy-map restricted-queues rewrite-rules routing-instances shared-buffer+ "
+                  "stream-priority system-defaults tri-color virtual-channel-groups virtual-channels "
+                  "translation-table packet-trim tunnel-interfaces non-strict-priority-scheduling pfc-enable",
+                  kind=QOS),
+        *(row for word in ("dscp-ipv6", "exp", "ieee-802.1", "ieee-802.1ad", "inet-precedence")
+          for row in verbatim(word, "classifiers", QOS, "classifiers")),
     )),
 )  # fmt: skip
 
@@ -436,7 +512,11 @@ def finish(document: Document) -> None:
     """
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
     attached: dict[tuple[Scope | None, ...], _Attached] = {}
+    for queue, (class_name, line) in document.scope.table("queues").items():
+        known = document.scope.scopes.setdefault("class", {}).setdefault(class_name, Scope(line))
+        known.values.setdefault("queue", (queue, line))
     for name, each in _attachments(document):
+        _put_rest(document, name, each)
         said = [each.values.get(kind) for kind in _KINDS]
         used = tuple(
             [document.refer(kind, *to) if to else None for kind, to in zip(_KINDS, said, strict=True)]
@@ -463,11 +543,26 @@ def finish(document: Document) -> None:
             document.put(f"qos/traffic_class[{queue}]/queue", queue, line)
             if paused := _paused(each):
                 document.put(f"qos/traffic_class[{queue}]/priority_group", *paused)
-    document.reject_unused(*_KINDS, "class", "scheduler", "curve")
+    for kind in (*_KINDS, "class", "scheduler", "curve", "shaper"):
+        for defined, scope in document.scope.each(kind).items():
+            if not scope.used:
+                document.put(f"qos/setting[unused {kind} {defined}]", "true", scope.line)
+            put_settings(document, "qos/", scope, lead=f"{kind} {defined} ")
+    put_settings(document, "qos/", document.scope, QOS)
     for profile in document.scope.each("congestion").values():
         for point in profile.each("point").values():
             if not point.used:
                 document.reject_all(point)
+
+
+def _put_rest(document: Document, name: str, each: Scope) -> None:
+    """State what else an interface refers to, and take the scheduler map of its shaper for its own."""
+    put_settings(document, port_paths(name).prefix, each, leaf="qos_setting")
+    if "shaper" in each.values:
+        shaper = document.refer("shaper", *each.values["shaper"])
+        document.put(port_paths(name)["qos_setting[output-traffic-control-profile]"], *each.values["shaper"])
+        if shaper and "map" in shaper.values:
+            each.values.setdefault("map", shaper.values["map"])
 
 
 def _finish_fixed(document: Document) -> None:
@@ -511,8 +606,10 @@ def _stated(
         if forwarding_class is None:
             document.reject_all(named)
             continue
-        for dscp, (_, line) in named.table("points").items():
+        for dscp, (priority, line) in named.table("points").items():
             points[dscp] = forwarding_class
+            if priority != USUAL:
+                document.agree(f"qos/setting[dscp {dscp} loss-priority]", priority, line)
             document.agree(f"qos/dscp[{dscp}]/traffic_class", forwarding_class.values["queue"][0], line)
     if classifier:
         stated.append(("trust", "dscp", 0))
@@ -548,13 +645,17 @@ def _scheduling(document: Document, scheduler: Scope) -> Stated:
             stated.append(("strict_percent", *values["percent"]))
     elif "percent" in values:
         stated.append(("scheduler", f"dwrr {values['percent'][0]}", values["percent"][1]))
-    curve = document.refer("curve", *values["curve"]) if "curve" in values else None
-    if curve is None:
+    referred = values.get("curve") or values.get("curve of most")
+    curve = document.refer("curve", *referred) if referred else None
+    if curve is None or referred is None:
         return stated
-    levels, chances = [*curve.table("levels").values()], [*curve.table("chances").values()]
-    if len(levels) != 2 or len(chances) != 2 or chances[0][0] != 0:
-        document.reject(values["curve"][1])
-        document.reject_all(curve)
+    steps = curve.table("steps")
+    levels = [*curve.table("levels").values()] or [(level, line) for level, (_, line) in steps.items()]
+    chances = [*curve.table("chances").values()] or [*steps.values()]
+    if len(levels) != 2 or len(chances) != 2 or chances[0][0] != 0 or steps:
+        for words, points in (("fill-level", levels), ("drop-probability", chances)):
+            for number, (value, line) in enumerate(points):
+                document.put(f"qos/setting[drop-profile {referred[0]} {words} {number}]", value, line)
     elif "ecn" in values:
         leaves = ("ecn_min_fill_percent", "ecn_max_fill_percent", "ecn_max_percent")
         stated += [(leaf, *said) for leaf, said in zip(leaves, (*levels, chances[1]), strict=True)]
@@ -571,6 +672,8 @@ def _lossless(
         if dscp in points and (paused := _paused(points[dscp])) and "pfc" in point.values
     }
     priorities = {priority: point.values["pfc"][1] for (priority, _), point in effective.values()}
+    tagged = {priority: point for priority, point in profile.each("paused").items() if "pfc" in point.values}
+    priorities |= {int(str(priority)): point.values["pfc"][1] for priority, point in tagged.items()}
     at = max(priorities.values(), default=0)
     yield "pfc", ",".join(map(str, sorted(priorities))), at
     yield "pfc_dscps", ",".join(map(str, sorted(int(str(dscp)) for dscp in effective))), at
@@ -584,7 +687,7 @@ def _lossless(
     for priority, (queue, line) in profile.table("stopped").items():
         document.agree(f"qos/pfc_priority[{priority}]/queue", queue, line)
     for leaf in ("cable_m", "mru_bytes", "xon_offset_cells"):
-        blocks = (profile, *[point for _, point in effective.values()])
+        blocks = (profile, *[point for _, point in effective.values()], *tagged.values())
         sizes = dict([block.values[leaf] for block in blocks if leaf in block.values])
         yield from agreed(f"headroom/{leaf}", sizes)
     if "dynamic_th" in document.scope.values:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.junos.instances import GATEWAYS
+from fabricc.back.nos.junos.settings import SETTING, verbatim
 from fabricc.back.nos.junos.words import (
     CERTIFICATE,
     KEY_STATEMENTS,
@@ -203,7 +205,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 _HERE = f"routing-instance {MANAGEMENT_INSTANCE}"
 _GRPC = "system services extension-service request-response grpc"
-_ROUTES = f"routing-instances {MANAGEMENT_INSTANCE} routing-options"
+_OF_MODE = "flowset-table-size|reassignment|sampling-rate|ether-type"
 _HASHING = "forwarding-options enhanced-hash-key"
 _LEAK = re.compile(r"\b(instance-import|rib-groups?|next-table)\b")
 TYPES: Types = {"mode": {word: mode.value for mode, word in DYNAMIC.items()}}
@@ -229,8 +231,6 @@ ROWS: Sequence[Row] = (
     Block("system syslog host <word>", "syslog", (Keep("any <word>", "any"), Keep(_HERE, "here"))),
     Entry(f"system ntp server <word> {_HERE}", "ntp"),
     Entry(f"system name-server <word> {_HERE}", "dns"),
-    Keep(f"{_ROUTES} static route 0.0.0.0/0 next-hop <word>", "gateway"),
-    Keep(f"{_ROUTES} rib {MANAGEMENT_INSTANCE}.inet6.0 static route ::/0 next-hop <word>", "gateway6"),
     # Who authenticates, and what watches.
     Block("system tacplus-server <word>", "tacacs", (
         Keep("routing-instance <word>", "instance"),
@@ -258,6 +258,9 @@ ROWS: Sequence[Row] = (
     Fact(f"{_HASHING} ecmp-dlb <mode>", "load_balancing/mode"),
     Fact(f"{_HASHING} ecmp-dlb <mode> inactivity-interval <integer>",
          {"load_balancing/mode": "{0}", "load_balancing/flowlet_idle_us": "{1}"}),
+    Keep(f"{_HASHING} ecmp-dlb <mode> <{_OF_MODE}> [<below>]",
+         lambda _mode, word, below: {f"{SETTING} ecmp-dlb {word} {below or 'true'}": "true"}),
+    *verbatim("assigned-flow ether-type sampling-rate egress-quantization", f"{_HASHING} ecmp-dlb", lead="ecmp-dlb"),
 )  # fmt: skip
 
 
@@ -287,14 +290,16 @@ def finish(document: Document) -> None:
 
 def _finish_management(document: Document) -> None:
     """State the gateway, that of the address's family, and whether the port's routes are kept apart."""
-    facts, lines, values = document.reading.facts, document.reading.lines, document.scope.values
-    gateways = [values[name] for name in ("gateway", "gateway6") if name in values]
+    facts, lines = document.reading.facts, document.reading.lines
     inet6 = ":" in str(facts.get("management/address", ""))
-    for gateway, line in gateways:
-        if len(gateways) == 1 or (":" in str(gateway)) is inet6:
-            document.put("management/gateway", gateway, line)
+    routes = document.scope.each(GATEWAYS)
+    for prefix, route in routes.items():
+        line = max([route.line, *(line for _, line in route.table("via").values())])
+        if len(routes) == 1 or (":" in str(prefix)) is inet6:
+            document.put("management/gateway", ",".join(map(str, route.table("via"))), line)
         else:
-            document.reject(line)
+            hops = ",".join(map(str, route.table("via")))
+            document.put(f"vrf[{MANAGEMENT_INSTANCE}]/static_route[{prefix}]", hops, line)
     if "management/address" in facts:
         instance = lines.get("platform/management_instance")
         place = instance or lines["management/address"]

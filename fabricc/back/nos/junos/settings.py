@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.facts import Value
 
-SETTING = "setting"
+SETTING, FROM, TO, THEN = "setting", "from", "to", "then"
+"""Kinds of kept statements: settings, and conditions and actions of terms."""
 _SECRETS = frozenset({
     "authentication-key", "hello-authentication-key", "key", "md5", "password", "pre-shared-key", "secret",
     "simple-password",
@@ -50,17 +51,17 @@ def _said(before: str, word: str, below: str | None = None) -> Mapping[str, Valu
 
 def kept(scope: Scope, kind: str = SETTING) -> list[tuple[str, int]]:
     """(words, line) of the statements of a kind, in the order of the text."""
-    return [
-        (name[len(kind) + 1 :], line)
-        for name, (_, line) in scope.values.items()
-        if name.startswith(f"{kind} ")
-    ]
+    begin = f"{kind} "
+    said = scope.values.items()
+    return [(name.removeprefix(begin), line) for name, (_, line) in said if name.startswith(begin)]
 
 
 def put_settings(
     document: Document, prefix: str, scope: Scope, kind: str = SETTING, leaf: str = SETTING, lead: str = ""
 ) -> None:
     """State what a scope kept: `setting[all words but the last]` is the last one, or all where there are several."""
+    if not scope.values:
+        return
     found: dict[str, list[Said]] = {}
     for words, line in kept(scope, kind):
         key, _, value = words.rpartition(" ")
