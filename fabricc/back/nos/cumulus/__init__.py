@@ -5,10 +5,20 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import bgp, consumers, found, interfaces, qos, services, startup, words
+from fabricc.back.nos.cumulus import (
+    beyond,
+    bgp,
+    consumers,
+    found,
+    interfaces,
+    qos,
+    services,
+    startup,
+    words,
+)
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.reading.reader import Reader, Topic
-from fabricc.fabric.facts import Reading, switch_facts
+from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,7 +84,14 @@ def read(files: Mapping[str, str]) -> Reading:
     reading = Reading()
     if (text := files.get(words.FILE)) is not None:
         reader(startup.release_in(startup.parsed(text))).read_file(words.FILE, text, reading)
+        beyond.read(text, words.FILE, reading)
     return reading
+
+
+def aside(_files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+    """File and line of what is known and only lacks what every plan has."""
+    told = {each[:2] for each in reading.unknown if not isinstance(each, Unplanned)}
+    return frozenset({each[:2] for each in reading.unknown} - told)
 
 
 class Cumulus:
@@ -86,6 +103,7 @@ class Cumulus:
     port_name = staticmethod(words.port_name)
     gaps = staticmethod(gaps)
     read = staticmethod(read)
+    aside = staticmethod(aside)
     planned = staticmethod(planned)
     found = found
 

@@ -15,6 +15,7 @@ from fabricc.back.nos.reading.rows import Block, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import Scope
 from fabricc.back.nos.reading.tree import Node
 from fabricc.back.nos.reading.yaml_lines import block_style
+from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -391,7 +392,7 @@ class File:
 
     def missing(self, line: int, text: str) -> None:
         """Note that something every planned configuration has is not there."""
-        note = (self.document.file, line, text)
+        note = Unplanned(self.document.file, line, text)
         if note not in self.document.reading.unknown:
             self.document.reading.unknown.append(note)
 

@@ -339,7 +339,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
     processes = [*scope.each("bgp").items()]
     for number, bgp in processes[:1]:
         document.put("bgp/asn", number, bgp.line)  # type: ignore[arg-type]
-        _finish_process(document, bgp, multipath_limit)
+        finish_process(document, bgp, multipath_limit)
         evpn.finish_routes(document, bgp)
         sessions.finish(document, bgp)
     for _, bgp in processes[1:]:
@@ -351,7 +351,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
             for leaf in ("router_id", "requires_policy"):
                 if leaf in tenant.values:
                     document.put(f"{prefix}bgp/{leaf}", *tenant.values[leaf])
-            _finish_process(document, tenant, multipath_limit, prefix)
+            finish_process(document, tenant, multipath_limit, prefix)
             sessions.finish(document, tenant, prefix)
     evpn.finish_tenants(document)
 
@@ -363,7 +363,7 @@ def _routes(tenant: Scope) -> bool:
     )
 
 
-def _finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix: str = "") -> None:
+def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix: str = "") -> None:
     values, line = bgp.values, bgp.line
     timers = DATACENTER_TIMERS if "datacenter" in document.scope.values else TRADITIONAL_TIMERS
     defaults: dict[str, Value] = {"keepalive_s": timers[0], "hold_s": timers[1], "multipath_relax": "false"}
