@@ -9,7 +9,7 @@ from fabricc.audit.texts import LEAST, systems, unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import found as host_files
-from fabricc.back.nos import lldpd
+from fabricc.back.nos import getters, lldpd
 from fabricc.back.nos.collected import Identity, Output
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
@@ -121,13 +121,16 @@ def _doubt(part: Part) -> str:
 
 def _output(text: str, system: str | None) -> Output | None:
     """What an output says, as the device's own system reads it, else as any does."""
-    order = sorted(systems(), key=lambda name: name != system)
-    for name in order if system in systems() else ():
-        if output := systems()[name].output(text):
-            return output
+    own = systems().get(system or "")
+    if own and (output := own.output(text)):
+        return output
+    if output := getters.output(text, own.products if own else lambda box: (box,)):
+        return output
     if neighbours := lldpd.seen(text):
         return Output(neighbours=neighbours)
-    return next((output for name in order if (output := systems()[name].output(text))), None)
+    return next(
+        (output for one in systems().values() if one is not own and (output := one.output(text))), None
+    )
 
 
 def _device(

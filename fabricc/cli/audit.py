@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.cli import options, output
-from fabricc.tree.file import write_file
-
-if TYPE_CHECKING:
-    from fabricc.audit import Audit
-    from fabricc.base.foreign.text import Rendered
+from fabricc.cli import options
 
 FORMATS = ("text", "json", "sarif", "github", "junit", "html")
 
@@ -33,39 +27,8 @@ def command(folder: Path, format_: str, target: Path | None, every: bool, jobs: 
     outputs of LLDP and version and files of hosts where there are any. Nothing is changed and nothing is asked.
     Exit status: 0 nothing is wrong, 1 something is.
     """
-    from fabricc.audit import audit  # readers of every system; `--help` and completion need none
-    from fabricc.audit.report import as_json, parts
-
     if target is not None and format_ == "text":
         raise click.UsageError("-o goes with a --format other than text.")
-    with output.progress() as bar:
-        found = audit(folder, jobs=jobs, progress=bar)
-    diagnostics = found.every if every else found.diagnostics
-    if format_ == "text":
-        output.tell(diagnostics, format_, _texts(found))
-        output.show(parts(found))
-    elif format_ == "json":
-        _write(as_json(found, diagnostics), target)
-    elif format_ == "html":
-        from fabricc.cli.audit_page import html
+    from fabricc.cli.auditing import audited  # readers of every system; `--help` and completion need none
 
-        _write(html(found), target)
-    else:
-        from fabricc.base.diagnostics.render import document
-
-        _write(document(diagnostics, format_), target)
-    return found.exit_status
-
-
-def _texts(found: Audit) -> dict[str, str]:
-    from fabricc.compiler.quoting import tree_texts
-
-    return tree_texts(found.diagnostics, Path(found.top))
-
-
-def _write(text: Rendered, target: Path | None) -> None:
-    if target is None:
-        output.document(text)
-        return
-    write_file(target, text.encode())
-    output.out(f"{target}: {len(text.encode()) / 1000:,.0f} kB")
+    return audited(folder, format_, target, jobs, every=every)

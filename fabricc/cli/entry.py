@@ -30,6 +30,7 @@ VERBS = {
     "report": "Write one HTML page to read, print and sign: picture, tables, buffers, failures.",
     "push": "Bring a built tree to the switches, in waves that keep the fabric up.",
     "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
+    "collect": "Fetch what an audit reads from live switches, read-only.",
     "audit": "Tell what is wrong with any fabric, from its own configurations.",
     "migrate": "Turn a change that cannot be made in one step into specs that can be deployed in turn.",
     "maintain": "Tell what taking devices out of service does to jobs and capacity, and how to do it.",

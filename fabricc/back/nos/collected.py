@@ -65,10 +65,12 @@ class Collected(Protocol):
     """The module `found` of a back end.
 
     Attributes:
+        FILE: its main file, as `Nos.read` calls it.
         COMMENTS: what a line begins with that states nothing; "" where there are no comments.
         NAMES: of files that are called alike on every device, without what follows the last full stop.
     """
 
+    FILE: str
     COMMENTS: str
     NAMES: frozenset[str]
 
@@ -82,6 +84,10 @@ class Collected(Protocol):
 
     def output(self, text: str) -> Output | None:
         """What the output of a command says of the version or of neighbours; None for any other text."""
+        ...
+
+    def products(self, box: str) -> tuple[str, ...]:
+        """Names under which a table of products may have what the device calls its box, the best first."""
         ...
 
     def port(self, spelling: str) -> str:

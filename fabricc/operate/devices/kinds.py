@@ -101,6 +101,7 @@ GETTERS: Mapping[str, Kind] = {
     "get_alarms": several(text),
     "get_bgp_neighbors": table(record(peers=table(_PEER))),
     "get_ecmp_widths": table(count),
+    "get_facts": record(hostname=text, vendor=text, model=text, os_version=text),
     "get_interfaces": table(record(is_enabled=flag, is_up=flag, speed=number, mtu=number)),
     "get_interfaces_counters": table(record(rx_errors=count, tx_errors=count)),
     "get_lldp_neighbors_detail": table(

@@ -56,6 +56,7 @@ _ABOUT = {
     "FAB93": ("the report", "fabricc docs report"),
     "FAB94": ("maintenance", "fabricc docs maintain"),
     "FAB945": ("migrations", "fabricc docs migrate"),
+    "FAB952": ("collecting", "fabricc docs collect"),
     "FAB95": ("auditing", "fabricc docs audit"),
     "FAB96": ("auditing", "fabricc docs audit"),
     "FAB97": ("adopting", "fabricc docs adopt"),

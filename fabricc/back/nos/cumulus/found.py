@@ -68,3 +68,8 @@ def output(text: str) -> Output | None:
 def port(spelling: str) -> str:
     """The name itself."""
     return spelling
+
+
+def products(box: str) -> tuple[str, ...]:
+    """The name itself; none for no box."""
+    return (box,) if box else ()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 COMMENTS = "!"
 NAMES = frozenset(("running-config", "startup-config"))
-_FILE = "running-config.cfg"
+FILE = "running-config.cfg"
 _SIGNS = {
     "!RANCID-CONTENT-TYPE: arista": 6, "> bgp advertise-inactive": 2, "interface Ethernet1/1": 0,
     "! device:": 3, "! boot": 3, "transceiver qsfp": 4, "service routing": 5, "spanning-tree mode": 1, "agent": 1,
@@ -72,14 +72,14 @@ _KINDS = {"Et": "Ethernet", "Eth": "Ethernet", "Ma": "Management", "Po": "Port-C
 
 def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
     """A running configuration, by what only EOS prints."""
-    return claim(_FILE, weight(text, _SIGNS))
+    return claim(FILE, weight(text, _SIGNS))
 
 
 def identity(files: Mapping[str, str]) -> Identity:
     """What the first comments say: those of EOS itself, and of collectors that put `show version` there."""
     found = told("".join(files.values())[:8192], _HEADER)
     release = found.get("release") or found.get("image") or found.get("boot", "")
-    return Identity(found.get("name", ""), found.get("box", ""), release, _products(found.get("box", "")))
+    return Identity(found.get("name", ""), found.get("box", ""), release, products(found.get("box", "")))
 
 
 def output(text: str) -> Output | None:
@@ -92,7 +92,7 @@ def output(text: str) -> Output | None:
         return Output() if _TABLE.search(text) or " LLDP neighbors" in text else None
     box = found.get("box", "")
     at_home = tuple(each._replace(port=port(each.port)) for each in seen)
-    return Output(Identity("", box, found.get("release", ""), _products(box)), at_home)
+    return Output(Identity("", box, found.get("release", ""), products(box)), at_home)
 
 
 def _of_json(text: str, answer: object) -> Output | None:
@@ -113,7 +113,7 @@ def _of_json(text: str, answer: object) -> Output | None:
                 rows.append((name, who, leaf(end, "interfaceId_v2", "interfaceId")))
     if not box and '"lldpNeighbors"' not in text:
         return None
-    return Output(Identity("", box, release, _products(box)), neighbours(text, rows))
+    return Output(Identity("", box, release, products(box)), neighbours(text, rows))
 
 
 def port(spelling: str) -> str:
@@ -121,5 +121,6 @@ def port(spelling: str) -> str:
     return expanded(spelling, _KINDS)
 
 
-def _products(box: str) -> tuple[str, ...]:
+def products(box: str) -> tuple[str, ...]:
+    """The name of the box in a product number; none for no box."""
     return (_ORDERED.sub("", box),) if box else ()

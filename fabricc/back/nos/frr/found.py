@@ -76,3 +76,8 @@ def output(text: str) -> Output | None:
 def port(spelling: str) -> str:
     """The name itself: Linux abbreviates none."""
     return spelling
+
+
+def products(box: str) -> tuple[str, ...]:
+    """The name itself; none for `Linux`, which is no box."""
+    return (box,) if box not in ("", "Linux") else ()

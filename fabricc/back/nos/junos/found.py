@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COMMENTS = "#/"
 NAMES = frozenset(("juniper", "running-config"))
-_FILE = "juniper.conf"
+FILE = "juniper.conf"
 _BLOCKS = ("system", "interfaces", "protocols", "policy-options", "routing-options", "chassis", "groups", "firewall",
            "class-of-service", "forwarding-options", "routing-instances", "vlans", "snmp", "security", "switch-options",
            "access", "applications", "event-options", "apply-groups", "poe")  # fmt: skip
@@ -64,7 +64,7 @@ _DAY = re.compile(r"-20\d{10}[\d.]*(?=-|$)")
 
 def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
     """A configuration in curly braces, or of `set` commands."""
-    return claim(_FILE, weight(text, _SIGNS))
+    return claim(FILE, weight(text, _SIGNS))
 
 
 def identity(files: Mapping[str, str]) -> Identity:
@@ -113,3 +113,8 @@ def _identity(name: str, box: str, release: str) -> Identity:
 def port(spelling: str) -> str:
     """The name itself: Junos abbreviates none."""
     return spelling
+
+
+def products(box: str) -> tuple[str, ...]:
+    """The name itself; none for no box."""
+    return (box,) if box else ()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 COMMENTS = "!"
 NAMES = frozenset(("running-config", "startup-config"))
-_FILE = "running-config.cfg"
+FILE = "running-config.cfg"
 _SIGNS = {
     "!RANCID-CONTENT-TYPE: cisco-nx": 6, "> bgp router-id": -3, "> exit-address-family": -3, "exit-vrf": -3,
     "!Command: show": 2, "!Running configuration": 4, "feature": 4, "no feature": 4, "vdc": 5, "vrf context": 5,
@@ -68,13 +68,13 @@ _KINDS = {"Eth": "Ethernet", "Po": "port-channel", "Lo": "loopback"}
 
 def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
     """A running configuration, by what only NX-OS prints."""
-    return claim(_FILE, weight(text, _SIGNS))
+    return claim(FILE, weight(text, _SIGNS))
 
 
 def identity(files: Mapping[str, str]) -> Identity:
     """The release that a configuration begins with, and the box where a collector put it into a comment."""
     found = told("".join(files.values())[:65536], _HEADER)
-    return Identity("", found.get("box", ""), found.get("release", ""), _products(found.get("box", "")))
+    return Identity("", found.get("box", ""), found.get("release", ""), products(found.get("box", "")))
 
 
 def output(text: str) -> Output | None:
@@ -88,7 +88,7 @@ def output(text: str) -> Output | None:
         return Output() if _TABLE.search(text) else None
     at_home = tuple(each._replace(port=port(each.port)) for each in seen)
     box = found.get("box", "")
-    return Output(Identity(found.get("name", ""), box, found.get("release", ""), _products(box)), at_home)
+    return Output(Identity(found.get("name", ""), box, found.get("release", ""), products(box)), at_home)
 
 
 def _of_json(text: str, answer: object) -> Output | None:
@@ -106,7 +106,7 @@ def _of_json(text: str, answer: object) -> Output | None:
     ]
     if not release and '"TABLE_nbor' not in text:
         return None
-    return Output(Identity(name, box, release, _products(box)), neighbours(text, rows))
+    return Output(Identity(name, box, release, products(box)), neighbours(text, rows))
 
 
 def port(spelling: str) -> str:
@@ -114,6 +114,7 @@ def port(spelling: str) -> str:
     return expanded(spelling, _KINDS)
 
 
-def _products(box: str) -> tuple[str, ...]:
+def products(box: str) -> tuple[str, ...]:
+    """The name of the box in a product number; none for no box."""
     match = _PRODUCT.search(box)
     return (match[1], box) if match else (box,) if box else ()

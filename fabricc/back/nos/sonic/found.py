@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 COMMENTS = "!"
 NAMES = frozenset(("config_db", "frr", "running-config"))
-_FILE, _FRR_FILE = "config_db.json", "frr.conf"
+FILE, _FRR_FILE = "config_db.json", "frr.conf"
 _TABLE = re.compile(
     r'"(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|PORT|VLAN|INTERFACE|LOOPBACK|FEATURE|QUEUE|SCHEDULER)"\s*:\s*\{'
 )
@@ -28,14 +28,14 @@ _VERSION = {
 def takes(path: str, text: str) -> Claim | None:
     """`config_db.json` by the names of its tables; FRR's text too, which is SONiC's where the tables are beside it."""
     if text.lstrip()[:1] == "{":
-        return Claim(_FILE, 100) if _TABLE.search(text[:65536]) else None
+        return Claim(FILE, 100) if _TABLE.search(text[:65536]) else None
     claimed = frr.takes(path, text)
     return Claim(_FRR_FILE, max(1, claimed.weight - 1)) if claimed and claimed.file == frr.FILE else None
 
 
 def identity(files: Mapping[str, str]) -> Identity:
     """What `DEVICE_METADATA` and `VERSIONS` say; the names of products are the SKU and the platform."""
-    tables = parsed(files.get(_FILE, ""))
+    tables = parsed(files.get(FILE, ""))
     metadata = _row(tables, "DEVICE_METADATA", "localhost")
     sku, platform = (str(metadata.get(key) or "") for key in ("hwsku", "platform"))
     return Identity(
@@ -63,3 +63,8 @@ def output(text: str) -> Output | None:
 def port(spelling: str) -> str:
     """The name itself."""
     return spelling
+
+
+def products(box: str) -> tuple[str, ...]:
+    """The name itself; none for no box."""
+    return (box,) if box else ()

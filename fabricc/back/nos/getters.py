@@ -1,0 +1,33 @@
+"""What getters of NAPALM say of a device of any system, as JSON: `get_facts` and `get_lldp_neighbors_detail`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.collected import Identity, Output, leaf, neighbours, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def output(text: str, products: Callable[[str], tuple[str, ...]]) -> Output | None:
+    """What an answer says; None for any other text. `products`: of the name of a box, as its system has it."""
+    if '"remote_system_name"' not in text and '"os_version"' not in text:
+        return None
+    answer = parsed(text)
+    if not isinstance(answer, dict):
+        return None
+    answer = answer.get("get_facts") or answer.get("get_lldp_neighbors_detail") or answer
+    if isinstance(answer.get("os_version"), str):
+        names = products(box) if (box := leaf(answer, "model")) else ()
+        return Output(Identity(leaf(answer, "hostname"), box if names else "", answer["os_version"], names))
+    rows = [
+        (
+            port,
+            leaf(far, "remote_system_name", "remote_chassis_id"),
+            leaf(far, "remote_port", "remote_port_description"),
+        )
+        for port, heard in answer.items()
+        for far in (heard if isinstance(heard, list) else ())
+    ]
+    return Output(neighbours=neighbours(text, rows))

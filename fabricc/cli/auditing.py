@@ -1,0 +1,46 @@
+"""What `fabricc audit` does: a folder read, and told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.audit.report import as_json, parts
+from fabricc.audit.run import audit
+from fabricc.base.diagnostics.render import document
+from fabricc.cli import output
+from fabricc.cli.audit_page import html
+from fabricc.compiler.quoting import tree_texts
+from fabricc.tree.file import write_file
+
+if TYPE_CHECKING:
+    from fabricc.audit.run import Audit
+    from fabricc.base.foreign.text import Rendered
+
+
+def audited(folder: Path, format_: str, target: Path | None, jobs: int | None, *, every: bool) -> int:
+    """Audit and tell; arguments as those of the command. The exit status."""
+    with output.progress() as bar:
+        found = audit(folder, jobs=jobs, progress=bar)
+    if format_ == "text":
+        diagnostics = found.every if every else found.diagnostics
+        output.tell(diagnostics, format_, tree_texts(diagnostics, Path(found.top)))
+        output.show(parts(found))
+    else:
+        _write(_rendered(found, format_, every=every), target)
+    return found.exit_status
+
+
+def _rendered(found: Audit, format_: str, *, every: bool) -> Rendered:
+    diagnostics = found.every if every else found.diagnostics
+    if format_ == "html":
+        return html(found)
+    return as_json(found, diagnostics) if format_ == "json" else document(diagnostics, format_)
+
+
+def _write(text: Rendered, target: Path | None) -> None:
+    if target is None:
+        output.document(text)
+        return
+    write_file(target, text.encode())
+    output.out(f"{target}: {len(text.encode()) / 1000:,.0f} kB")

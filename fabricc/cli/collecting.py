@@ -1,0 +1,38 @@
+"""What `fabricc collect` does: switches asked, files written, and told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.cli import logins, output
+from fabricc.cli.auditing import audited
+from fabricc.compiler.result import ENVIRONMENT
+from fabricc.operate.collect.run import collect
+from fabricc.operate.collect.targets import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def collected(
+    words: Sequence[str], folder: Path, access_file: Path | None, parallel: int, *, audits: bool
+) -> int:
+    """Ask, write and tell; arguments as those of the command. The exit status."""
+    devices = targets(words)
+    named = next((Path(word) for word in words if Path(word).is_file()), Path("targets.yaml"))
+    access = logins.access(named, access_file)
+    with output.progress() as bar:
+        fetched = collect(devices, access, folder, parallel, bar or (lambda *_: None))
+    told = [one for each in fetched.values() for one in (*each.failures, *each.lacks)]
+    output.tell(told, "text", {})
+    files = sum(len(each.files) for each in fetched.values())
+    unasked = [name for name, each in fetched.items() if each.failures]
+    asked = plural(len(fetched) - len(unasked), "switch")
+    left = f", {len(unasked):,} not asked" if unasked else ""
+    output.out(
+        f"{folder}: {plural(files, 'file')} of {asked}{left}; they hold what runs, hashes of passwords too"
+    )
+    status = audited(folder, "text", None, None, every=False) if audits and files else 0
+    return ENVIRONMENT if unasked else status

@@ -1,0 +1,1 @@
+"""Fetching what an audit reads from live switches, read-only."""

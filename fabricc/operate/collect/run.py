@@ -1,0 +1,112 @@
+"""Switches asked for what an audit reads, through the drivers that push and verify use; nothing on them changes."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.foreign.text import json_document
+from fabricc.base.values import dataclass
+from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.drivers.bundle import unpack
+from fabricc.tree import EmitError
+from fabricc.tree.file import make_folder, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.devices.connection import Connection
+    from fabricc.operate.devices.inventory import Device
+
+GETTERS = {"lldp.json": "get_lldp_neighbors_detail", "facts.json": "get_facts"}
+"""File -> the getter whose answer it has."""
+_OWNER = 0o700
+
+
+@dataclass(slots=True)
+class Fetched:
+    """What one switch gave.
+
+    Attributes:
+        files: written below its folder.
+        failures: why it could not be asked at all; `lacks`: what of it could not be asked.
+    """
+
+    files: list[str] = field(default_factory=list)
+    failures: list[Diagnostic] = field(default_factory=list)
+    lacks: list[Diagnostic] = field(default_factory=list)
+
+
+def collect(
+    devices: Mapping[str, Device],
+    access: Access,
+    folder: Path,
+    parallel: int,
+    progress: Callable[[str, int, int], None],
+) -> dict[str, Fetched]:
+    """Fetch each switch into a folder of its name; what was there of it before is replaced, file by file.
+
+    Configurations hold what they hold on the switch, hashes of passwords among it: a folder that is made is its owner's
+    alone.
+
+    Raises:
+        EmitError: the folder cannot be written.
+    """
+    if not folder.exists():
+        make_folder(folder)
+        folder.chmod(_OWNER)
+    done = [0]
+
+    def one(name: str) -> Fetched:
+        fetched = _fetch(devices[name], access, folder / name)
+        done[0] += 1
+        progress("asking", done[0], len(devices))
+        return fetched
+
+    return for_each(devices, one, parallel)
+
+
+def _fetch(device: Device, access: Access, folder: Path) -> Fetched:
+    fetched = Fetched()
+    try:
+        with connected(device, access) as live:
+            texts = dict(_configurations(device, live))
+            for file, getter in GETTERS.items():
+                try:
+                    if (told := live.getter(getter)) is not None:
+                        texts[file] = json_document(told)
+                except DeviceError as error:
+                    found = error.diagnostic
+                    fetched.lacks.append(
+                        Diagnostic(found.code, Severity.WARNING, found.message, None, found.help)
+                    )
+        make_folder(folder)
+        for file, text in texts.items():
+            write_file(folder / file, text.encode("utf-8", "surrogateescape"))
+            fetched.files.append(file)
+    except (DeviceError, EmitError) as error:
+        fetched.failures.append(error.diagnostic)
+    return fetched
+
+
+def _configurations(device: Device, live: Connection) -> dict[str, str]:
+    """What runs, by file, and files beside it that the driver tells of.
+
+    Raises:
+        DeviceError: FAB9105, it cannot be read; FAB9523, it is no configuration of one switch.
+    """
+    alone = getattr(getattr(back_ends.load(device.nos), "found", None), "FILE", "running-config.txt")
+    found = live.configurations()
+    try:
+        beside = unpack(found.get("startup") or "", alone)
+        return {**{name: text for name, text in beside.items() if text}, **unpack(found["running"], alone)}
+    except ValueError as error:
+        raise DeviceError(
+            "FAB9523", f"{device.name}: what it runs looks like several files: {error}"
+        ) from None
