@@ -187,10 +187,11 @@ def end_findings(a: Side, b: Side, votes: Votes) -> Iterator[Finding]:
 
 
 def _odd(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:
-    """The end that says what fewer say, first."""
+    """The end that says what fewer say, first; where as many say the one as the other, the one that has nothing."""
     mine = votes.of(a.tiers, name, getattr(a.said, name))
     other = votes.of(b.tiers, name, getattr(b.said, name))
-    return (b, a) if other < mine else (a, b)
+    nothing = other == mine and getattr(b.said, name) == "none"
+    return (b, a) if other < mine or nothing else (a, b)
 
 
 def _differ(odd: Side, right: Side, name: str) -> Finding:

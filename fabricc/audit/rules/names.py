@@ -28,7 +28,10 @@ _SESSION = {
 _PORTS = {"access_list_in": "access_list", "access_list_out": "access_list"}
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
 _PROCESS = re.compile(r"(?:vrf\[[^]]*\]/)?bgp/(?:redistribute_\w+|redistribute\[[^]]*\]|network\[[^]]*\])")
-_ALL = ("all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not")
+_ALL = (
+    "all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not", "internal", "external", "nssa-external",
+)  # fmt: skip
+"""Words in the place of a name."""
 _WORDS = re.compile(r"\w[^\s,\[\]()]*")
 
 
@@ -39,7 +42,7 @@ def undefined(sheet: Sheet) -> Iterator[Finding]:
 
     def use(kind: str, value: object, path: str) -> None:
         for name in _WORDS.findall(str(value)):
-            if name not in _ALL:
+            if name not in _ALL and not name.isdigit():
                 uses.setdefault((kind, name), []).append(path)
 
     for path, value in sheet.rest.items():

@@ -7,8 +7,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.model import Kind
-from fabricc.audit.rules import alike, ends, lossless, names, sessions, unique
+from fabricc.audit.rules import alike, design, ends, lossless, names, sessions, unique
 from fabricc.audit.rules.alike import Ballot
+from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, EndSaid, Votes
 from fabricc.audit.rules.proved import Asked, Proof
 from fabricc.audit.rules.sheet import NOWHERE, fars_of, sheet
@@ -19,7 +20,7 @@ from fabricc.catalog.load import load_catalog
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.audit.model import Device, Found
+    from fabricc.audit.model import Device, Found, Tier
     from fabricc.audit.rules.sessions import Said, Sessions
     from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.audit.rules.unique import Owned
@@ -54,6 +55,8 @@ def examine(found: Found) -> Examined:
     told += _of_sessions(found, digests, fars)
     told += unique.repeated(digests.owned, found.devices, groups_of(found))
     told += _of_rdma(found, digests, fars)
+    told += digests.designs.notes(found.devices)
+    told += design.ratios(digests.proof.switches, _tiers(found), found.devices)
     for name, expected in alike.odd_devices(digests.ballot).items():
         device = _sheet(found, found.devices[name], fars)
         for each in expected:
@@ -73,6 +76,7 @@ class Digests:
 
     models: Models
     proof: Proof = field(default_factory=Proof)
+    designs: Designs = field(default_factory=Designs)
     ends: dict[str, Ends] = field(default_factory=dict)
     votes: Votes = field(default_factory=Votes)
     sessions: dict[str, Sessions] = field(default_factory=dict)
@@ -99,6 +103,7 @@ class Digests:
         if (safe := lossless.protected(device)) is not None:
             self.lossless[name] = safe
             self.protected.update(safe)
+        self.designs.add(device)
         yield from names.undefined(device)
         yield from lossless.port_findings(device)
         cnp = self.cnp.most_common(1)[0][0] if self.cnp else CNP_DSCP
@@ -118,9 +123,14 @@ def _sheet(found: Found, device: Device, fars: Mapping[str, Mapping[str, Far]]) 
     return sheet(device, found.places.get(device.name, NOWHERE), fars[device.name])
 
 
+def _tiers(found: Found) -> dict[str, Tier]:
+    return {name: place.tier for name, place in found.places.items()}
+
+
 def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
-    tiers = {name: place.tier for name, place in found.places.items()}
+    tiers = _tiers(found)
     for link in found.links:
+        yield from design.said_otherwise(link, found.devices)
         a = ends.side(link.a, link.b, found.devices, digests.ends, tiers)
         b = ends.side(link.b, link.a, found.devices, digests.ends, tiers)
         if a is not None and b is not None:

@@ -716,7 +716,7 @@ TITLES: dict[str, str] = {
     "FAB9606": "PFC without watchdog or marking",
     "FAB9607": "Lossless traffic and PFC do not meet",
     "FAB9608": "Pauses for all traffic beside PFC",
-    "FAB9609": "One path where there are several links",
+    "FAB9609": "A port is said to lead elsewhere",
     "FAB9610": "Unlike nearly all of its peers",
     "FAB9611": "What a design means for RDMA",
     # A fabric of others, from what it says.

@@ -1,0 +1,110 @@
+"""What a port is said to lead to beside its link, and what designs of others mean for lossless traffic: notes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.model import Evidence, Tier
+from fabricc.audit.rules.sheet import PORT, told
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import dataclass
+from fabricc.proof.compare import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.audit.model import Device, Link
+    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.proof.invariants.digest import SwitchDigest
+
+LEADS, MEANS = "FAB9609", "FAB9611"
+_DESIGNS = (
+    ("a link-state protocol", ("ospf[", "isis["),
+     "every switch takes any shortest path, so after a failure traffic can come down and go up again, and lossless "
+     "buffers can wait for each other in a circle; no policy shows that it cannot"),
+    ("bundles that two switches share", ("mlag/",),
+     "lossless traffic crosses the link of the pair when one of them loses its own links: that link needs PFC, "
+     "headroom and watchdog like any other"),
+    ("VXLAN", ("vxlan/", "evpn/source"),
+     "the code point of RDMA has to be copied to the outer header where a packet enters, and packets are 50 bytes "
+     "longer on links between switches"),
+)  # fmt: skip
+"""Design, what paths of it begin with, and what it means for RDMA."""
+_TIERS = {Tier.TOR: "ToRs", Tier.SPINE: "spines", Tier.CORE: "cores"}
+
+
+class Witness(NamedTuple):
+    """A device that shows a design, and where."""
+
+    device: str
+    path: str
+
+
+@dataclass(slots=True)
+class Designs:
+    """Which designs the switches have: how many, and the first that shows it."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    first: dict[str, Witness] = field(default_factory=dict)
+    switches: int = 0
+
+    def add(self, sheet: Sheet) -> None:
+        """Take a switch in."""
+        self.switches += 1
+        for design, prefixes, _ in _DESIGNS:
+            path = next((path for path in sheet.rest if path.startswith(prefixes)), None)
+            if path is not None:
+                self.counts[design] += 1
+                self.first.setdefault(design, Witness(sheet.name, path))
+
+    def notes(self, devices: Mapping[str, Device]) -> Iterator[Finding]:
+        """What each design means, once for the folder."""
+        for design, _, means in _DESIGNS:
+            if times := self.counts[design]:
+                device, path = self.first[design]
+                message = f"{design} on {times:,} of {plural(self.switches, 'switch')}: {means}"
+                yield told(MEANS, devices[device], path, message, f"design {design}", Severity.NOTE)
+
+
+def ratios(
+    switches: Iterable[SwitchDigest], tiers: Mapping[str, Tier], devices: Mapping[str, Device]
+) -> Iterator[Finding]:
+    """What each tier has going down and up, where the speed of every link is known."""
+    kinds: dict[tuple[Tier, int, int], list[str]] = {}
+    for each in switches:
+        if each.load.up and each.load.down:
+            kinds.setdefault((tiers[each.name], each.load.down, each.load.up), []).append(each.name)
+    for (tier, down, up), names in sorted(kinds.items(), key=lambda kind: (kind[0][0], -len(kind[1]))):
+        ratio = float(Fraction(down, up))
+        who = f"{len(names):,} {_TIERS.get(tier, 'switches')}, such as {names[0]},"
+        message = f"{who} have {down:,} Gb/s down and {up:,} Gb/s up: {ratio:.3g}:1"
+        yield told(MEANS, devices[names[0]], "bgp/asn", message, f"oversubscription {tier}", Severity.NOTE)
+
+
+def said_otherwise(link: Link, devices: Mapping[str, Device]) -> Iterator[Finding]:
+    """What descriptions and LLDP say of a link's ports that cannot be true with it."""
+    shown = link.evidence[0].value
+    for claim in link.against:
+        if claim.evidence not in (Evidence.DESCRIPTION, Evidence.LLDP) or claim.near.device not in devices:
+            continue
+        device = devices[claim.near.device]
+        far = f"{claim.far.device} {claim.far.port}".strip()
+        other = link.b if link.a == claim.near else link.a
+        if claim.near in (link.a, link.b):
+            truth = f"the link leads to {other.device} {other.port} ({shown})"
+        else:
+            ends = f"{link.a.device} {link.a.port} and {link.b.device} {link.b.port}"
+            truth = f"that port has a link with another ({ends}, {shown})"
+        what = "its description names" if claim.evidence is Evidence.DESCRIPTION else "LLDP names"
+        message = f"{claim.near.device} {claim.near.port}: {what} {far}, and {truth}"
+        remedy = "Cable the port as it is described, or describe it as it is cabled."
+        if claim.file:
+            place = device.paths.get(claim.file, claim.file), claim.line
+            yield Finding(LEADS, message, *place, "said otherwise", Severity.WARNING, remedy)
+        else:
+            path = f"{PORT}{claim.near.port}]/description"
+            yield told(LEADS, device, path, message, "said otherwise", Severity.WARNING, remedy)

@@ -1,0 +1,215 @@
+"""Each kind of finding by a text that shows it: two or more devices of a few lines, read as any system's files are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.audit.links import links_of
+from fabricc.audit.model import Device, Found, Kind
+from fabricc.audit.places import places_of
+from fabricc.audit.rules import findings
+from fabricc.base.diagnostics import Severity
+from fabricc.fabric.facts import Reading
+from tests.audit import ours
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.fabric.facts import Facts
+    from fabricc.proof.compare import Finding
+
+
+def device(name: str, facts: Facts, system: str = "eos") -> Device:
+    """A switch that states these facts, each on a line of its own."""
+    lines = {path: ("config", number) for number, path in enumerate(facts, 1)}
+    text = "\n".join(f"{path} {value}" for path, value in facts.items())
+    return Device(name, Kind.SWITCH, system, {"config": text}, {"config": name}, Reading(dict(facts), lines))
+
+
+def folder(*devices: Device) -> Found:
+    """The devices with the links and places that they tell."""
+    every = {each.name: each for each in devices}
+    links = links_of(every)
+    return ours.joined(every, links, places_of(every, links))
+
+
+def told(*devices: Device) -> list[Finding]:
+    return findings(folder(*devices))
+
+
+def one(found: list[Finding], code: str) -> Finding:
+    only = [each for each in found if each.code == code and each.severity is not Severity.NOTE]
+    assert len(only) == 1, found
+    return only[0]
+
+
+def end(number: int, other: str, more: Mapping[str, str | int] | None = None) -> Facts:
+    """One end of a link of two, with a session."""
+    port = "interface[Ethernet1]/"
+    facts: Facts = {
+        "bgp/asn": 65000 + number, "bgp/router_id": f"10.9.9.{number}", f"{port}ipv4": f"10.0.0.{number}/31",
+        f"{port}mtu": 9214, f"{port}description": f"{other} Ethernet1",
+        f"bgp/neighbor[10.0.0.{1 - number}]/remote_asn": 65001 - number,
+        f"bgp/neighbor[10.0.0.{1 - number}]/families": "ipv4",
+    }  # fmt: skip
+    return {**facts, **(more or {})}
+
+
+def pair(mine: Mapping[str, str | int], theirs: Mapping[str, str | int] | None = None) -> list[Finding]:
+    """What is told of two switches with a link of which one states something more."""
+    return told(device("leaf", end(0, "spine", mine)), device("spine", end(1, "leaf", theirs)))
+
+
+def test_a_sound_link_is_not_told() -> None:
+    assert [each for each in pair({}) if each.severity is not Severity.NOTE] == []
+
+
+def test_mtu() -> None:
+    found = one(pair({"interface[Ethernet1]/mtu": 1500}), "FAB9600")
+    assert (found.file, found.line, found.severity) == ("leaf", 4, Severity.ERROR)
+    assert "1500" in found.message
+    assert "9214" in found.message
+
+
+def test_pfc_at_one_end() -> None:
+    lossless = {
+        "interface[Ethernet1]/pfc": "3",
+        "interface[Ethernet1]/watchdog": "true",
+        "qos/dscp[26]/traffic_class": 3,
+    }
+    marked = {"interface[Ethernet1]/queue[3]/ecn_min_bytes": 1000, "interface[Ethernet1]/queue[3]/ecn_max_bytes": 2000,
+              "interface[Ethernet1]/queue[3]/ecn_max_percent": 10}  # fmt: skip
+    found = pair({**lossless, **marked}, {"qos/dscp[26]/traffic_class": 3})
+    assert one(found, "FAB9600").file == "spine"
+    assert not [each for each in found if each.code == "FAB9606"]
+
+
+def test_no_watchdog_and_no_marking() -> None:
+    lossless = {"interface[Ethernet1]/pfc": "3", "qos/dscp[26]/traffic_class": 3}
+    found = [each for each in pair(lossless, lossless) if each.code == "FAB9606"]
+    assert {(each.group, each.file) for each in found} == {
+        (group, file) for group in ("no watchdog", "no ECN") for file in ("leaf", "spine")
+    }
+
+
+def test_pauses_for_all_traffic() -> None:
+    both = {"interface[Ethernet1]/pfc": "3", "interface[Ethernet1]/flow_control": "both"}
+    assert one(pair(both, {"interface[Ethernet1]/pfc": "3"}), "FAB9608").file == "leaf"
+
+
+def test_pfc_for_a_class_that_nothing_is_mapped_to() -> None:
+    lossless: Facts = {"interface[Ethernet1]/pfc": "4", "qos/dscp[26]/traffic_class": 3}
+    found = [each for each in pair(lossless, lossless) if each.code == "FAB9607"]
+    assert {each.file for each in found} == {"leaf", "spine"}
+
+
+def test_remote_as() -> None:
+    found = one(pair({"bgp/neighbor[10.0.0.1]/remote_asn": 65009}), "FAB9601")
+    assert (found.file, found.line) == ("leaf", 6)
+
+
+def test_own_as_is_told_where_all_neighbours_name_another() -> None:
+    leaves = []
+    spine: Facts = {"bgp/asn": 65500, "bgp/router_id": "10.9.9.9"}
+    for number in range(3):
+        port, near, far = f"interface[Ethernet{number}]/", f"10.0.{number}.0", f"10.0.{number}.1"
+        spine |= {f"{port}ipv4": f"{near}/31", f"bgp/neighbor[{far}]/remote_asn": 65000 + number}
+        leaves.append(device(f"leaf{number}", {
+            "bgp/asn": 65000 + number, "bgp/router_id": f"10.9.9.{number}", "interface[Ethernet1]/ipv4": f"{far}/31",
+            f"bgp/neighbor[{near}]/remote_asn": 65501,
+        }))  # fmt: skip
+    found = one(told(device("spine", spine), *leaves), "FAB9601")
+    assert (found.file, found.line) == ("spine", 1)
+    assert "3 neighbours" in found.message
+
+
+def test_a_session_at_one_end() -> None:
+    facts = {path: value for path, value in end(0, "spine").items() if "neighbor" not in path}
+    found = one(told(device("leaf", facts), device("spine", end(1, "leaf"))), "FAB9601")
+    assert found.file == "leaf"
+    assert "no session with spine" in found.message
+
+
+def test_a_session_that_the_far_end_takes_from_a_range() -> None:
+    facts = {path: value for path, value in end(0, "spine").items() if "neighbor" not in path}
+    found = told(
+        device("leaf", {**facts, "bgp/listen[10.0.0.0/24]": "SPINES"}), device("spine", end(1, "leaf"))
+    )
+    assert [each for each in found if each.code == "FAB9601"] == []
+
+
+def test_bfd_timers_and_password_at_one_end() -> None:
+    near = "bgp/neighbor[10.0.0.1]/"
+    found = [
+        each for each in pair({f"{near}bfd": "true", f"{near}password": "[set]"}) if each.code == "FAB9601"
+    ]
+    assert {each.group for each in found} == {"session BFD", "session password"}
+
+
+def test_no_common_subnet() -> None:
+    found = [e for e in pair({"interface[Ethernet1]/ipv4": "10.0.0.2/31"}) if e.code == "FAB9602"]
+    assert {each.file for each in found} == {"leaf", "spine"}
+
+
+def test_vlans_of_a_trunk() -> None:
+    trunk = {"interface[Ethernet1]/switchport": "trunk", "interface[Ethernet1]/vlans": "10,20"}
+    found = one(pair(trunk, {**trunk, "interface[Ethernet1]/vlans": "10"}), "FAB9603")
+    assert "VLANs 10" in found.message
+
+
+def test_an_address_twice_and_a_loopback_of_several() -> None:
+    shared = {"interface[Loopback1]/ipv4": "10.1.1.1/32", "interface[Vlan10]/ipv4": "10.2.0.1/24"}
+    assert [each for each in pair(shared, shared) if each.code == "FAB9604"] == []
+    twice = {"interface[Ethernet9]/ipv4": "10.3.0.1/24"}
+    found = [each for each in pair(twice, twice) if each.code == "FAB9604"]
+    assert {each.file for each in found} == {"leaf", "spine"}
+
+
+def test_a_name_without_a_definition() -> None:
+    near = "bgp/neighbor[10.0.0.1]/"
+    found = one(pair({f"{near}import": "NOWHERE"}), "FAB9605")
+    assert (found.file, found.line) == ("leaf", 8)
+    defined = {f"{near}import": "SOME", "route_map[SOME]/10": "permit"}
+    assert [each for each in pair(defined) if each.code == "FAB9605"] == []
+
+
+def test_a_description_that_names_another_port() -> None:
+    odd = device("leaf", end(0, "spine", {"interface[Ethernet1]/description": "spine Ethernet7"}))
+    found = one(told(odd, device("spine", end(1, "leaf", {"interface[Ethernet7]/mtu": 9214}))), "FAB9609")
+    assert "spine Ethernet7" in found.message
+
+
+def test_designs_are_notes() -> None:
+    found = pair({"ospf[1]/router_id": "1.1.1.1", "vxlan/source": "Loopback1"})
+    assert [each.severity for each in found if each.code == "FAB9611"] == [Severity.NOTE, Severity.NOTE]
+
+
+def outlier(odd: int, size: int = 6) -> list[Finding]:
+    every = {}
+    for number in range(size):
+        value = odd if number == 0 else 3
+        every[f"leaf{number}"] = device(
+            f"leaf{number}", {"qos/dscp[26]/traffic_class": value, "bgp/asn": 65000 + number}
+        )
+    return findings(folder(*every.values()))
+
+
+def test_an_outlier_and_its_peers() -> None:
+    found = one(outlier(0), "FAB9610")
+    assert (found.file, found.line) == ("leaf0", 1)
+    assert "0 here, 3 on 5" in found.message
+    assert one(outlier(0, 4), "FAB9610").file == "leaf0"
+    assert [each for each in outlier(0, 3) if each.code == "FAB9610"] == []
+
+
+def test_nothing_raises_on_odd_values() -> None:
+    odd = {
+        "interface[Ethernet1]/ipv4": "nonsense", "interface[Ethernet1]/pfc": "x,y", "bgp/asn": "one",
+        "bgp/neighbor[what]/remote_asn": "two", "route_map[/5": "permit", "bgp/listen[x/y]": "z",
+        "interface[Ethernet1]/secondary[300.1.1.1/99]": "x", "qos/dscp[26]/traffic_class": "three",
+    }  # fmt: skip
+    told(device("a", odd), device("b", {**odd, "bgp/neighbor[300.1.1.1]/remote_asn": 1}))
+    first = device("a", odd)
+    findings(Found({}, (), {}, {}))
+    told(replace(first, files={}, paths={}))
