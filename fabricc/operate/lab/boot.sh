@@ -33,6 +33,8 @@ if [ -d "$box/root" ]; then
         : > "$root/dev/$device"
         mount --bind "/dev/$device" "$root/dev/$device"
     done
+    # Nothing that root's shell does on the machine happens at a login to the switch.
+    mount -t tmpfs -o size=1m,mode=700 tmpfs "$root/root"
     sed -i "s/^root:[^:]*:/root:*:/" "$root/etc/shadow"
     cp -R "$box/root/." "$root/"
 fi

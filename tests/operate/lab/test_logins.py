@@ -66,6 +66,7 @@ def test_a_login_finds_a_switch_and_leaves_the_machine_alone(lab: Lab) -> None:
     name = socket.gethostname()
     mark = f"fabricc-{os.getpid()}"
     assert over_ssh(lab, "hostname").strip() == SWITCH
+    assert {*over_ssh(lab, "ls -A /root").split()} <= {".history_frr"}, "nothing of the machine's root"
     assert "iface eth0" in over_ssh(lab, "cat /etc/network/interfaces")
     for place in ("/etc", "/usr/bin", "/var/lib", "/root", "/dev/shm", "/opt"):
         over_ssh(lab, f"touch {place}/{mark}")
