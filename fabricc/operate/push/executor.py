@@ -330,6 +330,7 @@ class Executor:
         later: frozenset[str],
         *,
         widths: bool,
+        received: bool = True,
         state: State = State.VERIFIED,
     ) -> tuple[str, ...]:
         """Wait until the switch runs what it is to run and is no worse than before.
@@ -338,7 +339,8 @@ class Executor:
             name: the switch.
             waiting: peers with which links are down until they change too.
             later: switches that are yet to change: sessions that are new on this one need not be up.
-            widths: whether next hops must be as many as before.
+            widths: whether next hops must be as many as before; `received`: whether prefixes must.
+            received: see `widths`.
             state: what it has reached then.
 
         Returns:
@@ -363,7 +365,9 @@ class Executor:
                 lasting = growth.lasting(planned, before, now, self.options)
                 crowded = growth.congestion(planned, before, now, self.options)
                 found = [*lasting, worded(wrong)] if wrong else [*lasting]
-                found += gates.complaints(planned, before, now, waiting, later, widths=widths)
+                found += gates.complaints(
+                    planned, before, now, waiting, later, widths=widths, received=received
+                )
                 found += crowded if self.options.congestion is Congestion.STOP else []
                 failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:_SHOWN])}") if found else None
             except DeviceError as error:

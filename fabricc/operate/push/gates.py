@@ -67,6 +67,7 @@ def complaints(
     later: Collection[str],
     *,
     widths: bool,
+    received: bool = True,
 ) -> list[str]:
     """What is worse than before and may still come good, in words.
 
@@ -77,23 +78,40 @@ def complaints(
         waiting: peers with which links are down until they change too.
         later: switches that are yet to change: a session of which there was none before need not be up.
         widths: whether next hops must be as many as before.
+        received: whether sessions must bring as many prefixes as before.
     """
-    found = _sessions(switch, before, now, waiting, later)
+    found = _sessions(switch, before, now, waiting, later, received=received)
     found += new_alarms(before, now)
     found += [f"the device no longer states {what}" for what in unstated(now) if what not in unstated(before)]
     if widths and not waiting and "widths" in before and "widths" in now:
-        limit = switch.bgp.maximum_paths
+        limit, routed = switch.bgp.maximum_paths, _versions(switch)
         fewer = [
             f"{prefix} has {now['widths'].get(prefix, 0)} next hops, {width} before"
             for prefix, width in sorted(before["widths"].items())
-            if now["widths"].get(prefix, 0) < min(width, limit)
+            if now["widths"].get(prefix, 0) < min(width, limit) and (6 if ":" in prefix else 4) in routed
         ]
         found += fewer[:_SHOWN]
     return found
 
 
+def _versions(switch: Switch) -> set[int]:
+    """The IP versions that its links carry: routes of one that it leaves go with it."""
+    ports = [port for port in switch.ports if port.peer]
+    if any(port.unnumbered for port in ports):
+        return {4, 6}
+    return {
+        version for version, own in ((4, "ipv4"), (6, "ipv6")) if any(getattr(port, own) for port in ports)
+    }
+
+
 def _sessions(
-    switch: Switch, before: Measured, now: Measured, waiting: Collection[str], later: Collection[str]
+    switch: Switch,
+    before: Measured,
+    now: Measured,
+    waiting: Collection[str],
+    later: Collection[str],
+    *,
+    received: bool,
 ) -> list[str]:
     old, new = before.get("sessions"), now.get("sessions")
     if old is None or new is None:
@@ -101,15 +119,15 @@ def _sessions(
     found = []
     for session in switch.bgp.sessions:
         key = session.remote or session.port
-        was_up, received = old.get(key, [None, 0])
+        was_up, brought = old.get(key, [None, 0])
         joins = was_up is None and (session.peer in later or session.group.startswith(GROUP))
         if was_up is False or joins or session.peer in waiting:
             continue
         is_up, receives = new.get(key, [False, 0])
         if not is_up:
             found.append(f"the session to {session.peer} ({key}) is down")
-        elif receives < received * PREFIXES_KEPT:
-            found.append(f"{session.peer} ({key}) announces {receives} prefixes, {received} before")
+        elif received and receives < brought * PREFIXES_KEPT:
+            found.append(f"{session.peer} ({key}) announces {receives} prefixes, {brought} before")
     return found
 
 

@@ -83,7 +83,7 @@ def _finish(push: Push, halfway: list[str], words: dict[str, str]) -> None:
                 executor.undrain(name)
             final = State.UNDRAINED if executor.drains(name) else State.CONFIRMED
             later = frozenset(push.effects.keys() - push.new - {name})
-            executor.gate(name, later, later, widths=False, state=final)
+            executor.gate(name, later, later, widths=False, received=False, state=final)
         except DeviceError as error:
             executor.restore(name, str(error))
             return error

@@ -204,9 +204,11 @@ class Push:
         return self._stopped or len(self.failures) + len(failed) > self.executor.options.failures
 
     def _gate(self, name: str, later: frozenset[str], state: State) -> tuple[str, ...]:
-        """Gate a switch while those in `later` are yet to change."""
+        """Gate a switch while those in `later` are yet to change; what they cut off, its neighbours cannot announce."""
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
-        return self.executor.gate(name, waiting, later, widths=not self._broken_by, state=state)
+        whole = not any(self.effects[other].breaks for other in later)
+        parts = {"widths": not self._broken_by, "received": whole}
+        return self.executor.gate(name, waiting, later, **parts, state=state)
 
     def _neighbours(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
         """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""

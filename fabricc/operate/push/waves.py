@@ -96,7 +96,7 @@ class ShareError(Exception):
 def plan(plant: Plant, keep: Fraction, most: int | None = None) -> list[Wave]:
     """The waves, upper tiers first: whoever accepts a route is ready before whoever announces it.
 
-    A tier is left half done for the one below where that alone keeps the share, as when an ASN changes at both ends
+    A tier is left half done for the one below where that alone keeps the share, as when addresses change at both ends
     of every link. A change that traffic does not notice counts as one that fails, but may always go alone.
 
     Args:

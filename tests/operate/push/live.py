@@ -48,9 +48,11 @@ class Live:
         return self.network.lab
 
     @staticmethod
-    def start(folder: Path, hosts: int = 4) -> Live:
+    def start(folder: Path, hosts: int = 4, gpus: str = "") -> Live:
+        """Boot it; `gpus` in the place of that many hosts."""
         spec = specs.two_tiers(folder / "spec", hosts)
-        spec.write_text(spec.read_text().replace("nos: frr", "nos: frr-8.4"))
+        text = spec.read_text().replace("nos: frr", "nos: frr-8.4")
+        spec.write_text(re.sub("(?m)^gpus: .*$", f"gpus: {gpus}", text) if gpus else text)
         source = built(spec, folder / "out")
         lab, planned = lifecycle.up(spec, folder / "lab", ssh=True)
         live = Live(folder, spec, spec.read_text(), source, Network.of(lab, planned.fabric))

@@ -52,6 +52,13 @@ def test_fewer_prefixes_and_fewer_next_hops_are_told(spine: Switch) -> None:
     now = {"sessions": few, "widths": {"10.0.0.0/30": 1}}
     assert len(complaints(spine, before, now, (), (), widths=True)) == 2
     assert len(complaints(spine, before, now, (), (), widths=False)) == 1
+    assert complaints(spine, before, now, (), (), widths=False, received=False) == []
+
+
+def test_routes_of_a_family_that_a_switch_leaves_may_go(spine: Switch) -> None:
+    before: dict[str, Any] = {"widths": {"10.0.0.0/30": 2, "fd00::/126": 2}}
+    found = complaints(spine, before, {"widths": {}}, (), (), widths=True)
+    assert found == ["10.0.0.0/30 has 0 next hops, 2 before"], "the spine runs IPv4"
 
 
 def test_a_new_alarm_is_told_and_an_old_one_is_not(spine: Switch) -> None:
