@@ -364,6 +364,7 @@ def _routes(tenant: Scope) -> bool:
 
 
 def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix: str = "") -> None:
+    """State what a process says, of the default routing instance or below `prefix`."""
     values, line = bgp.values, bgp.line
     timers = DATACENTER_TIMERS if "datacenter" in document.scope.values else TRADITIONAL_TIMERS
     defaults: dict[str, Value] = {"keepalive_s": timers[0], "hold_s": timers[1], "multipath_relax": "false"}
