@@ -278,28 +278,18 @@ _IPV6 = (
 
 def _family(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
     """An address family of a process behind so many captures; IPv4's values are those of the neighbour."""
-    within = f"address-family {name}", ""
     own = "" if name == "ipv4" else f"{name} "
-    off = (Keep("activate", name, "false"), *peering.no_neighbor())
-    return Block(
-        *within,
-        (
-            Each("neighbor <word>", "neighbor", (*rows, *peering.of_family(own, outer + 1))),
-            Each("no neighbor <word>", "neighbor", off),
-            Each(
-                "default neighbor <word>",
-                "neighbor",
-                (Keep("activate", name, peering.UNSET), *peering.no_neighbor()),
-            ),
-            Each("neighbor interface <ports>", "interface", (*rows, *peering.of_family(own, outer + 1))),
-            *peering.process(at, outer),
-            Fact("redistribute connected route-map <word>", f"{at}bgp/redistribute_connected"),
-            Fact("redistribute static route-map <word>", f"{at}bgp/redistribute_static"),
-            Fact(
-                "aggregate-address <prefix> summary-only", f"{at}bgp/aggregate[{{{outer}}}]", "summary-only"
-            ),
-        ),
-    )
+    said, off = (*rows, *peering.of_family(own, outer + 1)), peering.no_neighbor(own)
+    return Block(f"address-family {name}", "", (
+        Each("neighbor <word>", "neighbor", said),
+        Each("neighbor interface <ports>", "interface", said),
+        Each("no neighbor <word>", "neighbor", (Keep("activate", name, "false"), *off)),
+        Each("default neighbor <word>", "neighbor", (Keep("activate", name, peering.UNSET), *off)),
+        *peering.process(at, outer),
+        Fact("redistribute connected route-map <word>", f"{at}bgp/redistribute_connected"),
+        Fact("redistribute static route-map <word>", f"{at}bgp/redistribute_static"),
+        Fact("aggregate-address <prefix> summary-only", f"{at}bgp/aggregate[{{{outer}}}]", "summary-only"),
+    ))  # fmt: skip
 
 
 def _process(at: str, outer: int) -> tuple[Row, ...]:
@@ -388,8 +378,23 @@ def _sessions(
             _session(document, bgp, groups, at, str(name), neighbor.values)
         elif name not in groups or "is a group" not in groups[name].values:
             document.reject_all(neighbor)
+    for prefix, (listening, line) in process.table("listen").items():
+        _listen(document, groups, f"{at}bgp/listen[{prefix}]", str(listening).split(), line)
     for name, neighbor in process.each("interface").items():
         _session(document, bgp, groups, at, str(name), neighbor.values, linked=True)
+
+
+def _listen(
+    document: Document, groups: Mapping[Captured, Scope], path: str, listening: Sequence[str], line: int
+) -> None:
+    """State a range of neighbours, with what its group says of them, and the AS numbers that they may have."""
+    group, *peers = listening
+    document.put(path, group, line)
+    for key, (value, at) in groups[group].values.items() if group in groups else ():
+        if key in _STATED or key in peering.STATED:
+            document.put(f"{path}/setting[{key}]", str(value), at)
+    for asn in peers:
+        document.put(f"{path}/setting[remote_asn]", asn, line)
 
 
 def _inherited(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[str, Said]:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
 _SETTING = "qos_setting["
-_QUEUES = "(tx-queue|uc-tx-queue) <integer>"
 _MARKS = "random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
 _OF_QUEUE = (
     "random-detect drop <rest>", "random-detect ecn <rest>", "random-detect <rest>", "shape rate <rest>",
@@ -79,24 +78,8 @@ PORT_ROWS: Sequence[Row] = (
     Keep("priority-flow-control on", "pfc"),
     Keep("priority-flow-control pause watchdog", "watchdog"),
     Entry("priority-flow-control priority <0-7> no-drop", "no_drop"),
-    *(Keep(f"flowcontrol {way} <on|off|desired>", f"qos_setting[flowcontrol {way}]") for way in ("send", "receive")),
-    Block(_QUEUES, "", (
-        Keep("priority strict", "queue[{1}]/scheduler", "strict"),
-        Keep("bandwidth percent <1-100>", "queue[{1}]/scheduler", lambda percent: f"dwrr {percent}"),
-        Keep("bandwidth guaranteed percent <1-100>", "queue[{1}]/guaranteed", "{2} percent"),
-        *(
-            Keep(_MARKS + end, {
-                "queue[{1}]/ecn_min_bytes": lambda low, unit, *_: low * unit,
-                "queue[{1}]/ecn_max_bytes": lambda _low, _unit, high, unit, *_: high * unit,
-                **more,
-            })
-            for end, more in (
-                ("", {}),
-                (" max-mark-probability <integer> [weight 0]", {"queue[{1}]/ecn_max_percent": lambda *said: said[4]}),
-            )
-        ),
-        *kept("qos_setting", 2, _OF_QUEUE, "queue {1}"),
-    )),
+    Entry("flowcontrol <send|receive> (on|desired)", "flow_control"),
+    Silent("flowcontrol (send|receive) off"),
 )  # fmt: skip
 """Of an interface."""
 

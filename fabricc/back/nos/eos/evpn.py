@@ -166,14 +166,15 @@ BGP_ROWS: Sequence[Row] = (
     )),
     Block("vrf <word>", "vrf", (
         *_TARGETS,
+        *(Entry(f"route-target {way} (vpn-ipv4|vpn-ipv6) <word>", f"vpn {way}") for way in ("import", "export")),
         *kept("setting", 2, (
-            "route-target <word> <vpn-ipv4|vpn-ipv6> <rest>", "route-target <word> evpn route-map <rest>",
+            "route-target <word> evpn route-map <rest>", "route-target <word> <vpn-ipv4|vpn-ipv6> route-map <rest>",
             "route-target <word> <word> <word> <rest>", "rd evpn domain <rest>",
         )),
-        Block("evpn multicast", "", kept("setting", 2, (
-            "gateway dr election algorithm <rest>", "transit", "address-family <rest>", "gateway <rest>",
-        ))),
-        Block("evpn multicast", "", (Block("address-family <word>", "", kept("setting", 3, ("transit",))),)),
+        Block("evpn multicast", "", (
+            *kept("setting", 2, ("gateway dr election algorithm <rest>", "transit", "address-family <rest>")),
+            Block("address-family <word>", "", kept("setting", 3, ("transit",))),
+        )),
         Keep("router-id <address4>", "router_id"),
         Keep("redistribute connected", "redistribute_connected"),
     )),
@@ -193,7 +194,7 @@ BGP_ROWS: Sequence[Row] = (
         )),
         *(
             Each(f"{word} neighbor <word>", "neighbor", (
-                Keep("activate", "evpn active", peering.UNSET), *peering.no_neighbor(),
+                Keep("activate", "evpn active", peering.UNSET), *peering.no_neighbor("evpn "),
             ))
             for word in ("no", "default")
         ),
@@ -319,6 +320,8 @@ def finish_process(document: Document, bgp: Scope) -> None:
         at = f"vrf[{name}]/"
         if name in routed or _only_ours(scope):
             _put_routes(document, f"evpn/vrf[{name}]/", scope)
+            for way in ("import", "export"):
+                document.put_set(at + way, scope.table(f"vpn {way}"))
         else:
             _put_instance(document, at, scope)
         document.put_all(
@@ -351,7 +354,7 @@ def _put_instance(document: Document, at: str, scope: Scope) -> None:
     if "redistribute_connected" in values:
         document.put(f"{at}bgp/redistribute[connected]", "all", values["redistribute_connected"][1])
     for way in ("import", "export"):
-        document.put_set(at + way, scope.table(way) | scope.table("both"))
+        document.put_set(at + way, scope.table(way) | scope.table("both") | scope.table(f"vpn {way}"))
 
 
 def _put_targets(document: Document, prefix: str, scope: Scope) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.eos import evpn, others, qos, routing
+from fabricc.back.nos.eos import classes, evpn, others, qos, routing
 from fabricc.back.nos.eos.words import (
     MANAGEMENT_VRF,
     SPEEDS,
@@ -200,11 +200,7 @@ ROWS: Sequence[Row] = (
         Keep("platform trident mmu queue interface-profile <word>", "mmu_profile"),
         Keep("platform trident mmu queue profile <word> apply", "mmu_profile"),
         *qos.DELAY_ROWS,
-        Block("(tx-queue|uc-tx-queue) <integer>", "", (
-            Keep("random-detect ecn count", "queue[{1}]/ecn_count"),
-            Silent("no (priority|bandwidth percent|bandwidth guaranteed|shape rate)"),
-            Silent("no random-detect (drop|ecn count|ecn minimum-threshold)"),
-        )),
+        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*qos.QUEUE, *classes.QUEUE)),
         Silent("no priority-flow-control priority <0-7>"),
         *others.ROWS,
     )),
@@ -227,6 +223,7 @@ _OURS = {
 """What a port of a fabric of ours says."""
 _BRIDGES_OR_ROUTES = ("Ethernet", "Port-Channel", "Vlan")
 _ROUTES = frozenset({"ipv4", "ipv6", "link_local", "virtual ipv4", "virtual ipv6", "address_from", "dhcp"})
+_BRIDGES = frozenset({"switchport", "bundle"})
 _LOOPBACK_SAYS = ("ipv4", "ipv6")
 _NONE = (None, 0)
 
@@ -264,7 +261,7 @@ def finish(document: Document) -> None:
             if rest is None:
                 continue
             block, values = rest, rest.values
-        if values.keys() <= _EXISTS and not block.tables:
+        if values.keys() <= _EXISTS and not block.tables and not block.scopes:
             continue
         paths = port_paths(port)
         lines[paths["enabled"]] = (file, block.line)
@@ -288,7 +285,7 @@ def finish(document: Document) -> None:
             _policy(document, paths, values["policy"])
         if "ecn_delay_us" in values or "ecn_count" in values:
             _delay(document, paths, block, copied.waiting)
-        if block.tables or not values.keys() <= _OURS:
+        if block.tables or block.scopes or not values.keys() <= _OURS:
             _beyond(document, port, paths, block)
 
 
@@ -340,7 +337,11 @@ def _beyond(document: Document, port: str, paths: Mapping[str, str], block: Scop
             document.reading.lines.pop(paths[f"virtual {family}"], None)
             document.put(paths[f"gateway[{address}]"], address, line)
     default = document.scope.values.get("default mode", _NONE)
-    if default[0] == "routed" and port.startswith(_BRIDGES_OR_ROUTES[:2]) and "switchport" not in values:
+    if (
+        default[0] == "routed"
+        and port.startswith(_BRIDGES_OR_ROUTES[:2])
+        and values.keys().isdisjoint(_BRIDGES)
+    ):
         document.put(paths["routed"], "true", default[1])
     others.finish(document, paths, block)
     for leaf, value, line in qos.of_port(block):
@@ -362,12 +363,14 @@ def _management(document: Document, name: str, block: Scope) -> bool:
     address = values.get("ipv4") or values.get("ipv6")
     if address is None or "management/address" in document.reading.facts:
         return False
+    facts = document.reading.facts
     document.put("management/address", *address)
     document.put("management/interface", name, block.line)
     managed = values.get("vrf", _NONE)[0] == MANAGEMENT_VRF
     if "vrf" in values and not managed:
         document.put(f"interface[{name}]/vrf", *values["vrf"])
-    apart = managed and "platform/management_vrf" in document.reading.facts
+    instance = values.get("vrf", _NONE)[0]
+    apart = instance in document.scope.table("defined") or (managed and "platform/management_vrf" in facts)
     joined = routing.joined(document)
     place = document.file, joined or address[1]
     state_isolation(document.reading, apart and not joined, place, _LEAK)

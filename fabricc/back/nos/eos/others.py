@@ -155,8 +155,13 @@ def finish(document: Document, paths: Mapping[str, str], block: Scope) -> None:
     """State what entries of tables say of an interface."""
     for leaf in _SETS:
         document.put_set(paths[leaf], block.table(leaf))
+    if pause := block.table("flow_control"):
+        both = "both" if len(pause) > 1 else str(next(iter(pause)))
+        document.put(paths["flow_control"], both, max(line for _, line in pause.values()))
     if vlans := switching.trunk_vlans(block):
         document.put(paths["vlans"], *vlans)
+    elif block.values.get("switchport", ("", 0))[0] == "trunk":
+        document.put(paths["vlans"], "all", block.values["switchport"][1])
     if tree := block.table("spanning_tree"):
         document.put(
             paths["spanning_tree"], "; ".join(map(str, tree)), max(line for _, line in tree.values())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.igp import ALL
 from fabricc.back.nos.eos.settings import defaults, kept, settings
-from fabricc.back.nos.reading.rows import Block, Each, Fact, Keep, Silent
+from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 
 if TYPE_CHECKING:
     from fabricc.back.nos.reading.rows import Row
@@ -46,6 +46,8 @@ _NEIGHBOR_OFF = {
     "allowas-in": "allow_as_in", "password": "secret", "default-originate": "default_originate", "bfd": "bfd",
     "peer group": "group", "peer-group": "group", "remote-as": "remote_asn",
     "next-hop address-family ipv6 originate": "next_hop", "ttl maximum-hops": "maximum_hops",
+    "route-map <word> in": "import", "route-map <word> out": "export", "prefix-list <word> in": "prefix_list_in",
+    "prefix-list <word> out": "prefix_list_out",
 }  # fmt: skip
 _NEIGHBOR_SILENT = (
     "next-hop-peer", "monitoring", "next-hop-v6-addr <rest>", "next-hop-v4-addr <rest>", "weight", "transport <rest>",
@@ -112,10 +114,15 @@ def policy(family: str) -> tuple[Row, ...]:
     )
 
 
-def no_neighbor() -> tuple[Row, ...]:
-    """What a neighbour or a group says not to have."""
+def no_neighbor(family: str = "") -> tuple[Row, ...]:
+    """What a neighbour or a group says not to have; in an address family whose values go by `family`, or in all."""
     return (
-        *(Keep(pattern, leaf, UNSET) for pattern, leaf in _NEIGHBOR_OFF.items()),
+        *(
+            Keep(pattern, f"{family}{leaf}", UNSET)
+            if not family or leaf in FAMILY_POLICY
+            else Silent(pattern)
+            for pattern, leaf in _NEIGHBOR_OFF.items()
+        ),
         *(Silent(pattern) for pattern in _NEIGHBOR_SILENT),
     )
 
@@ -169,6 +176,11 @@ _OTHER_FAMILIES = (
 )  # fmt: skip
 
 
+def _listening(_range: str, group: str, peers: int | str = "") -> str:
+    """The group of a range, and the AS number or the filter of AS numbers of its neighbours."""
+    return f"{group} {peers}"
+
+
 def process(at: str, outer: int) -> tuple[Row, ...]:
     """Lines of a process or an address family of it, whose facts begin with `at`, behind so many captures."""
     first, second, third = (f"{{{outer + place}}}" for place in range(3))
@@ -187,7 +199,7 @@ def process(at: str, outer: int) -> tuple[Row, ...]:
         Fact("bgp cluster-id <word>", f"{at}bgp/cluster_id"),
         Fact("bgp confederation identifier <word>", f"{at}bgp/confederation"),
         *(
-            Fact(f"bgp listen range <prefix> (peer-group|peer group) <word>{end}", f"{at}bgp/listen[{first}]", second)
+            Entry(f"bgp listen range <prefix> (peer-group|peer group) <word>{end}", "listen", _listening)
             for end in ("", " remote-as <asn>", " peer-filter <word>")
         ),
         Fact("maximum-paths <integer>", f"{at}bgp/maximum_paths"),
@@ -229,7 +241,7 @@ def other_families(at: str, outer: int) -> tuple[Row, ...]:
                         Each(
                             f"{word} neighbor <word>",
                             "neighbor",
-                            (Keep("activate", f"family {family}", UNSET), *no_neighbor()),
+                            (Keep("activate", f"family {family}", UNSET), *no_neighbor(f"{family} ")),
                         )
                         for word in ("no", "default")
                     ),

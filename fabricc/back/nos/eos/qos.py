@@ -440,7 +440,7 @@ DELAY_ROWS = (
 )
 """Of an interface: what marks all its queues, and what counts that."""
 
-_QUEUE = (
+QUEUE = (
     Keep("priority strict", "strict", "true"),
     Keep("no priority", "strict", "false"),
     Keep("bandwidth percent <1-100>", "percent"),
@@ -465,7 +465,7 @@ ROWS: Sequence[Row] = (
         Keep("priority-flow-control on", "pfc"),
         Keep("priority-flow-control pause watchdog", "watchdog"),
         Entry("priority-flow-control priority <0-7> no-drop", "no_drop"),
-        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*_QUEUE, *classes.QUEUE)),
+        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*QUEUE, *classes.QUEUE)),
         *classes.PROFILE,
     )),
     Block("policy-map type quality-of-service <word>", "policy map", (
@@ -548,6 +548,8 @@ def of_port(port: Scope) -> Iterator[Stated]:
         line = max(line for _, line in no_drop.values())
         yield "pfc", ",".join(map(str, sorted(no_drop))), line
         yield "watchdog", boolean("watchdog" in values), values.get("watchdog", values["pfc"])[1]
+    for number, queue in port.each("queue").items():
+        yield from _of_queue(number, queue, told=True)
 
 
 def default_mmu(document: Document) -> str | None:
@@ -572,15 +574,21 @@ def _of_profile(profile: Scope) -> list[Stated]:
         stated.append(("pfc", ",".join(map(str, priorities)), no_drop[priorities[-1]][1]))
         stated.append(("watchdog", boolean(guards), values.get("watchdog", values["pfc"])[1]))
     for number, queue in queues.items():
-        said = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
-        weight = queue.values.get("percent", (0, 0))[0]
-        scheduler = "strict" if _strict(queue) else f"dwrr {weight}"
-        stated.append((f"queue[{number}]/scheduler", scheduler, max(said, default=queue.line)))
-        for name, (value, line) in queue.values.items():
-            if name not in ("strict", "percent"):
-                stated.append((classes.of_queue(number, name), value, line))
+        stated += _of_queue(number, queue)
     stated += [(name, *said) for name, said in values.items() if name.startswith("qos_setting[")]
     return stated
+
+
+def _of_queue(number: object, queue: Scope, *, told: bool = False) -> Iterator[Stated]:
+    """What a queue states of its port; if `told`, its scheduler only where a line says one."""
+    said = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
+    weight = queue.values.get("percent", (0, 0))[0]
+    if not told or "percent" in queue.values or queue.values.get("strict", ("", 0))[0] == "true":
+        scheduler = "strict" if _strict(queue) else f"dwrr {weight}"
+        yield f"queue[{number}]/scheduler", scheduler, max(said, default=queue.line)
+    for name, (value, line) in queue.values.items():
+        if name not in ("strict", "percent"):
+            yield classes.of_queue(number, name), value, line
 
 
 def _of_buffers(profile: Scope) -> list[Stated]:

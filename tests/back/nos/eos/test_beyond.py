@@ -1,0 +1,163 @@
+"""What fabrics of others say on EOS: bridging, other routing, overlays, lists, classes of other releases."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.nos.eos import EOS, FILE
+from fabricc.review.diff.impact import vocabulary
+from tests.audit import corpora
+from tests.back.nos.reading.compiled import compiled_blocks
+from tests.back.nos.test_vocabulary import fits
+
+HERE = Path(__file__).parent / "beyond"
+TEXT = (HERE / "leaf.cfg").read_text("utf-8")
+READING = EOS.read({FILE: TEXT})
+MOST_UNKNOWN = {
+    "aristanetworks-avd": 0.1,
+    "aristanetworks-avd-features": 1,
+    "batfish-lab-validation": 0.1,
+    "batfish-networks": 0.1,
+    "batfish-parser": 1,
+    "raufarshad-ai-rocev2-lab": 1.5,
+    "rbmacd-frey": 0.1,
+}
+"""Per cent of what is not aside."""
+
+
+def read(text: str) -> dict[str, str | int]:
+    reading = EOS.read({FILE: text})
+    assert reading.unknown == []
+    return reading.facts
+
+
+def check_declared(facts: dict[str, str | int]) -> None:
+    rows = {path: vocabulary("eos").row(path) for path in facts}
+    assert {path for path, row in rows.items() if not row.declared} == set()
+    named = {"management/ntp", "management/syslog"}
+    wrong = {
+        (path, str(value))
+        for path, value in facts.items()
+        if path not in named and not fits(rows[path].type, value)
+    }
+    assert wrong == set()
+
+
+def test_every_line_says_what_it_means() -> None:
+    """The facts of a leaf of another design, each checked by hand against its line."""
+    lines = TEXT.split("\n")
+    said = {path: (READING.facts[path], lines[line - 1].strip()) for path, (_, line) in READING.lines.items()}
+    expected = dict[str, str]()
+    for row in (HERE / "leaf.facts").read_text("utf-8").splitlines():
+        path, _, value = row.partition(" = ")
+        expected[path] = value
+    assert {path: str(value) for path, (value, _) in said.items()} == expected
+
+
+def test_only_lines_about_the_system_itself_are_left() -> None:
+    aside = EOS.aside({FILE: TEXT}, READING)
+    assert [line for file, line, _ in READING.unknown if (file, line) not in aside] == []
+    assert {text.split()[0] for _, _, text in READING.unknown} == {
+        "banner",
+        "idle-timeout",
+        "ip",
+        "ntp",
+        "username",
+    }
+
+
+def test_what_a_neighbour_has_from_its_group_stands_at_the_line_of_the_group() -> None:
+    lines = TEXT.split("\n")
+    _, at = READING.lines["bgp/neighbor[10.1.0.0]/export"]
+    assert lines[at - 1].strip() == "neighbor SPINES route-map TO-SPINES out"
+    _, at = READING.lines["vrf[RED]/bgp/neighbor[10.100.0.0]/remote_asn"]
+    assert lines[at - 1].strip() == "neighbor SPINES remote-as 65100"
+
+
+def test_no_key_and_no_password_is_a_fact() -> None:
+    assert TEXT.count("0123456789") > 1
+    assert [path for path, value in READING.facts.items() if "0123456789" in f"{path}{value}"] == []
+
+
+def test_every_fact_is_declared_and_of_its_type() -> None:
+    check_declared(READING.facts)
+
+
+def test_all_rows_compile() -> None:
+    """Blocks compile when a text first has them: none may say the same twice."""
+    assert EOS.asides is not None
+    assert compiled_blocks(EOS.reader.start) > 100
+    assert compiled_blocks(EOS.asides.start) > 100
+
+
+def test_what_a_neighbour_does_not_have_its_group_does_not_give_it() -> None:
+    group = (
+        "router bgp 1\n   neighbor G peer group\n   neighbor G route-map OUT out\n   neighbor G remote-as 2\n"
+    )
+    one = group + "   neighbor 10.0.0.1 peer group G\n"
+    assert read(one)["bgp/neighbor[10.0.0.1]/export"] == "OUT"
+    assert "bgp/neighbor[10.0.0.1]/export" not in read(f"{one}   no neighbor 10.0.0.1 route-map OUT out\n")
+
+
+def test_a_vlan_is_a_segment_where_bgp_speaks_of_it() -> None:
+    vlan = "vlan 10\n   name A\ninterface Ethernet1\n   switchport access vlan 10\n"
+    vxlan = f"{vlan}interface Vxlan1\n   vxlan vlan 10 vni 10010\n"
+    assert read(vlan)["interface[Ethernet1]/access_vlan"] == 10
+    assert read(vlan)["vlan[10]/name"] == "A"
+    assert read(vxlan)["vxlan/vlan[10]/vni"] == 10010
+    facts = read(f"{vxlan}router bgp 1\n   vlan 10\n      rd 1:1\n")
+    assert facts["evpn/segment[10]/vni"] == 10010
+    assert facts["evpn/segment[10]/name"] == "A"
+    assert facts["evpn/port[Ethernet1]"] == 10
+
+
+def test_a_range_of_vlans_has_a_range_of_vnis() -> None:
+    facts = read("interface Vxlan1\n   vxlan vlan 10-12 vni 20010-20012\n")
+    assert [facts[f"vxlan/vlan[{vlan}]/vni"] for vlan in (10, 11, 12)] == [20010, 20011, 20012]
+
+
+def test_a_route_from_another_instance_joins_it() -> None:
+    text = "vrf instance OOB\ninterface Management1\n   vrf OOB\n   ip address 192.0.2.1/24\n"
+    assert read(text)["management/isolated"] == "true"
+    joined = EOS.read(
+        {FILE: f"{text}router general\n   vrf RED\n      leak routes source-vrf OOB subscribe-policy X\n"}
+    )
+    assert joined.facts["management/isolated"] == "false"
+    assert joined.lines["management/isolated"] == (FILE, 7)
+
+
+there = pytest.mark.skipif(
+    not (corpora.ROOT / "eos").is_dir(), reason="the configurations of others are not beside the checkout"
+)
+
+
+@there
+@pytest.mark.parametrize("source", MOST_UNKNOWN)
+def test_configurations_of_others_are_understood(source: str) -> None:
+    whole = corpora.Share()
+    for files in corpora.devices("eos", source).values():
+        whole = whole.plus(corpora.share("eos", files)[0])
+        check_declared(EOS.read(files).facts)
+    assert whole.devices
+    assert whole.percent <= MOST_UNKNOWN[source]
+
+
+@there
+def test_no_text_of_others_is_too_broken_to_read() -> None:
+    """Cut at twenty places, with words of one line in place of others, and at another indentation."""
+    chance = random.Random(19)
+    for path, files in corpora.devices("eos").items():
+        text = files[FILE]
+        words = text.split() or ["x"]
+        for _ in range(20 if len(text) < 8_000 else 4):
+            at = chance.randrange(len(text) + 1)
+            rest = text[at : at + 600].replace(
+                chance.choice(words), chance.choice([*words, "9" * 30, "\x00]"])
+            )
+            files = {FILE: text[:at] + chance.choice(["", "\n", "\n  ", "EOF\n"]) + rest}
+            reading = EOS.read(files)
+            assert reading.lines.keys() <= reading.facts.keys(), path
+            EOS.aside(files, reading)
