@@ -486,7 +486,12 @@ def _listed(count: int, names: Mapping[str, int], text: str) -> tuple[int, ...] 
 def _weighted(
     low: int, low_unit: int, high: int, high_unit: int, percent: int, weight: int
 ) -> Mapping[str, Value]:
-    return {**_marking(low, low_unit, high, high_unit, percent), "said of weight": weight}
+    return {**_marking(low, low_unit, high, high_unit, percent), f"{_SAID}weight": weight}
+
+
+def _marked(rest: str) -> Mapping[str, Value]:
+    """Marking by what the platform has for a word, or by packets or time."""
+    return {"ecn" if "ecn" in rest.split() else f"{_SAID}random-detect": " ".join(rest.split())}
 
 
 def _marking(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
@@ -541,7 +546,7 @@ _MARKED: Sequence[Row] = (
     Keep("set dscp <0-63>", "dscp"),
     Keep("set dscp <code points>", "dscp", lambda points: points[0] if len(points) == 1 else None),
     *(
-        Keep(f"{head} <rest>", f"said of {head}")
+        Keep(f"{head} <rest>", f"{_SAID}{head}")
         for head in (
             "police",
             "set cos",
@@ -570,11 +575,12 @@ _SHARED: Sequence[Row] = (
         " drop-probability <integer> weight <1-15> ecn",
         _weighted,
     ),
+    Keep("random-detect <rest>", _marked),
     *(
-        Keep(f"{head} {rest}", f"said of {head}")
-        for head in ("random-detect", "queue-limit", "shape", "bandwidth", "congestion-control", "afd", "set",
-            "police", "fabric-bandwidth")
-        for rest in ("<rest>",)
+        Keep(f"{head} <rest>", f"{_SAID}{head}")
+        for head in (
+            "queue-limit", "shape", "bandwidth", "congestion-control", "afd", "set", "police", "fabric-bandwidth",
+        )
     ),
     Silent("no (priority|bandwidth|random-detect|queue-limit|shape|afd|pause) [<rest>]"),
 )  # fmt: skip
@@ -593,7 +599,7 @@ _NETWORK: Sequence[Row] = (
     Entry("pause pfc-cos <priorities> receive", "pauses"),
     Keep("pause no-drop", "no-drop"),
     Keep("pause drop", "said of pause", "drop"),
-    *(Keep(f"{head} <rest>", f"said of {head}") for head in ("pause buffer-size", "congestion-control",
+    *(Keep(f"{head} <rest>", f"{_SAID}{head}") for head in ("pause buffer-size", "congestion-control",
         "queue-limit", "set", "dpp", "match")),
     Keep("multicast-optimize", "said of multicast-optimize"),
     Silent("no (pause|congestion-control|multicast-optimize|queue-limit|set) [<rest>]"),
@@ -700,6 +706,8 @@ class Policies:
             for policy in document.scope.each("network-qos").values()
             for block in policy.each("class").values()
         )
+        self._mtu = _bridged_mtu(document)
+        self._ecn = list(_marked_by_class(document))
         self._copied: dict[tuple[Value, Value], Copied] = {}
 
     def of_port(self, port: str, values: Mapping[str, Said]) -> list[Stated]:
@@ -714,6 +722,8 @@ class Policies:
             kinds = self._kinds[classify]
             trust = kinds if classify == self._classification else f"{kinds} {classify}"
             stated.append(("trust", trust, values["defined"][1]))
+        if self._mtu and "mtu" not in values and not values.keys().isdisjoint(_BRIDGED):
+            stated.append(("layer2_mtu", *self._mtu))
         mode, line = values.get("pfc", _NONE)
         if mode != "on":
             return [*stated, ("qos_setting[priority-flow-control]", mode, line)] if mode else stated
@@ -749,6 +759,7 @@ class Policies:
         if copied is None:
             none = Scope(0)
             stated = [*_egress(self._queuing.get(egress, none)), *_ingress(self._queuing.get(ingress, none))]
+            stated += self._ecn
             facts = alike(tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated]))
             copied = Copied(facts, [(self._file, line) for _, _, line in stated])
             self._copied[egress, ingress] = copied
@@ -758,8 +769,28 @@ class Policies:
 _QUEUING = ("queuing output", "queuing input")
 _VIRTUAL = ("Vlan", "loopback", "nve", "tunnel")
 _PHYSICAL = ("Ethernet", "port-channel")
+_BRIDGED = frozenset({"switchport", OWN + "switchport", OWN + "access_vlan"})
 _APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered", "pfc", OWN + "switchport")
 """What an interface has one of, at least, for the policies of the system to hold there."""
+
+
+def _bridged_mtu(document: Document) -> Said | None:
+    """The MTU of ports that bridge and say none: that of the default class, where classes have names of their own.
+
+    Switches with such classes have it by class and not by interface (Nexus 5000 QoS guide 5.1(3)N2(1), MTU).
+    """
+    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
+    default = policy.each("class").get(0, Scope(0)).values
+    return default.get("mtu") if "called" in default else None
+
+
+def _marked_by_class(document: Document) -> Iterator[Stated]:
+    """Queues whose packets the network-qos policy in force marks, where no queuing policy says by how much."""
+    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
+    for group, scope in policy.each("class").items():
+        control, line = scope.values.get(f"{_SAID}congestion-control", _NONE)
+        if "ecn" in str(control).split():
+            yield f"queue[{group}]/ecn", control, line
 
 
 def _system(document: Document) -> Mapping[str, Value]:
@@ -828,7 +859,7 @@ def _egress(policy: Scope) -> Iterator[Stated]:
             yield prefix + "level", int(figure), line
         elif kind and figure != "0":
             yield prefix + "scheduler", f"dwrr {figure}", line
-        for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent"):
+        for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn"):
             if leaf in values:
                 yield prefix + leaf, *values[leaf]
 

@@ -99,6 +99,18 @@ def test_all_blocks_compile() -> None:
     assert compiled_blocks(NXOS.reader.start) > 100
 
 
+def test_marking_without_figures_is_marking() -> None:
+    text = (TEXTS / "storage.cfg").read_text("utf-8")
+    wred = "random-detect minimum-threshold 150 kbytes maximum-threshold 1500 kbytes drop-probability 100 weight 7 ecn"
+    assert wred in text
+    assert facts_of(text)["interface[Ethernet1/1]/queue[0]/ecn"] == "random-detect ecn"
+    platform = facts_of(text.replace(wred, "random-detect threshold burst-optimized ecn"))
+    assert platform["interface[Ethernet1/1]/queue[3]/ecn"] == "threshold burst-optimized ecn"
+    drops = facts_of(text.replace(wred, "random-detect threshold burst-optimized"))
+    assert "interface[Ethernet1/1]/queue[3]/ecn" not in drops
+    assert drops["qos/setting[OUT STORE random-detect]"] == "threshold burst-optimized"
+
+
 def test_a_class_that_no_class_map_defines_is_not_known() -> None:
     text = (TEXTS / "storage.cfg").read_text("utf-8")
     broken = text.replace(
