@@ -31,6 +31,7 @@ from fabricc.back.nos.junos.words import (
     MAXIMUM_ECMP,
     ONE_HOP_TTL,
     quoted,
+    reference,
     settings,
 )
 from fabricc.back.nos.reading.reader import Topic
@@ -347,10 +348,13 @@ _FAMILY = {
 }  # fmt: skip
 """Families beside plain IPv4 and IPv6 as facts call them; others by Junos's own words."""
 _FAMILIES = (
-    "inet|inet6|evpn|inet-vpn|inet6-vpn|l2vpn|iso-vpn|inet-mdt|inet-mvpn|inet6-mvpn|bridge-vpn"
-    "|traffic-engineering"
+    "inet|inet6|evpn|inet-vpn|inet6-vpn|l2vpn|iso-vpn|inet-mdt|inet-mvpn|inet6-mvpn|bridge-vpn|bridge|fabric"
+    "|fabric-vpn|inet-bgpmcast|inet6-bgpmcast|traffic-engineering"
 )
-_KINDS = "unicast|any|multicast|signaling|labeled-unicast|flow|segment-routing-te|sr-policy|auto-discovery-mspw|mpls"
+_KINDS = (
+    "unicast|any|multicast|signaling|labeled-unicast|flow|segment-routing-te|auto-discovery-mspw|mpls|transport"
+    "|auto-discovery-only"
+)
 _OPERATORS = frozenset({"(", ")", "&&", "||"})
 DEFAULT_MULTIHOP_TTL = 64
 _RIB = re.compile(r"(?:[^.\s]+\.)?inet6?\.0")
@@ -371,7 +375,7 @@ TYPES: Types = {
 
 _SESSION: Sequence[Row] = (
     Keep("peer-as <asn>", "remote_asn"),
-    Keep("authentication-key <word>", "secret"),
+    Keep("authentication-key <word>", "secret", reference),
     Keep("hold-time <integer>", "hold_s"),
     Keep("local-address <address>", "update_source"),
     Keep("local-as <asn> [<below>]", lambda number, below: {"local_asn": number, f"setting local-as {below}": below}),
@@ -392,34 +396,36 @@ _SESSION: Sequence[Row] = (
             Keep("loops <integer>", "loops"),
             *verbatim("accepted-prefix-limit add-path aggregate-label aigp damping defer-initial-multipath-build "
                       "delay-route-advertisements entropy-label explicit-null extended-nexthop-color "
-                      "graceful-restart idle-after-switch-over local-ipv4-address long-lived-graceful-restarter "
-                      "nexthop-resolution no-install no-validate output-queue-priority per-group-label "
-                      "per-prefix-label prefix-limit protection resolve-vpn rib rib-group route-age-bgp-view "
-                      "route-refresh-priority secondary secondary-independent-resolution snmp-options strip-nexthop "
-                      "topology traffic-statistics withdraw-priority egress-te"),
+                      "graceful-restart idle-after-switch-over local-ipv4-address nexthop-resolution no-install "
+                      "no-validate output-queue-priority per-group-label per-prefix-label prefix-limit protection "
+                      "resolve-vpn rib rib-group route-age-bgp-view route-refresh-priority secondary "
+                      "secondary-independent-resolution snmp-options strip-nexthop topology traffic-statistics "
+                      "withdraw-priority egress-te"),
         )),
     )),
-    *verbatim("route-target fabric-external", "family", lead="family"),
+    *verbatim("route-target", "family", lead="family"),
     Block("bfd-liveness-detection", "bfd", (
         Keep("minimum-interval <integer>", "interval_ms"),
         Keep("multiplier <integer>", "multiplier"),
         *verbatim("authentication detection-time holddown-interval minimum-receive-interval no-adaptation "
-                  "session-mode strict-bfd transmit-interval version", lead="bfd-liveness-detection"),
+                  "session-mode strict-bfd transmit-interval version echo echo-lite inline-disable "
+                  "minimum-transmit-interval pdu-size", lead="bfd-liveness-detection"),
     )),
     *verbatim("accept-remote-nexthop add-path-display-ipv4-address advertise-bgp-static advertise-external "
-              "advertise-inactive advertise-peer-as advertise-prefix-limit allow-protocol-routes as-override "
-              "authentication-algorithm authentication-key-chain bgp-error-tolerance bgp-static damping "
-              "disable-4byte-as drop-path-attributes egress-te egress-te-backup-paths egress-te-node-segment "
-              "egress-te-set-segment enforce-first-as forwarding-context graceful-restart graceful-shutdown "
-              "idle-after-switch-over include-mp-next-hop input-queue-priority ipsec-sa keep local-interface "
+              "advertise-inactive advertise-peer-as as-override authentication-algorithm authentication-key-chain "
+              "bgp-error-tolerance bgp-static damping disable-4byte-as egress-te egress-te-backup-paths "
+              "egress-te-node-segment egress-te-set-segment enforce-first-as forwarding-context graceful-restart "
+              "graceful-shutdown idle-after-switch-over include-mp-next-hop ipsec-sa keep local-interface "
               "local-preference long-lived metric-out minimum-hold-time mtu-discovery multihop+ mvpn-iana-rt-import "
               "no-advertise-peer-as no-aggregator-id no-client-reflect optimal-route-reflection out-delay "
               "outbound-route-filter output-queue-priority passive path-selection precision-timers preference "
-              "rfc6514-compliant-safi129 rib-sharding route-refresh-priority send-addpath-optimization "
-              "sender-as-path-loop-detection snmp-options stale-labels-holddown-period tcp-aggressive-transmission "
-              "tcp-connect-port tcp-mss tos unconfigured-peer-graceful-restart update-threading vpn-apply-export "
-              "as-path-loops malformed-route-limit malformed-update-log-interval holddown "
-              "traffic-statistics-labeled-path bfd-on"),
+              "rfc6514-compliant-safi129 rib-sharding route-refresh-priority send-addpath-optimization snmp-options "
+              "stale-labels-holddown-period tcp-aggressive-transmission tcp-connect-port tcp-mss tos "
+              "unconfigured-peer-graceful-restart update-threading vpn-apply-export malformed-route-limit "
+              "malformed-update-log-interval holddown traffic-statistics-labeled-path accept-prefix-sid "
+              "advertise-prefix-sid advertise-srgb bgp-identifier domain-path-id ebgp-community-cleanup "
+              "egress-te-adj-segment link-bandwidth message-batching nlri no-global-load-balancing "
+              "route-server-client send-non-transitive-link-bandwidth tcpao-auth-mismatch"),
 )  # fmt: skip
 """What a neighbour leaves unsaid its group says, and then the protocol."""
 _GROUP: Sequence[Row] = (
@@ -453,12 +459,14 @@ _AGGREGATE: Sequence[Row] = (
 _STATIC: Sequence[Row] = (
     Keep(f"<{DISCARD}|reject|receive>", "without"),
     Entry("next-hop <word>", "via"),
-    Entry("qualified-next-hop <word> [<below>]", "via", lambda hop, _below: hop),
+    Block(
+        "qualified-next-hop <word>", "hop", verbatim("bfd-liveness-detection interface metric preference tag")
+    ),
     Entry("next-table <word>", "via", lambda table: f"table {table}"),
     *verbatim(
         "active as-path backup-pe-group bfd-liveness-detection color community inactive install longest-match "
-        "lsp-next-hop lsp-secondary-next-hop metric no-install no-readvertise no-resolve no-retain "
-        "p2mp-lsp-next-hop passive preference readvertise resolve retain static-lsp-next-hop tag metric2"
+        "lsp-next-hop metric no-install no-readvertise no-resolve no-retain p2mp-lsp-next-hop passive "
+        "preference readvertise resolve retain static-lsp-next-hop tag metric2"
     ),
 )
 COMMON: Sequence[Row] = (
@@ -480,19 +488,22 @@ COMMON: Sequence[Row] = (
         *verbatim("current-hop-limit default-lifetime dns-server-address link-mtu managed-configuration "
                   "no-managed-configuration nat-prefix no-other-stateful-configuration other-stateful-configuration "
                   "preference prefix reachable-time retransmit-timer solicit-router-advertisement-unicast "
-                  "virtual-router-only", lead="router-advertisement"),
+                  "virtual-router-only dns-search-list downstream downstream-mode no-link-mtu parameter-preference "
+                  "passive-mode rio-prefix upstream-mode", lead="router-advertisement"),
     )),
     Block("protocols bgp", "bgp", (
         Keep("log-updown", "log_updown"),
         Keep("hold-time <integer>", "process hold_s"),
         *_ALONE,
-        *verbatim("global-load-balancing group-split-size bmp defaults output-priority-queue-ratio "
-                  "sr-preference-override no-precision-timers-max-peers route-age precision-timers-max-peers"),
+        *verbatim("global-load-balancing group-split-size bmp defaults sr-preference-override route-age "
+                  "accept-prpd-connection advertise-from-main-vpn-tables description egress-te-sid-stats "
+                  "holddown-all-stale-labels multipath-build-priority no-precision-timers prioritize-route-queueing "
+                  "protocol-instance-name rfc8950-compliant route-age-bgp-view source-packet-routing"),
         Block("neighbor <word>", "neighbor", _NEIGHBOR),
         Block("group <word>", "group", (
             Keep("type <word>", "type"),
             Keep("peer-as-list <word>", "as_list"),
-            *verbatim("description dynamic-neighbor as-override-all"),
+            *verbatim("description dynamic-neighbor"),
             *_GROUP,
             Block("neighbor <word>", "neighbor", _NEIGHBOR),
             Block("dynamic-neighbor <word>", "dynamic", (
@@ -540,6 +551,9 @@ def _finish_static(document: Document, prefix: str, route: Scope) -> None:
     without, _ = route.values.get("without", (DISCARD, 0))
     via = route.table("via")
     hops = [str(said) if str(said).startswith("table ") else str(hop) for hop, (said, _) in via.items()]
+    hops += map(str, route.each("hop"))
+    for hop, said in route.each("hop").items():
+        put_settings(document, "routing/", said, lead=f"static {prefix} next-hop {hop} ")
     document.put(f"static_route[{prefix}]", static_text(hops) if hops else str(without), route.line)
     put_settings(document, "routing/", route, lead=f"static {prefix} ")
 

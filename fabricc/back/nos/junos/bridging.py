@@ -28,9 +28,10 @@ COMMON: Sequence[Row] = (
         *verbatim("translation-vni multicast-group static-remote-vtep-list decapsulate-accept-inner-vlan "
                   "encapsulate-inner-vlan unreachable-vtep-aging-timer ovsdb-managed", "vxlan", lead="vxlan"),
         *verbatim("bridge-options community-vlans domain-type forwarding-options interface isid-list isolated-vlan "
-                  "isolation-vlan-id mcae-mac-flush mcae-mac-synchronize no-arp-suppression no-irb-layer-2-copy "
-                  "no-local-switching private-vlan pvlan service-id switch-options vlan-id vlan-id-list "
-                  "vlan-id-range vlan-tags vlan-range mac-table-size filter dot1q-tunneling"),
+                  "mcae-mac-flush mcae-mac-synchronize no-irb-layer-2-copy no-local-switching private-vlan "
+                  "service-id switch-options vlan-id vlan-id-list vlan-id-range vlan-tags mac-table-size filter "
+                  "domain-id enable-mac-move-action irb-enhanced-scale multicast-snooping-options protocols "
+                  "proxy-mac vlan-id-scope-local"),
     )),
 )  # fmt: skip
 """VLANs, of the switch or of a routing instance."""
@@ -39,11 +40,11 @@ ROWS: Sequence[Row] = (
     Block("protocols <rstp|mstp|vstp|stp>", "spanning tree", (
         Keep("disable", "disabled"),
         Block("interface <unit>", "port", verbatim(
-            "access-trunk arp-on-stp bpdu-timeout-action cost disable edge mode no-root-port priority unit")),
+            "access-trunk bpdu-timeout-action cost disable edge mode no-root-port priority unit")),
         *verbatim("backup-bridge-priority bpdu-block-on-edge bpdu-destination-mac-address bridge-priority "
-                  "configuration-name enable-all-interfaces extended-system-id force-version forward-delay "
-                  "hello-time max-age max-hops msti priority-hold-time revision-level system-id system-identifier "
-                  "vlan vpls-flush-on-topology-change vlan-group"),
+                  "configuration-name extended-system-id force-version forward-delay hello-time max-age max-hops "
+                  "msti priority-hold-time revision-level system-id system-identifier vlan "
+                  "vpls-flush-on-topology-change vlan-group"),
     )),
     Block("protocols iccp", "pair", (
         Keep("local-ip-addr <address>", "local"),

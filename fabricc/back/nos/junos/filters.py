@@ -121,7 +121,7 @@ _FILTER: Sequence[Row] = (
         Keep("then reject [<below>]", "action", "reject"),
         Keep("then next term", "action", "next term"),
         *verbatim(" ".join(f"{word}+" for word in _CONDITIONS), "from", FROM),
-        *verbatim("address ah-spi arp-type cfm-opcode destination-address destination-class destination-mac-address "
+        *verbatim("address ah-spi arp-type destination-address destination-class destination-mac-address "
                   "destination-port-except destination-port-range-optimize destination-prefix-list dot1q-tag "
                   "dot1q-user-priority dscp dscp-except encapsulated esp-spi ether-type exp extension-header "
                   "filename first-fragment flexible-match-mask flexible-match-range forwarding-class "
@@ -134,24 +134,33 @@ _FILTER: Sequence[Row] = (
                   "precedence-except prefix-list protocol-except rat-type redirect-reason service-filter-hit "
                   "source-class source-mac-address source-port-except source-port-range-optimize source-prefix-list "
                   "tcp-established tcp-flags tcp-initial traffic-class traffic-class-except traffic-type "
-                  "user-vlan-1p-priority user-vlan-id vlan vlan-ether-type vxlan gbp-src-tag gbp-dst-tag rocev2 "
-                  "apply-path", "from", FROM),
-        *verbatim("analyzer copy-and-forward-to-cpu count decapsulate dscp encapsulate force-premium "
-                  "forwarding-class gbp-src-tag hierarchical-policer interface-mirror ip-option-handling ipsec-sa "
-                  "l2-mirror load-balance log logical-system loss-priority next next-hop-group next-interface "
-                  "next-ip next-ip6 no-decrement-ttl packet-capture packet-mode policer port-mirror "
-                  "port-mirror-instance prefix-action routing-instance sample service-accounting service-filter-hit "
-                  "syslog three-color-policer topology traffic-class vlan drop-monitor mirror-to gbp-tag set-dscp "
-                  "dont-fragment flood trap-to-cpu", "then", THEN),
+                  "user-vlan-1p-priority user-vlan-id vlan vlan-ether-type vxlan gbp-src-tag gbp-dst-tag apply-path "
+                  "ah-spi-except destination-class-except egress-to-ingress esp-spi-except fast-lookup-tuple "
+                  "fast-lookup-tuple-list first-byte-of-payload first-byte-of-payload-except gre-key-except "
+                  "gtp-header interface-group-except policy-map policy-map-except rat-type-except "
+                  "redirect-reason-except sctp-initial slice slice-except source-class-except", "from", FROM),
+        *verbatim("analyzer count decapsulate dscp encapsulate force-premium forwarding-class gbp-src-tag "
+                  "hierarchical-policer ipsec-sa l2-mirror load-balance log logical-system loss-priority next "
+                  "next-hop-group next-interface next-ip next-ip6 no-decrement-ttl packet-capture packet-mode "
+                  "policer port-mirror port-mirror-instance prefix-action routing-instance sample "
+                  "service-accounting service-filter-hit syslog three-color-policer topology traffic-class vlan "
+                  "gbp-tag dont-fragment flood clear-policy-map enhanced-hierarchical-policer exclude-accounting "
+                  "inband-flow-telemetry-init inband-flow-telemetry-terminate inline-monitoring-instance outer-dscp "
+                  "pkt-trace policer-charge policy-map qfi redirect service-accounting-deferred skip-services slice "
+                  "tos-reflect traffic-class-count virtual-channel", "then", THEN),
     )),
-    *verbatim("accounting-profile enhanced-mode fast-lookup-filter filter-based instance-shared interface-shared "
-              "interface-specific physical-interface-filter promote scale-optimized vxlan-context template-type"),
+    *verbatim("accounting-profile enhanced-mode fast-lookup-filter instance-shared interface-shared "
+              "interface-specific physical-interface-filter promote scale-optimized template-type "
+              "enhanced-mode-override instance-specific layer2-policer micro-segmentation no-incremental-update "
+              "no-longest-prefix-match scale-mode transient-filter"),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     Block(f"firewall family <{_FAMILIES}>", "filters", (Block("filter <word>", "filter", _FILTER),)),
     Block("firewall filter <word>", "plain filter", _FILTER),
     *verbatim("policer three-color-policer hierarchical-policer load-balance-group interface-set tunnel-end-point "
-              "shared-bandwidth-policer flexible-match", "firewall", POLICER),
+              "shared-bandwidth-policer flexible-match atm-policer disable-arp-policers "
+              "enhanced-hierarchical-policer no-next-header-to-payload-protocol-mapping v6-flowlabel-enable",
+              "firewall", POLICER),
 )  # fmt: skip
 
 

@@ -26,22 +26,24 @@ _OSPF: Sequence[Row] = (
             Keep("passive [<below>]", "passive", "true"),
             *verbatim("authentication authentication-key bandwidth-based-metrics bfd-liveness-detection "
                       "dead-interval demand-circuit disable dynamic-neighbors flood-reduction hello-interval "
-                      "ipsec-sa ldp-synchronization link-protection lsa-filter mtu neighbor "
-                      "no-advertise-adjacency-segment no-eligible-backup no-eligible-remote-backup "
-                      "no-interface-state-traps no-neighbor-down-notification node-link-protection poll-interval "
-                      "post-convergence-lfa priority retransmit-interval secondary te-metric topology transit-delay "
-                      "strict-bfd"),
+                      "ipsec-sa ldp-synchronization link-protection mtu neighbor no-advertise-adjacency-segment "
+                      "no-eligible-backup no-eligible-remote-backup no-interface-state-traps "
+                      "no-neighbor-down-notification node-link-protection poll-interval post-convergence-lfa "
+                      "priority retransmit-interval secondary te-metric topology transit-delay strict-bfd "
+                      "application-specific delay-measurement delay-metric ipv4-adjacency-segment lan-neighbor "
+                      "own-router-lsa transmit-interval"),
         )),
         *verbatim("area-range authentication-type context-identifier inter-area-prefix-export "
                   "inter-area-prefix-import label-switched-path network-summary-export network-summary-import nssa "
-                  "peer-interface sham-link sham-link-remote stub virtual-link no-context-identifier-advertisement"),
+                  "peer-interface sham-link sham-link-remote stub virtual-link no-context-identifier-advertisement "
+                  "no-source-packet-routing"),
     )),
     Entry("export <word>", "export"),
     *verbatim("backup-spf-options database-protection disable external-preference forwarding-address-to-broadcast "
               "graceful-restart import job-stats labeled-preference lsa-refresh-interval no-nssa-abr no-rfc-1583 "
               "overload preference prefix-export-limit realm reference-bandwidth rib-group rib-groups "
-              "route-type-community sham-link source-packet-routing spf-options spring-traffic-engineering topology "
-              "traffic-engineering traffic-control domain-id domain-vpn-tag"),
+              "route-type-community sham-link source-packet-routing spf-options topology traffic-engineering "
+              "domain-id domain-vpn-tag no-domain-vpn-tag spf-delay"),
 )  # fmt: skip
 _ISIS: Sequence[Row] = (
     Block("interface <unit>", "port", (
@@ -54,7 +56,8 @@ _ISIS: Sequence[Row] = (
                       "ipv4-multicast-metric ipv6-adjacency-segment ipv6-multicast-metric ipv6-unicast-metric "
                       "lan-neighbor link-degradation-threshold name no-advertise-adjacency-segment passive "
                       "post-convergence-lfa priority srv6-adjacency-segment te-metric topology wide-metrics-only "
-                      "hello-authentication-key-chain"),
+                      "hello-authentication-key-chain application-specific flood-reflector srm6-adjacency-segment "
+                      "strict-bfd-old"),
         )),
         *verbatim("bfd-liveness-detection checksum csnp-interval disable family hello-padding "
                   "interface-group-holddown-delay lan-neighbor layer2-map ldp-synchronization "
@@ -62,14 +65,16 @@ _ISIS: Sequence[Row] = (
                   "mesh-group no-adjacency-down-notification no-adjacency-holddown no-advertise-adjacency-segment "
                   "no-eligible-backup no-eligible-remote-backup no-ipv4-multicast no-ipv6-multicast no-ipv6-unicast "
                   "no-unicast-topology node-link-protection point-to-point priority strict-dual-isis topology "
-                  "update-threshold hello-interval hold-time hello-authentication-key hello-authentication-type"),
+                  "update-threshold hello-interval hold-time hello-authentication-key hello-authentication-type "
+                  "authentication-key authentication-type auto-bandwidth delay-measurement delay-metric flood-group "
+                  "hello-padding-type no-layer2-map strict-bfd"),
     )),
     Block("level <integer>", "level", (
         Keep("disable", "disabled"),
         *verbatim("authentication-key authentication-key-chain authentication-type external-preference "
                   "flood-reflector labeled-preference lsp-lifetime no-csnp-authentication no-hello-authentication "
                   "no-psnp-authentication preference prefix-export-limit purge-originator source-packet-routing "
-                  "wide-metrics-only"),
+                  "wide-metrics-only flex-algorithm-preference max-lsp-size no-lsp-authentication srv6-preference"),
     )),
     Entry("export <word>", "export"),
     *verbatim("authentication-key authentication-key-chain authentication-type backup-spf-options clns-routing "
@@ -78,8 +83,9 @@ _ISIS: Sequence[Row] = (
               "loose-authentication-check lsp-lifetime max-areas max-hello-size max-lsp-size max-snp-size "
               "no-adjacency-holddown no-authentication-check no-ipv4-multicast no-ipv4-routing no-ipv6-multicast "
               "no-ipv6-routing overload purge-originator reference-bandwidth rib-group route-filter rib-groups "
-              "source-packet-routing spf-delay spf-options spring-traffic-engineering suppress-attached-bit "
-              "topologies traffic-engineering traffic-statistics wide-metrics-only net set-overload-bit"),
+              "source-packet-routing spf-delay spf-options topologies traffic-engineering traffic-statistics "
+              "wide-metrics-only net bier-sub-domain clns-updown-compatibility dynamic-overload multicast-topology "
+              "no-external-export no-layer2-map prefix-unreachable rfc7775-compliance srm6 strict-dual-isis"),
 )  # fmt: skip
 
 COMMON: Sequence[Row] = (

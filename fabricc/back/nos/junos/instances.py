@@ -45,26 +45,45 @@ _COMMON: Sequence[Row] = (
     Entry("protocols evpn vni-options vni <integer> vrf-target <word>", "targets of VNIs", lambda _vni, target: target),
     *verbatim("advertise assisted-replication bum-hashing default-gateway designated-forwarder-election "
               "designated-forwarder-preference-highest designated-forwarder-preference-least "
-              "duplicate-mac-detection encapsulation es-label-oldstyle extended-vlan-list extended-vni-all "
-              "extended-vni-list interconnect interconnect-multihoming-peer-gateways interface interface-mac-limit "
-              "ip-prefix-routes ip-prefix-support leave-sync-route-oldstyle mac-ip-table-size mac-mobility "
-              "mac-notification mac-statistics mac-table-aging-time mac-table-size mpls-encapsulation "
-              "multicast-mode no-arp-suppression no-core-isolation no-default-gateway-ext-comm no-mac-learning oism "
-              "p2mp-bud-support remote-ip-host-routes remove-pbb smet-nexthop-limit vlan-id vni-options "
-              "vpws-control-word",
+              "duplicate-mac-detection encapsulation es-label-oldstyle extended-vlan-list extended-vni-list "
+              "interconnect interconnect-multihoming-peer-gateways interface interface-mac-limit ip-prefix-routes "
+              "leave-sync-route-oldstyle mac-ip-table-size mac-mobility mac-notification mac-statistics "
+              "mac-table-aging-time mac-table-size multicast-mode no-core-isolation no-mac-learning oism "
+              "p2mp-bud-support remote-ip-host-routes smet-nexthop-limit vlan-id vni-options "
+              "advertise-evpn-esi-routes advertise-zero-ethernet-tag associate-profile auto-service-id community "
+              "connectivity-type control-word core-isolation-delay-response designated-forwarder-election-hold-time "
+              "drop-unknown-mac-ip enable-mac-move-action encapsulation-type es-import-oldstyle esi "
+              "esi-resolution-per-bridge-domain evi-options evpn-etree extended-isid-list "
+              "flexible-cross-connect-vlan-aware flexible-cross-connect-vlan-unaware flow-label flow-label-receive "
+              "flow-label-receive-static flow-label-static flow-label-transmit flow-label-transmit-static group "
+              "hot-standby-on igmp-id ignore-encapsulation-mismatch ignore-mtu-mismatch import-labeled-routes "
+              "interconnect-multihoming-peer-v6-gateways interface-history interface-mac-ip-limit "
+              "irb-symmetric-routing label-allocation label-block-size mac-flush mac-history mac-ip-limit mac-list "
+              "mac-move-limit mac-pinning mark-local-ip-host-routes mclag mesh-group mib mtu multi-homing neighbor "
+              "no-control-word no-normalization no-tunnel-services node-detection normalization oam "
+              "oism-core-route-history pbb-evpn-core peg-df-election-history pmsi-tunnel-endpoint "
+              "pmsi-tunnel-endpoint-inet6 proxy-mac pseudowire-status-tlv riot-loopback service-type site "
+              "site-range smet-etag-carry-vid source-packet-routing static-multihoming-peer "
+              "static-multihoming-peer-v6 static-rvtep-mac tunnel-services vpls-id",
               "protocols evpn", EVPN),
-    *verbatim("amt connections dvmrp esis igmp igmp-snooping igmp-host l2circuit l2vpn ldp link-management mld "
-              "mld-host mld-snooping mpls msdp mvpn pcep pgm pim rift rip ripng rsvp sap segment-routing "
-              "source-packet-routing vpls vrrp vstp-group bfd bier l2ckt overlay fabric", "protocols"),
+    *verbatim("amt connections dvmrp esis igmp igmp-snooping l2circuit l2vpn ldp link-management mld mld-snooping "
+              "mpls msdp mvpn pcep pgm pim rift rip ripng rsvp sap source-packet-routing vpls vrrp bfd bier l2ckt "
+              "overlay fabric bgpmcast express-segments l2iw lacp loop-detect mvrp ovsdb pim-snooping r2cp",
+              "protocols"),
     *verbatim("access-internal auto-bandwidth auto-export backup-selection bgp-orf-cisco-mode bmp confederation "
-              "dynamic-tunnels fate-sharing flow flow-destination flow-source forwarding-table generate "
-              "graceful-restart host-fast-reroute indirect-next-hop-change-acknowledgements instance-export "
-              "instance-import interface interface-routes l3vpn-composite-nexthop localized-fib martians "
-              "maximum-paths maximum-prefixes med-igp-update-interval mtu-discovery multicast multipath "
+              "dynamic-tunnels fate-sharing flow forwarding-table generate graceful-restart host-fast-reroute "
+              "instance-export instance-import interface interface-routes l3vpn-composite-nexthop localized-fib "
+              "martians maximum-paths maximum-prefixes med-igp-update-interval mtu-discovery multicast multipath "
               "nonstop-routing nonstop-routing-options nsr-phantom-holdtime no-delegate-processing options ppm "
-              "programmable-rpd protect resolution restart-duration reverse-path-forwarding rib rib-groups "
-              "rib-sharding route-distinguisher-id route-record rpf-check-policy source-routing srlg static "
-              "topologies transport-class update-threading validation warm-standby aggregate", "routing-options"),
+              "programmable-rpd protect resolution restart-duration rib rib-groups rib-sharding "
+              "route-distinguisher-id route-record rpf-check-policy source-routing srlg static topologies "
+              "transport-class update-threading validation warm-standby aggregate access admin-groups-extended "
+              "admin-groups-extended-range bgp-static congestion-protection diversity-association domain-path-id "
+              "enable-sensors flex-algorithm highwatermark-log-interval ipv6-router-id label logical-system-mux "
+              "loopback-strict-disable lsp-telemetry maximum-ecmp maximum-routes no-bfd-triggered-local-repair "
+              "no-soft-core policy-multipath pre-export-filter route-distinguisher-id-use-router-id rpm-tracking "
+              "sla-tracking source-packet-routing te-policy-association time-averaged-watermark-interval "
+              "vpn-global-import", "routing-options"),
     Block("forwarding-options dhcp-relay server-group <word>", "servers", (Entry("<address>", "addresses"),)),
     Keep("forwarding-options dhcp-relay active-server-group <word> [<below>]", "relay", lambda name, _below: name),
     Block("forwarding-options dhcp-relay group <word>", "relays", (
@@ -73,30 +92,40 @@ _COMMON: Sequence[Row] = (
         *verbatim("access-profile authentication dynamic-profile forward-only forward-only-replies "
                   "lease-time-validation liveness-detection overrides relay-option relay-option-60 relay-option-82 "
                   "relay-agent-interface-id remote-id-mismatch route-suppression server-match service-profile "
-                  "short-cycle-protection source-ip-change"),
+                  "short-cycle-protection source-ip-change client-response-ttl interface-tag maximum-hop-count "
+                  "minimum-wait-time"),
     )),
-    *verbatim("access-profile arp-inspect authentication bulk-leasequery dhcpv6 dual-stack-group dynamic-profile "
+    *verbatim("access-profile authentication bulk-leasequery dhcpv6 dual-stack-group dynamic-profile "
               "exclude-relay-agent-identifier forward-only forward-only-replies forward-snooped-clients "
               "lease-time-validation leasequery liveness-detection no-snoop overrides persistent-storage "
               "relay-option relay-option-60 relay-option-82 relay-source remote-id-mismatch route-suppression "
-              "server-match server-response-time service-profile short-cycle-protection source-ip-change",
+              "server-match server-response-time service-profile short-cycle-protection source-ip-change "
+              "active-leasequery arp-inspection client-response-ttl duplicate-clients-in-subnet "
+              "duplicate-clients-on-interface interface-traceoptions maximum-hop-count minimum-wait-time",
               "forwarding-options dhcp-relay", lead="dhcp-relay"),
     Entry("forwarding-options helpers bootp server <address> [<below>]", "helpers", lambda _address, _below: "true"),
     Block("forwarding-options helpers bootp interface <unit>", "helped", (
         Entry("server <address> [<below>]", "addresses", lambda _address, _below: "true"),
-        *verbatim("broadcast description client-response-ttl maximum-hop-count minimum-wait-time no-listen "
-                  "source-address-giaddr vpn"),
+        *verbatim("broadcast description client-response-ttl maximum-hop-count minimum-wait-time no-listen vpn"),
     )),
     *verbatim("dhcp-security enhanced-hash-key evpn-vxlan family flood hash-key helpers load-balance local-bias "
               "multicast multicast-replication no-load-balance-label-capability rpf-loose-mode-discard satellite "
-              "storm-control storm-control-profiles tunnel-termination vpn-tunnel-tos vxlan-disable-copy-tos "
-              "vxlan-disable-copy-tos-decap vxlan-disable-copy-tos-encap vxlan-routing vxlan-tos-copy-filter "
-              "fast-reroute-priority ipv6-nd-suppress ip-options-protocol-queue layer3 cut-through "
-              "store-and-forward", "forwarding-options"),
+              "storm-control storm-control-profiles tunnel-termination vxlan-disable-copy-tos-decap "
+              "vxlan-disable-copy-tos-encap vxlan-routing vxlan-tos-copy-filter fast-reroute-priority "
+              "ip-options-protocol-queue cut-through access-security accounting analyzer bier count "
+              "ecmp-do-local-lookup enhance-fp-thread explicit-null-cos forwarding-sandbox global-load-balancing "
+              "hyper-mode inband-telemetry inband-telemetry-metaoptions inline-bfd-sw-based ipmc-miss-do-l2mc "
+              "l2circuit-control-passthrough link-layer-broadcast-inet-check load-balance-label-capability loopback "
+              "mirror-profile monitoring mpls-tunnel-extend next-hop next-hop-group no-hierarchical-ecmp "
+              "no-hyper-mode ospf2-flow-check-disable packet-capture packet-capture-telemetry pfe-sensor "
+              "port-mac-in-tcam port-mirroring sampling sflow suppress-interface-leaf-nodes tunnels vrf-fallback "
+              "vrrp-flow-check-disable vxlan-bum-bit-disable vxlan-flexflow", "forwarding-options"),
     *verbatim("interface interface-mac-limit interface-mac-ip-limit mac-ip-table-size mac-notification "
               "mac-statistics mac-table-aging-time mac-table-size no-mac-learning ovsdb-managed redundancy-group "
               "remote-vtep-list remote-vtep-v6-list static-rvtep-mac voip mac-move-limit unknown-unicast-forwarding "
-              "service-id no-arp-trap authentication-whitelist", "switch-options", lead="switch-options"),
+              "service-id authentication-whitelist drop-unknown-mac-ip interface-shutdown-action mib "
+              "network-isolation-profile no-normalization redundant-trunk-group vstp-flooding vtep-remote-interface",
+              "switch-options", lead="switch-options"),
 )  # fmt: skip
 
 
@@ -120,11 +149,14 @@ ROWS: Sequence[Row] = (
         Entry("interface <unit> [<below>]", "ports", lambda _port, _below: "true"),
         *_TARGETS,
         *_COMMON,
-        *verbatim("access ce-interface egress-protection forwarding-context instance-role l2vpn-id "
-                  "multicast-snooping-options no-irb-layer-2-copy no-local-switching no-normalization "
-                  "no-vrf-advertise no-vrf-propagate-ttl protect-core provider-tunnel qualified-bum-pruning-mode "
-                  "routing-interface service-type system vlan-id vlan-model vlan-tags vrf-advertise-selective "
-                  "vrf-mtu-check vrf-propagate-ttl vrf-table-label vxlan wan-port pbb-options igmp-snooping-options",
+        *verbatim("access egress-protection forwarding-context instance-role l2vpn-id multicast-snooping-options "
+                  "no-irb-layer-2-copy no-local-switching no-normalization no-vrf-advertise no-vrf-propagate-ttl "
+                  "provider-tunnel qualified-bum-pruning-mode routing-interface service-type system vlan-id "
+                  "vlan-model vlan-tags vrf-advertise-selective vrf-mtu-check vrf-propagate-ttl vrf-table-label "
+                  "vxlan pbb-options igmp-snooping-options access-profile connector-id-advertise "
+                  "export-default-action forwarding-instance import-default-action l2-domain-id-for-l3 l3-interface "
+                  "layer3-domain-identifier mld-snooping-options non-forwarding-vrf remote-vtep-list "
+                  "remote-vtep-v6-list service-groups vtep-remote-interface",
                   kind="instance"),
     )),
     Keep(f"chassis fpc <integer> <{_OF_FPC}> [<below>]", lambda fpc, *said: _of_card(f"fpc {fpc}", *said)),
@@ -133,10 +165,10 @@ ROWS: Sequence[Row] = (
     Keep(f"chassis fpc <integer> pic <integer> port <integer> <{_OF_PORT}> [<below>]",
          lambda fpc, pic, port, *said: _of_card(f"fpc {fpc} pic {pic} port {port}", *said)),
     *verbatim("aggregated-devices container-devices device-count error fabric fpc forwarding-options "
-              "fru-poweron-sequence inline-services lacp loopback-filter-optimization maximum-ecmp network-services "
-              "nssu pic-mode pseudowire-service redundancy-group synchronization unified-control-plane-services "
-              "multicast-replication slow-pfe-alarm traffic-statistics", "chassis", PLATFORM),
-    *verbatim("packet-forwarding-options ddos-protection arp-suppression", "system", PLATFORM),
+              "fru-poweron-sequence inline-services lacp maximum-ecmp network-services nssu pic-mode "
+              "pseudowire-service redundancy-group synchronization multicast-replication slow-pfe-alarm "
+              "traffic-statistics", "chassis", PLATFORM),
+    *verbatim("packet-forwarding-options ddos-protection", "system", PLATFORM),
 )  # fmt: skip
 
 

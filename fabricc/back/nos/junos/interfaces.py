@@ -182,12 +182,13 @@ _FAMILY: Sequence[Row] = (
     Block("address <word>", "address", (
         Keep("primary", "primary"),
         Entry("virtual-gateway-address <address>", "gateways"),
-        Entry("(vrrp-group|vrrp-inet6-group) <integer> virtual-address <address>", "gateways",
-              lambda _group, address: address),
-        Entry("(vrrp-group|vrrp-inet6-group) <integer> virtual-inet6-address <address>", "gateways",
-              lambda _group, address: address),
-        *verbatim("arp broadcast eui-64 master-only multipoint-destination ndp preferred vrrp-group "
-                  "vrrp-inet6-group"),
+        Block("(vrrp-group|vrrp-inet6-group) <integer>", "shared", (
+            Entry("(virtual-address|virtual-inet6-address) <address>", "gateways"),
+            *verbatim("accept-data advertise-interval advertisements-threshold authentication-key authentication-type "
+                      "checksum-without-pseudoheader fast-interval inet6-advertise-interval no-accept-data no-preempt "
+                      "preempt preferred priority track virtual-link-local-address vrrp-inherit-from", lead="vrrp"),
+        )),
+        *verbatim("arp broadcast eui-64 master-only multipoint-destination ndp preferred"),
     )),
     *verbatim("accounting dad-disable dhcp-client no-neighbor-learn no-redirects policer primary rpf-check sampling "
               "targeted-broadcast tcp-mss filter ndp nd6-stale-time arp-prefix-limit demux-source load-balance"),
@@ -206,13 +207,13 @@ _UNIT: Sequence[Row] = (
                   "vlan-auto-sense mac-move-limit vlan-rewrite isid-list policer"),
     )),
     Keep("family iso address <word>", "net"),
-    *verbatim("ccc mpls tcc vpls iso inet-vpn any evpn fibre-channel", "family"),
+    *verbatim("ccc mpls tcc vpls iso inet-vpn any evpn fibre-channel", "family", lead="family"),
     *verbatim("accept-source-mac bandwidth clear-dont-fragment-bit encapsulation esi gratuitous-arp-reply "
               "input-vlan-map mac mtu no-dhcp-flood no-gratuitous-arp-request no-traps output-vlan-map "
               "peer-interface peer-unit point-to-point proxy-arp proxy-macip-advertisement service-domain "
               "statistics swap-by-poppush traps tunnel virtual-gateway-accept-data virtual-gateway-esi "
               "virtual-gateway-v4-mac virtual-gateway-v6-mac vlan-id vlan-id-list vlan-id-range vlan-tags "
-              "multicast-storm-control interface-shared-with rpm"),
+              "interface-shared-with rpm"),
 )  # fmt: skip
 _INTERFACE: Sequence[Row] = (
     Keep("description <word>", "description"),
@@ -229,25 +230,32 @@ _INTERFACE: Sequence[Row] = (
     Keep(f"{_ETHER} flow-control", "flow_control", "both"),
     Keep(f"{_ETHER} no-flow-control", "flow_control", "none"),
     Silent(_ETHER),
-    *verbatim("802.3ad autostate configured-flow-control ethernet-switch-profile ignore-l3-incompletes link-mode "
-              "loopback loopback-remote mdi-mode no-auto-mdix redundant-parent source-address-filter "
-              "source-filtering speed asynchronous-notification mac-rewrite", _ETHER),
+    *verbatim("802.3ad configured-flow-control ethernet-switch-profile ignore-l3-incompletes link-mode loopback "
+              "loopback-remote no-auto-mdix redundant-parent source-address-filter source-filtering speed "
+              "asynchronous-notification mac-rewrite autostate-exclude ieee-802-3az-eee ingress-rate-limit mpls mru "
+              "no-loopback no-source-filtering pad-to-minimum-frame-size", _ETHER),
     Keep(f"{_LACP} <active|passive>", "lacp"),
-    *verbatim("accept-data admin-key aggregate-wait-time disable-cipher fast-failover force-up hold-time "
-              "link-protection minimum-active-links periodic sync-reset system-id system-priority", _LACP),
+    *verbatim("accept-data admin-key aggregate-wait-time fast-failover force-up hold-time link-protection periodic "
+              "sync-reset system-id system-priority multiplier no-peer-loopback-validation", _LACP, lead="lacp"),
     Keep("aggregated-ether-options mc-ae mc-ae-id <integer>", "mlag"),
     *verbatim("mc-ae", "aggregated-ether-options"),
     *verbatim("bfd-liveness-detection flow-control link-protection link-speed load-balance local-bias loopback "
               "logical-interface-fpc-redundancy mac minimum-bandwidth minimum-links no-flow-control "
-              "rebalance-periodic resilient-hash source-filtering system-id ethernet-switch-profile",
+              "rebalance-periodic resilient-hash source-filtering system-id ethernet-switch-profile "
+              "autostate-exclude configured-flow-control dlb fcoe-lag link-protection-sub-group "
+              "local-minimum-links-threshold logical-interface-chassis-redundancy no-fcoe-lag no-loopback "
+              "no-source-filtering pad-to-minimum-frame-size share-standby source-address-filter targeted-options",
               "aggregated-ether-options"),
     Keep("esi <esi>", "ethernet_segment"),
     *verbatim("esi flexible-vlan-tagging vlan-tagging stacked-vlan-tagging encapsulation hold-time link-mode mac "
               "gratuitous-arp-reply no-gratuitous-arp-request no-gratuitous-arp-reply per-unit-scheduler "
               "hierarchical-scheduler damping optics-options otn-options media-type multi-chassis-protection "
-              "redundant-ether-options fabric-options forwarding-options arp-l2-validate auxiliary-oam "
-              "passive-monitor-mode native-vlan-id layer2-policer transmit-delay receive-options radio-router "
-              "framing lanes fpc-slot port-profile cascade-port port-priority ps-transport anchor-point lmi"),
+              "redundant-ether-options fabric-options forwarding-options arp-l2-validate passive-monitor-mode "
+              "native-vlan-id layer2-policer transmit-delay radio-router framing fpc-slot cascade-port "
+              "port-priority anchor-point lmi dce interface-mib interface-transmit-statistics keepalives "
+              "multicast-statistics no-interface-mib no-keepalives no-native-vlan-insert no-per-unit-scheduler "
+              "promiscuous-mode redundancy-group redundancy-options rpf-stats schedulers shared-scheduler "
+              "unidirectional vlan-vci-tagging"),
     Block("unit <integer>", "unit", _UNIT),
 )  # fmt: skip
 
@@ -431,11 +439,12 @@ def _others(document: Document, name: str, said: Scope, others: Sequence[Said]) 
     for address, line in others:
         document.put(f"{prefix}secondary[{address}]", address, line)
     for each in said.each("address").values():
-        if not (each.values or each.tables):
+        if not (each.values or each.tables or each.scopes):
             continue
-        for gateway, (_, line) in each.table("gateways").items():
-            document.put(f"{prefix}gateway[{gateway}]", gateway, line)
-        put_settings(document, prefix, each)
+        for shared in (each, *each.each("shared").values()):
+            for gateway, (_, line) in shared.table("gateways").items():
+                document.put(f"{prefix}gateway[{gateway}]", gateway, line)
+            put_settings(document, prefix, shared)
     put_settings(document, prefix, said)
 
 

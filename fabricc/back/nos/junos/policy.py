@@ -65,15 +65,20 @@ _TERM: Sequence[Row] = (
     Entry("from policy <word>...", "policies", lambda _: "true"),
     *verbatim("area as-path as-path-calc-length as-path-group as-path-neighbors as-path-origins as-path-transits "
               "as-path-unique-count bgp-output-queue-priority color color2 community-count condition evpn-esi "
-              "evpn-etag evpn-mac-route evpn-tag external family instance interface internal level local-preference "
-              "mac-filter-list metric metric2 multicast-scope multipath neighbor next-hop next-hop-weight "
-              "nlri-route-type origin preference preference2 prefix-list-filter prefix-segment programmed rib "
-              "rib-list route-distinguisher route-filter route-filter-list route-target route-type rtf-prefix-list "
-              "source-address-filter source-address-filter-list state tag tag2 traffic-engineering "
-              "validation-database validation-database-instance tunnel-type srte-color segment-list optional "
-              "prefix-list", "from", FROM),
+              "evpn-mac-route evpn-tag external family instance interface internal level local-preference "
+              "mac-filter-list metric metric2 multicast-scope multipath neighbor next-hop nlri-route-type origin "
+              "preference preference2 prefix-list-filter prefix-segment programmed rib rib-list route-distinguisher "
+              "route-filter route-filter-list route-target route-type rtf-prefix-list source-address-filter "
+              "source-address-filter-list state tag tag2 traffic-engineering validation-database "
+              "validation-database-instance tunnel-type srte-color segment-list optional prefix-list "
+              "bgp-srte-discriminator bridge-domain-id igp-instance igp-instance-regex instance-any instance-list "
+              "large-community-count lsp lsp-regex metric3 metric4 next-hop-type nexthop-ecmp nexthop-weight "
+              "source-routing-path", "from", FROM),
     *verbatim("area color evpn-esi family instance interface level local-preference metric multicast-scope neighbor "
-              "next-hop origin policy preference protocol rib tag", "to", TO),
+              "next-hop origin policy preference protocol rib tag as-path as-path-group bgp-srte-discriminator "
+              "color2 community external igp-instance igp-instance-regex instance-any instance-list lsp lsp-regex "
+              "metric2 metric3 metric4 nexthop-ecmp nexthop-weight preference2 programmed source-routing-path "
+              "srte-color tag2 validation-database validation-database-instance", "to", TO),
     Keep("then local-preference <0-4294967295>", "local_preference"),
     Entry("then community (add|+) <word>", "add_community"),
     *verbatim("add subtract", "then local-preference", THEN, "local-preference"),
@@ -86,10 +91,14 @@ _TERM: Sequence[Row] = (
               "default-action destination-class dynamic-tunnel-attributes external forwarding-class get-route-range "
               "install-nexthop label label-allocation limit-bandwidth load-balance map-to-interface metric metric2 "
               "multipath-resolve next-hop no-backup no-entropy-label-capability no-route-localize origin "
-              "p2mp-lsp-root preference preference2 prefix-segment priority redistribute-level resolution-map "
-              "rpf-resolve source-checking source-class ssm-source sr-te-template srte-color tag tag2 trace "
-              "trunk-color tunnel-attribute tunnel-end-point-address validation-state bgp-extended-community "
-              "set-down-bit", "then", THEN),
+              "p2mp-lsp-root preference preference2 prefix-segment priority resolution-map source-checking "
+              "source-class ssm-source srte-color tag tag2 trace tunnel-attribute tunnel-end-point-address "
+              "validation-state set-down-bit advertise-locator assisted-replication auto-link-bandwidth credibility "
+              "fib-install-priority filter ignore-service-label install-to-fib ipv4-source-router-id "
+              "ipv6-source-router-id label-allocation-fallback-reject metric3 metric4 mhop-bfd-port "
+              "no-install-to-fib prefix-attribute-flags request-acknowledgements request-long-lived-ack "
+              "selected-mldp-egress send-withdrawal-on-route-change slice source-based-forwarding "
+              "source-routing-path-template srv6 strip-as-path", "then", THEN),
 )  # fmt: skip
 _LENGTHS: Sequence[Row] = (
     Entry("<exact|orlonger|longer>", "lengths"),
@@ -123,7 +132,7 @@ ROWS: Sequence[Row] = (
           for row in verbatim(word, lead="policy-options")),
         Block("policy-statement <word>", "policy", (
             Block("term <word>", "term", _TERM),
-            *verbatim("defaults dynamic-db"),
+            *verbatim("defaults"),
             *_TERM,
         )),
     )),
@@ -236,8 +245,6 @@ def _ordered(document: Document, name: str, statement: Scope) -> None:
         if term_name:
             document.put(f"structure/policy[{name}]/term[{term_name}]", "true", term.line)
         text, line = _clause(document, number * _STEP, term)
-        protocols = ",".join(map(str, term.table("protocols")))
-        text += f" match protocol {protocols}" if protocols else ""
         document.put(f"route_map[{name}]/{number * _STEP}", text, max(line, term.line))
 
 
@@ -247,7 +254,7 @@ def _term(document: Document, policy: str, name: str, term: Scope) -> tuple[str,
     kinds = ["aggregate-contributor"] if "contributes" in term.values else []
     summary = " ".join([*kinds, *map(str, term.table("protocols")), str(action)])
     if name.isdecimal():
-        text, last = _clause(document, int(name[:9]), term)
+        text, last = _clause(document, int(name[:9]), term, as_written=True)
         if preference := term.values.get("local_preference"):
             document.put(f"platform/route_map[{policy}]/{name}/local_preference", *preference)
         document.put(f"route_map[{policy}]/{name}", text, max(line, last))
@@ -259,8 +266,8 @@ def _term(document: Document, policy: str, name: str, term: Scope) -> tuple[str,
     return summary, line
 
 
-def _clause(document: Document, number: int, term: Scope) -> tuple[str, int]:
-    """A term as a clause, and the last line that says something of it."""
+def _clause(document: Document, number: int, term: Scope, *, as_written: bool = False) -> tuple[str, int]:
+    """A term as a clause, and the last line that says something of it; `as_written`: protocols are told elsewhere."""
     preference = term.values.get("local_preference")
     action = _action(term)
     named = {kind: _names(document, term, kind, of) for kind, of in _NAMED.items()}
@@ -274,10 +281,12 @@ def _clause(document: Document, number: int, term: Scope) -> tuple[str, int]:
         add_community=",".join(_members(document, name) for name in added.split(",")) if added else None,
     )
     parts = [clause_text(clause)]
+    if not as_written and term.table("protocols"):
+        parts.append("match protocol " + ",".join(map(str, term.table("protocols"))))
+    if not as_written and "contributes" in term.values:
+        parts.append("match aggregate-contributor")
     if term.table("policies"):
         parts.append("match policy " + " ".join(map(str, term.table("policies"))))
-    if "contributes" in term.values and not str(number).isdecimal():
-        parts.append("match aggregate-contributor")
     parts += [f"match {words}" for words, _ in kept(term, FROM)]
     parts += [f"match to {words}" for words, _ in kept(term, TO)]
     parts += [f"set {words}" for words, _ in kept(term, THEN)]

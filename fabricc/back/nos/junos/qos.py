@@ -401,7 +401,7 @@ ROWS: Sequence[Row] = (
             Keep("queue-num <0-999> [<no-loss>] [pfc-priority <integer>]", _attributes),
             Keep("<no-loss>", "no_loss"),
             Keep("[no-loss] pfc-priority <integer>", "pfc_priority"),
-            *verbatim("priority policing-priority spu-priority queue-num+"),
+            *verbatim("priority policing-priority queue-num+"),
         )),
         Entry("forwarding-classes queue <integer> <word> [<below>]", "queues", lambda _queue, name, _below: name),
         Block("classifiers dscp <word>", "classifier", (
@@ -433,13 +433,13 @@ ROWS: Sequence[Row] = (
                 Keep("pfc", "pfc"),
                 Keep("mru <integer>", "mru_bytes"),
                 Keep("xon <integer>", "xon_offset_cells"),
-                *verbatim("xoff headroom"),
+                *verbatim("xoff"),
             )),
             Block("input ieee-802.1 code-point <priority>", "paused", (
                 Keep("pfc", "pfc"),
                 Keep("mru <integer>", "mru_bytes"),
                 Keep("xon <integer>", "xon_offset_cells"),
-                *verbatim("xoff headroom"),
+                *verbatim("xoff"),
             )),
             Entry("output ieee-802.1 code-point <priority> flow-control-queue <integer>", "stopped",
                   lambda _priority, queue: queue),
@@ -449,7 +449,11 @@ ROWS: Sequence[Row] = (
             Keep("scheduler-map <word>", "map"),
             *verbatim("adjust-minimum delay-buffer-rate excess-rate excess-rate-high excess-rate-low "
                       "guaranteed-rate max-burst-size overhead-accounting peak-rate shaping-rate "
-                      "shaping-rate-excess-high shaping-rate-priority-high sustained-rate"),
+                      "shaping-rate-excess-high shaping-rate-priority-high sustained-rate atm-service "
+                      "excess-rate-medium-high excess-rate-medium-low shaping-rate-excess-low "
+                      "shaping-rate-excess-medium-high shaping-rate-excess-medium-low shaping-rate-priority-low "
+                      "shaping-rate-priority-medium shaping-rate-priority-medium-low "
+                      "shaping-rate-priority-strict-high strict-priority-scheduler"),
         )),
         Block("interfaces <word>", "attachment", (
             Keep("congestion-notification-profile <word>", "congestion"),
@@ -459,9 +463,11 @@ ROWS: Sequence[Row] = (
             Keep("[unit <0|*>] output-traffic-control-profile <word>", "shaper"),
             *verbatim("classifiers dedicated-buffer-profile exclude-queue-overhead-bytes forwarding-class-set "
                       "input-excess-bandwidth-share input-scheduler-map input-shaping-rate "
-                      "input-traffic-control-profile interface-aggregate-statistics irb member-link-scheduler "
-                      "output-forwarding-class-map output-traffic-control-profile-remaining rewrite-rules "
-                      "scheduler-map-chassis shaping-rate multi-destination telemetry"),
+                      "input-traffic-control-profile irb member-link-scheduler output-forwarding-class-map "
+                      "output-traffic-control-profile-remaining rewrite-rules scheduler-map-chassis shaping-rate "
+                      "multi-destination telemetry decn-profile excess-bandwidth-share "
+                      "input-traffic-control-profile-remaining logical-interface-aggregate-statistics "
+                      "monitoring-profile rewrite-value scheduler-map-forwarding-class-set slice traffic-class-map"),
             *(Keep(f"unit {number} <{_OF_UNIT}> <below>", _of_unit) for number in ("<0|*>", "<integer>")),
             Keep("unit <0|*> classifiers <below>", lambda number, below: _of_unit(number, "classifiers", below)),
         )),
@@ -474,17 +480,19 @@ ROWS: Sequence[Row] = (
             Keep("drop-profile-map loss-priority any protocol any drop-profile <word>", "curve"),
             Keep("drop-profile-map loss-priority low protocol any drop-profile <word>", "curve of most"),
             Keep("explicit-congestion-notification", "ecn"),
-            *verbatim("adjust-minimum adjust-percent buffer-dynamic-threshold buffer-size buffer-static-threshold "
-                      "buffer-ecn-threshold drop-profile-map excess-priority excess-rate max-queue-depth+ "
-                      "shaping-rate shared-buffer transmit-rate priority buffer-partition burst-size"),
+            *verbatim("adjust-minimum adjust-percent buffer-dynamic-threshold buffer-size drop-profile-map "
+                      "excess-priority excess-rate shaping-rate shared-buffer transmit-rate priority "
+                      "buffer-partition burst-size buffer-rate drop-profile-map-set ecn-enhanced "
+                      "ecn-rtlog-rate-limit queue-monitoring"),
         )),
         *verbatim("adjustment-control-profiles application-traffic-control code-point-aliases copy-plp-all "
-                  "cos-flow-identifier dedicated-buffer+ dedicated-buffer-profile default-dscp fabric "
-                  "forwarding-class-map forwarding-class-sets forwarding-policy fragmentation-maps "
-                  "host-outbound-traffic interface-set loss-priority-maps loss-priority-rewrites mpls-to-ip "
-                  "multi-destination policy-map restricted-queues rewrite-rules routing-instances shared-buffer+ "
-                  "stream-priority system-defaults tri-color virtual-channel-groups virtual-channels "
-                  "translation-table packet-trim tunnel-interfaces non-strict-priority-scheduling pfc-enable",
+                  "dedicated-buffer+ dedicated-buffer-profile fabric forwarding-class-map forwarding-class-sets "
+                  "forwarding-policy fragmentation-maps host-outbound-traffic interface-set loss-priority-maps "
+                  "loss-priority-rewrites multi-destination policy-map restricted-queues rewrite-rules "
+                  "routing-instances shared-buffer+ system-defaults tri-color virtual-channel-groups "
+                  "virtual-channels translation-table non-strict-priority-scheduling adaptive-shapers decn-profile "
+                  "dynamic-class-of-service-options monitoring-profile options scheduler-map-forwarding-class-sets "
+                  "traffic-class-map",
                   kind=QOS),
         *(row for word in ("dscp-ipv6", "exp", "ieee-802.1", "ieee-802.1ad", "inet-precedence")
           for row in verbatim(word, "classifiers", QOS, "classifiers")),
@@ -676,7 +684,8 @@ def _lossless(
     priorities |= {int(str(priority)): point.values["pfc"][1] for priority, point in tagged.items()}
     at = max(priorities.values(), default=0)
     yield "pfc", ",".join(map(str, sorted(priorities))), at
-    yield "pfc_dscps", ",".join(map(str, sorted(int(str(dscp)) for dscp in effective))), at
+    if effective or not tagged:
+        yield "pfc_dscps", ",".join(map(str, sorted(int(str(dscp)) for dscp in effective))), at
     watchdog = profile.each("watchdog").get("")
     guards = watchdog is not None and priorities.keys() <= profile.table("stopped").keys()
     polled = 0

@@ -17,6 +17,7 @@ from fabricc.back.nos.junos.words import (
     TEMPLATE_USER,
     flavour,
     quoted,
+    reference,
 )
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
@@ -234,12 +235,12 @@ ROWS: Sequence[Row] = (
     # Who authenticates, and what watches.
     Block("system tacplus-server <word>", "tacacs", (
         Keep("routing-instance <word>", "instance"),
-        Keep("secret <word>", "secret"),
+        Keep("secret <word>", "secret", reference),
     )),
     Entry("system authentication-order <word>", "authentication order"),
     Entry("system accounting events <word>", "accounted"),
     Fact("system accounting destination <word>", "platform/accounting/destination"),
-    Fact("snmp community <word> authorization read-only", "management/snmp/secret"),
+    Fact("snmp community <word> authorization read-only", "management/snmp/secret", reference),
     Fact("snmp <location|contact> <word>", "management/snmp/{0}"),
     Fact("snmp routing-instance-access", "platform/snmp/instances"),
     Fact(f"{_GRPC} ssl port <integer>", "management/gnmi_port"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.model import SECRET_PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -66,6 +68,11 @@ def quoted(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def reference(secret: str) -> str:
+    """A reference to a secret as it stands; of any other secret only that there is one."""
+    return secret if secret.startswith(SECRET_PREFIX) else "set"
 
 
 def settings(switch: Switch) -> Mapping[str, Any]:
