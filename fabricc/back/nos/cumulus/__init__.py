@@ -9,6 +9,7 @@ from fabricc.back.nos.cumulus import (
     beyond,
     bgp,
     consumers,
+    flat,
     found,
     interfaces,
     qos,
@@ -17,6 +18,8 @@ from fabricc.back.nos.cumulus import (
     words,
 )
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
+from fabricc.back.nos.frr import ASIDES
+from fabricc.back.nos.reading.aside import aside as lines_aside
 from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
@@ -80,18 +83,21 @@ def _finish(finish: Callable[[File], None], release: Release, found: Document) -
 
 
 def read(files: Mapping[str, str]) -> Reading:
-    """Facts of a rendered `startup.yaml`, or of what a switch prints."""
+    """Facts of a rendered `startup.yaml`, or of what a switch prints; without it those of the files below NVUE."""
     reading = Reading()
     if (text := files.get(words.FILE)) is not None:
         reader(startup.release_in(startup.parsed(text))).read_file(words.FILE, text, reading)
         beyond.read(text, words.FILE, reading)
+    else:
+        flat.read(files, reading)
     return reading
 
 
-def aside(_files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
-    """File and line of what is known and only lacks what every plan has."""
+def aside(files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
+    """File and line of what is irrelevant, and of what is known and only lacks what every plan has."""
     told = {each[:2] for each in reading.unknown if not isinstance(each, Unplanned)}
-    return frozenset({each[:2] for each in reading.unknown} - told)
+    lacking = frozenset({each[:2] for each in reading.unknown} - told)
+    return lacking | lines_aside(reading, files, {flat.ROUTING: ASIDES})
 
 
 class Cumulus:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.frr import bgp as frr_bgp
-from fabricc.back.nos.frr import sessions
+from fabricc.back.nos.frr import igp, sessions
 from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.back.nos.reading.rows import Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import Scope
@@ -39,7 +39,7 @@ _FAMILIES = {
     "ipv4-unicast": "ipv4", "ipv6-unicast": "ipv6", "l2vpn-evpn": "evpn", "ipv4-labeled-unicast":
     "ipv4 labeled-unicast", "ipv6-labeled-unicast": "ipv6 labeled-unicast",
 }  # fmt: skip
-TYPES: Types = {"switch": _SWITCH, "family": _FAMILIES, "lower": str.lower}
+TYPES: Types = {"switch": _SWITCH, "family": _FAMILIES, "lower": str.lower, **igp.TYPES}
 
 
 def _settings(*beginnings: str, under: str = "setting", before: str = "") -> tuple[Row, ...]:
@@ -121,7 +121,7 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("qos pfc <rest>", "qos[pfc]"),
     Keep("qos pfc-watchdog <rest>", "qos[pfc-watchdog]"),
     Keep("storm-control <rest>", "setting[storm-control]"),
-    Keep("router ospf area <word>", "ospf_area"),
+    Keep("router ospf area <area>", "ospf_area"),
     Keep("router ospf cost <integer>", "ospf_cost"),
     Keep("router ospf network-type <word>", "ospf_network"),
     Silent(f"router ospf {_ENABLE} [<rest>]"),
@@ -225,7 +225,7 @@ _BGP: tuple[Row, ...] = (
 _OSPF: tuple[Row, ...] = (
     Keep("router-id <address4>", "router_id"),
     Silent(f"{_ENABLE} [<rest>]"),
-    Entry("area <word> network <prefix4>", "networks", lambda area, network: f"{network} {area}"),
+    Keep("area <area> network <prefix4>", lambda area, network: {f"network[{network}]": area}),
     Keep("area <word> type <rest>", lambda area, kind: {f"area[{area}]": kind}),
     *_settings("area", "default-originate", "distance", "log", "max-metric", "reference-bandwidth", "timers",
                "default-route"),
@@ -369,12 +369,16 @@ def read(text: str, file: str, reading: Reading) -> None:
         reading.unknown += rest
     for path, place in found.lines.items():
         value, known = found.facts[path], reading.facts.get(path)
-        if place[1] in unknown or (known not in (None, value) and path.startswith(_WHOLE)):
+        restated = (
+            known != value and path.startswith(_WHOLE) and (known is not None or path.startswith(_ROUTES))
+        )
+        if place[1] in unknown or restated:
             reading.put(path, value, *place)
     reading.unknown.sort(key=lambda each: each[1])
 
 
-_WHOLE = ("route_map[", "prefix_list[", "community_list[", "static_route[", "bgp/")
+_ROUTES = "static_route["
+_WHOLE = ("route_map[", "prefix_list[", "community_list[", _ROUTES, "bgp/")
 """Beginnings of paths whose values are made of several lines, of which some were unknown."""
 
 
@@ -577,6 +581,7 @@ def _finish_bridges(document: Document) -> None:
             for each in startup.members(str(key)):
                 document.put(f"vlan[{each}]/enabled", "true", line)
         for vlan, (vni, line) in bridge.table("vnis").items():
+            document.put(f"vlan[{vlan}]/enabled", "true", line)
             document.put(f"vxlan/vlan[{vlan}]/vni", vni, line)
         _put_settings(document, f"interface[{name}]/", bridge)
 
@@ -683,11 +688,8 @@ def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) 
         _finish_bgp(document, process, prefix)
     for process in vrf.each("ospf").values():
         _put_leaves(document, f"{prefix}ospf[default]/", process, "router_id")
-        for text, line in process.table("networks").values():
-            network, _, area = str(text).partition(" ")
-            document.put(f"{prefix}ospf[default]/network[{network}]", area, line)
         for key, said in process.values.items():
-            if key.startswith(("redistribute[", "area[")):
+            if key.startswith(("redistribute[", "area[", "network[")):
                 document.put(f"{prefix}ospf[default]/{key}", *said)
         _put_settings(document, f"{prefix}ospf[default]/", process)
 

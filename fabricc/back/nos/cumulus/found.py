@@ -6,14 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.collected import Claim, Identity, Output, claim, leaf, parsed, table, told, weight
+from fabricc.back.nos.cumulus import flat
 from fabricc.back.nos.cumulus.words import FILE
+from fabricc.back.nos.frr import found as frr
 from fabricc.back.nos.lldpd import seen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COMMENTS = "#"
-NAMES = frozenset(("startup", "nvue", "frr", "interfaces"))
+COMMENTS = "#!"
+NAMES = frozenset(("startup", "nvue", "frr", "interfaces", "qos_features", "qos_infra"))
 _SIGNS = {
     "- header:": 5, "- set:": 6, "> nvue-api-version: nvue_v1": 9, "> nvue-api-version:": 9, "nv set": 9, "nv unset": 4,
     "nv config": 3, "set:": 3, "header:": 2, "interface:": 2, "> interface:": 1, "router:": 2, "vrf:": 2, "> vrf:": 1,
@@ -21,6 +23,10 @@ _SIGNS = {
     "network:": -9, "> swp1-32:": 2, "service:": 1, "platform:": 1, "nve:": 1, "mlag:": 1, "acl:": 1,
 }  # fmt: skip
 """Starts of lines of YAML, and of the commands that say the same."""
+_OWN_INTERFACES = re.compile(
+    r"^\s*(clagd?-|address-virtual |vrf-table auto|bridge-vlan-vni-map |source /etc/network/interfaces\.d/\*\.intf"
+    r"|es-sys-mac |mstpctl-)", re.MULTILINE)  # fmt: skip
+"""Lines of ifupdown2 that others than Cumulus Linux do without."""
 _HEADER = {
     "release": re.compile(r"\"?version\"?: ['\"]?Cumulus Linux (\d[\w.]*)"),
     "box": re.compile(r"^[\s\"-]*model\"?: ['\"]?([\w-]+)", re.MULTILINE),
@@ -36,8 +42,18 @@ _TABLE = re.compile(r"^\s*(?:LocalPort|Interface)\s+Speed\s+(?:Mode|Type)\s+Remo
 _ROW = re.compile(r"(?P<port>\S+)\s+\S+\s+\S+\s+(?P<device>\S+)\s+(?P<far_port>\S+)\s*$")
 
 
-def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
-    """NVUE's start-up file, the tree as its API gives it, or `nv set` commands."""
+def takes(path: str, text: str) -> Claim | None:
+    """NVUE's start-up file, the tree as its API gives it, or `nv set` commands; and the files below NVUE.
+
+    `frr.conf` is this system's where another file of this system stands beside it.
+    """
+    name = path.rpartition("/")[2]
+    if name in (flat.FEATURES, flat.INFRA):
+        return Claim(name, 99)
+    if frr.ifupdown(text):
+        return Claim(flat.INTERFACES, 99) if _OWN_INTERFACES.search(text) else None
+    if (routing := frr.takes(path, text)) and routing.file == flat.ROUTING:
+        return Claim(flat.ROUTING, -(-routing.weight // 2))
     if text.lstrip()[:1] in ("{", "["):
         return Claim(FILE, 9) if '"nvue-api-version"' in text else None
     return claim(FILE, weight(text, _SIGNS), 4)

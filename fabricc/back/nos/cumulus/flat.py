@@ -1,0 +1,429 @@
+"""Cumulus Linux without NVUE: ifupdown2's `interfaces`, `frr.conf`, and the files of quality of service.
+
+Sources: ifupdown2's manual ifupdown-addons-interfaces(5); NVIDIA's user guide, Quality of Service, which says the keys
+of `/etc/cumulus/datapath/qos/qos_features.conf` and `/etc/mlx/datapath/qos/qos_infra.conf`. Those tell of all ports, so
+that `interfaces` must be beside them to know which there are.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus.startup import members, natural
+from fabricc.back.nos.frr import read_frr_conf
+from fabricc.back.nos.reading.reader import Reader, Topic
+from fabricc.back.nos.reading.rows import Block, Entry, Keep, Silent
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.back.nos.reading.rows import Row
+    from fabricc.back.nos.reading.scope import Document, Scope
+    from fabricc.fabric.facts import Reading, Value
+
+INTERFACES, ROUTING = "interfaces", "frr.conf"
+FEATURES, INFRA = "qos_features.conf", "qos_infra.conf"
+FILES = (INTERFACES, ROUTING, FEATURES, INFRA)
+_MANAGEMENT = "eth0"
+_OVERHEAD = ("post-up", "pre-up", "up", "down", "pre-down", "post-down")
+
+# --- interfaces ------------------------------------------------------------------------------------------
+
+_SETTINGS = (
+    "address-purge", "arp-accept", "bond-ad-actor-sys-prio", "bond-downdelay", "bond-lacp-bypass-allow",
+    "bond-lacp-rate", "bond-min-links", "bond-num-grat-arp", "bond-updelay", "bond-use-carrier",
+    "bond-xmit-hash-policy", "bond-miimon", "bridge-ageing", "bridge-allow-untagged", "bridge-arp-nd-suppress",
+    "bridge-learning", "bridge-mcquerier", "bridge-mcsnoop", "bridge-portmcrouter", "bridge-vlan-protocol",
+    "bridge-stp", "clagd-args", "clagd-enable", "clagd-priority", "es-df-pref", "evpn-mh-uplink", "gateway",
+    "hwaddress", "ip-forward", "ip6-forward", "ipv6-addrgen", "link-duplex", "link-lanes",
+    "mpls-enable", "vlan-protocol", "vrf-table", "vxlan-ageing", "vxlan-learning", "vxlan-mcastgrp",
+    "vxlan-port", "vxlan-ttl", "isolation",
+)  # fmt: skip
+_OF_STP = (
+    "mstpctl-bpduguard", "mstpctl-portadminedge", "mstpctl-portautoedge", "mstpctl-portbpdufilter",
+    "mstpctl-portnetwork", "mstpctl-portpathcost", "mstpctl-treeprio", "mstpctl-treeportprio", "mstpctl-fdelay",
+    "mstpctl-hello", "mstpctl-maxage", "mstpctl-forcevers",
+)  # fmt: skip
+_LINES: tuple[Row, ...] = (
+    Entry("address <word>", "addresses", "true"),
+    Keep("address dhcp", "dhcp", "true"),
+    Keep("alias <rest>", "description"),
+    Keep("mtu <integer>", "mtu"),
+    Keep("link-down yes", "enabled", "false"),
+    Keep("link-down no", "enabled", "true"),
+    Keep("vrf <word>", "vrf"),
+    Keep("vlan-id <integer>", "vlan_tag"),
+    Keep("vlan-raw-device <word>", "setting[vlan-raw-device]"),
+    Entry("address-virtual <word> <word>...", "virtual", lambda _, addresses: ",".join(addresses)),
+    Entry("(bond-slaves|bond-ports) <word>...", "slaves", "true"),
+    Keep("bond-mode (802.3ad|4)", "bond mode", "active"),
+    Keep("bond-mode (balance-xor|2)", "bond mode", "on"),
+    Keep("clag-id <word>", "mlag"),
+    Keep("es-id <word>", "ethernet_segment"),
+    Keep("es-sys-mac <word>", "setting[es-sys-mac]"),
+    Keep("bridge-access <integer>", "access_vlan"),
+    Keep("bridge-pvid <integer>", "native_vlan"),
+    Entry("bridge-vids <word>...", "vids", "true"),
+    Entry("bridge-ports <word>...", "ports", "true"),
+    Keep("bridge-vlan-aware <yes|no|on|off>", "vlan aware"),
+    Keep("vxlan-id <integer>", "vni"),
+    Keep("vxlan-local-tunnelip <word>", "source"),
+    Entry("vxlan-remoteip <word>...", "peers", "true"),
+    Entry("bridge-vlan-vni-map <word>...", "vlan vnis", "true"),
+    Keep("clagd-peer-ip <word>", "mlag/peer"),
+    Keep("clagd-backup-ip <word> [<rest>]", "mlag/backup", lambda address, _: address),
+    Keep("clagd-sys-mac <word>", "mlag/mac"),
+    Keep("clagd-vxlan-anycast-ip <word>", "vxlan/source_mlag"),
+    *(Keep(f"{word} <rest>", f"setting[{word}]") for word in _SETTINGS),
+    *(Keep(f"{word} <rest>", f"stp {word}") for word in _OF_STP),
+    Keep("link-autoneg (on|yes)", "autoneg", "true"),
+    Keep("link-autoneg (off|no)", "autoneg", "false"),
+    Keep("link-fec <word>", "fec"),
+    Keep("link-speed <integer>", "speed_gbps", lambda mbps: mbps // 1000 if mbps % 1000 == 0 else None),
+    *(Keep(f"{word} <rest>", f"setting[{word}]") for word in _OVERHEAD),
+)
+"""Lines of an interface."""
+_ROWS: tuple[Row, ...] = (
+    Entry("(auto|allow-hotplug) <word>...", "auto", "true"),
+    Silent("(source|source-directory) <rest>"),
+    Block("iface <word>", "iface", _LINES),
+    Block("iface <word> inet (static|manual|loopback)", "iface", _LINES),
+    Block("iface <word> inet6 (static|manual|loopback|auto)", "iface", _LINES),
+    Keep("iface <word> (inet|inet6) dhcp", "dhcp", "true"),
+    Block("iface <word> (inet|inet6) dhcp", "iface", _LINES),
+)
+
+
+@cache
+def _reader() -> Reader:
+    return Reader((Topic(_ROWS, _finish),), {}, leave=())
+
+
+def _finish(document: Document) -> None:
+    """State interfaces, what bridges and bonds have of them, overlays and the pair."""
+    scope = document.scope
+    automatic = {str(name) for key in scope.table("auto") for name in members(str(key))}
+    interfaces = {str(name): each for name, each in scope.each("iface").items()}
+    for name, each in interfaces.items():
+        _finish_interface(document, name, each, name in automatic or name == "lo")
+    vlan_of = {
+        name: each.values["access_vlan"] for name, each in interfaces.items() if "access_vlan" in each.values
+    }
+    for name, each in interfaces.items():
+        if "vni" in each.values and name in vlan_of:
+            document.put(f"vxlan/vlan[{vlan_of[name][0]}]/vni", *each.values["vni"])
+        for pair, (_, line) in each.table("vlan vnis").items():
+            vlans, _, vnis = str(pair).partition("=")
+            for vlan, vni in zip(members(vlans), members(vnis), strict=False):
+                if vni.isdecimal():
+                    document.put(f"vxlan/vlan[{vlan}]/vni", int(vni), line)
+        for path in ("mlag/peer", "mlag/backup", "mlag/mac", "vxlan/source_mlag"):
+            if path in each.values:
+                document.put(path, *each.values[path])
+        if "source" in each.values:
+            document.put("vxlan/source", *each.values["source"])
+        document.put_set("vxlan/peers", each.table("peers"))
+        if "mlag/peer" in each.values:
+            document.put("mlag/local", name, each.line)
+            document.put("mlag/peer_link", name.partition(".")[0], each.line)
+
+
+def _finish_interface(document: Document, name: str, each: Scope, automatic: bool) -> None:
+    paths, values = port_paths(name), each.values
+    document.put(paths["enabled"], *values.get("enabled", ("true" if automatic else "false", each.line)))
+    for leaf, said in values.items():
+        if leaf in _LEAVES or leaf.startswith("setting["):
+            document.put(paths[leaf], *said)
+    kind = next((kind for key, kind in _KINDS if key in values or each.table(key)), "")
+    if kind:
+        document.put(paths["kind"], kind, each.line)
+    own = "loopback/" if name == "lo" else "management/" if name == _MANAGEMENT else paths.prefix
+    for address, (_, line) in each.table("addresses").items():
+        leaf = "address" if own == "management/" else "ipv6" if ":" in str(address) else "ipv4"
+        there = own + leaf in document.reading.facts
+        document.put(paths[f"secondary[{address}]"] if there else own + leaf, str(address), line)
+    for addresses, line in each.table("virtual").values():
+        for address in str(addresses).split(","):
+            document.put(paths[f"gateway[{address}]"], address, line)
+    for table in ("slaves", "ports"):
+        found = {member: said for key, said in each.table(table).items() for member in members(str(key))}
+        document.put_set(paths["members"], {key: said for key, said in found.items() if key != "glob"})
+        for member, (_, line) in found.items() if table == "slaves" else ():
+            document.put(port_paths(member)["bundle"], name, line)
+            document.put(port_paths(member)["bundle_mode"], values.get("bond mode", ("active", 0))[0], line)
+    if (
+        "access_vlan" in values
+        or "native_vlan" in values
+        or (each.table("vids") and "vlan aware" not in values)
+    ):
+        line = max(line for _, line in each.said())
+        document.put(paths["switchport"], "access" if "access_vlan" in values else "trunk", line)
+    if vids := each.table("vids"):
+        document.put(paths["vlans"], ",".join(map(str, vids)), max(line for _, line in vids.values()))
+    if stp := {key.removeprefix("stp "): said for key, said in values.items() if key.startswith("stp ")}:
+        text = ", ".join(f"{word} {value}" for word, (value, _) in stp.items())
+        document.put(paths["spanning_tree"], text, max(line for _, line in stp.values()))
+    if kind == "vrf":
+        document.put(f"vrf[{name}]", "present", each.line)
+
+
+_LEAVES = frozenset({
+    "description", "mtu", "vrf", "vlan_tag", "mlag", "ethernet_segment", "access_vlan", "native_vlan", "vni", "dhcp",
+    "autoneg", "fec", "speed_gbps",
+})  # fmt: skip
+_KINDS = (
+    ("setting[vrf-table]", "vrf"), ("vni", "vxlan"), ("vlan vnis", "vxlan"), ("slaves", "bond"),
+    ("vlan aware", "bridge"), ("ports", "bridge"), ("vlan_tag", "vlan"),
+)  # fmt: skip
+"""What an interface says -> what it is."""
+
+
+# --- quality of service ----------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[^\s,\[\]]+")
+_PFC = {"cable_length": "headroom/cable_m", "port_buffer_bytes": "headroom/size_bytes"}
+_MARKS = {
+    "min_threshold_bytes": "ecn_min_bytes", "max_threshold_bytes": "ecn_max_bytes", "probability": "ecn_max_percent",
+}  # fmt: skip
+
+
+class _Group:
+    """A group of ports: its keys with their words and lines."""
+
+    def __init__(self) -> None:
+        self.said: dict[str, tuple[list[str], int]] = {}
+
+    def words(self, key: str) -> list[str]:
+        return self.said.get(key, ([], 0))[0]
+
+    def line(self, key: str) -> int:
+        return self.said.get(key, ([], 0))[1]
+
+
+def _assignments(text: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Line, key and words of each assignment."""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.partition("#")[0].strip()
+        key, equals, value = line.partition("=")
+        if line:
+            yield number, key.strip() if equals else "", _WORD.findall(value)
+
+
+class _Quality:
+    """The files of quality of service while they are read.
+
+    Attributes:
+        ports: of the device, by which `allports` is spelled out.
+        groups: (feature, group) -> what is said of it.
+    """
+
+    def __init__(self, file: str, reading: Reading, ports: list[str]) -> None:
+        self.file = file
+        self.reading = reading
+        self.ports = ports
+        self.groups: dict[tuple[str, str], _Group] = {}
+
+    def put(self, path: str, value: Value, line: int) -> None:
+        self.reading.put(path, value, self.file, line)
+
+    def read(self, text: str) -> None:
+        """Take in each assignment; what is no such line is unknown."""
+        for number, key, words in _assignments(text):
+            if not self._taken(key.split("."), words, number):
+                self.reading.unknown.append((self.file, number, text.split("\n")[number - 1].strip()))
+
+    def _taken(self, parts: list[str], words: list[str], line: int) -> bool:
+        match parts:
+            case ["traffic", "packet_priority_source_set"]:
+                trust = "dscp" if "dscp" in words else "none" if words == ["port"] else ",".join(words)
+                for port in self.ports:
+                    self.put(f"interface[{port}]/trust", trust, line)
+                self.put("qos/setting[trust]", ",".join(words), line)
+            case ["traffic", cos, "priority_source", "dscp"] if _number(cos) is not None:
+                for dscp in words:
+                    self.put(f"qos/dscp[{dscp}]/traffic_class", _number(cos) or 0, line)
+            case ["cos_egr_queue", cos, "uc"] if (
+                _number(cos) is not None and words[:1] and words[0].isdecimal()
+            ):
+                self.put(f"qos/traffic_class[{_number(cos)}]/queue", int(words[0]), line)
+            case [
+                (
+                    "pfc"
+                    | "ecn_red"
+                    | "pfc_watchdog"
+                    | "egress_sched"
+                    | "link_pause"
+                    | "source"
+                    | "remark"
+                    | "shaping"
+                ) as feature,
+                "port_group_list",
+            ]:
+                self.put(f"qos/setting[{feature}.port_group_list]", ",".join(words), line)
+            case [
+                (
+                    "pfc" | "ecn_red" | "ecn_red_conf" | "pfc_watchdog" | "egress_sched" | "link_pause"
+                ) as feature,
+                group,
+                *rest,
+            ] if rest:
+                found = self.groups.setdefault((feature.removesuffix("_conf"), group), _Group())
+                found.said[".".join(rest)] = (words, line)
+            case [("default_ecn_red_conf" | "default_egress_sched") as name, *rest] if rest:
+                feature = "ecn_red" if "ecn" in name else "egress_sched"
+                found = self.groups.setdefault((feature, ""), _Group())
+                found.said[".".join(rest)] = (words, line)
+            case [
+                (
+                    "traffic"
+                    | "ingress_service_pool"
+                    | "egress_service_pool"
+                    | "flow_control"
+                    | "port"
+                    | "priority_group"
+                    | "cos_egr_queue"
+                    | "port_group"
+                    | "source"
+                    | "remark"
+                    | "shaping"
+                    | "default_shaping"
+                    | "service_pool"
+                    | "egress_buffer"
+                    | "ingress_buffer"
+                    | "bulk"
+                    | "pfc_watchdog"
+                    | "hash_config"
+                    | "mlx"
+                ) as first,
+                *rest,
+            ]:
+                self.put(f"qos/setting[{'.'.join((first, *rest))}]", ",".join(words) or "none", line)
+            case _:
+                return False
+        return True
+
+    def _spelled(self, key: str) -> list[str]:
+        """The ports of `swp1-swp4`, of those that there are; a single one by itself."""
+        first, dash, last = key.partition("-")
+        if not dash:
+            return [key]
+        return [port for port in self.ports if natural(first) <= natural(port) <= natural(last)]
+
+    def finish(self) -> None:
+        """State what groups of ports have; those of all ports first, as a port's own group goes before them."""
+        own = sorted(self.groups.items(), key=lambda item: (bool(item[0][1]), natural(item[0][1])))
+        for (feature, name), group in own:
+            listed = [port for key in group.words("port_set") for port in self._spelled(key)]
+            ports = self.ports if not name or "allports" in listed else listed
+            state: Callable[[_Group], Iterator[tuple[str, Value, int]]] = _FEATURES[feature]
+            for leaf, value, line in state(group):
+                for port in ports:
+                    self.put(f"interface[{port}]/{leaf}", value, line)
+            for key, (words, line) in group.said.items():
+                if key not in _STATED[feature] and not key.startswith("egr_queue_"):
+                    text = ".".join(filter(None, (feature, name, key)))
+                    self.put(f"qos/setting[{text}]", ",".join(words) or "none", line)
+
+
+def _number(text: str) -> int | None:
+    """The number of `cos_3`."""
+    digits = text.rpartition("_")[2]
+    return int(digits) if digits.isdecimal() and len(digits) < 4 else None
+
+
+def _integer(group: _Group, key: str) -> int | None:
+    words = group.words(key)
+    return int(words[0]) if len(words) == 1 and words[0].isdecimal() and len(words[0]) < 19 else None
+
+
+def _pfc(group: _Group) -> Iterator[tuple[str, Value, int]]:
+    """PFC both ways; one way alone is told as such."""
+    off = [way for way in ("tx_enable", "rx_enable") if group.words(way) == ["false"]]
+    if group.words("cos_list"):
+        priorities = ",".join(sorted(group.words("cos_list")))
+        yield "qos_setting[pfc one way]" if off else "pfc", priorities, group.line("cos_list")
+    for key, leaf in _PFC.items():
+        if (value := _integer(group, key)) is not None:
+            yield leaf, value, group.line(key)
+    size, pause, delta = (_integer(group, key) for key in ("port_buffer_bytes", "xoff_size", "xon_delta"))
+    if size is not None and pause is not None:
+        yield "headroom/xoff_bytes", size - pause, group.line("xoff_size")
+    if pause is not None and delta is not None:
+        yield "headroom/xon_bytes", pause - delta, group.line("xon_delta")
+
+
+def _marking(group: _Group) -> Iterator[tuple[str, Value, int]]:
+    """Marking of queues, or dropping where it does not mark."""
+    marks = group.words("ecn_enable") != ["false"]
+    drops = group.words("red_enable") == ["true"]
+    for queue in group.words("egress_queue_list"):
+        for key, leaf in _MARKS.items():
+            if (value := _integer(group, key)) is not None and (marks or drops):
+                yield (
+                    f"queue[{queue}]/{leaf if marks else leaf.replace('ecn_', 'drop_')}",
+                    value,
+                    group.line(key),
+                )
+
+
+def _watchdog(group: _Group) -> Iterator[tuple[str, Value, int]]:
+    yield "watchdog", "true", group.line("port_set")
+
+
+def _scheduler(group: _Group) -> Iterator[tuple[str, Value, int]]:
+    """Weights of queues; no weight is strict priority."""
+    for key in group.said:
+        queue, _, what = key.partition(".")
+        if what == "bw_percent" and (number := _number(queue)) is not None:
+            weight = _integer(group, key)
+            yield f"queue[{number}]/scheduler", f"dwrr {weight}" if weight else "strict", group.line(key)
+
+
+def _pause(group: _Group) -> Iterator[tuple[str, Value, int]]:
+    """Pause of all traffic, IEEE 802.3x."""
+    ways = [
+        way for way, key in (("send", "tx_enable"), ("receive", "rx_enable")) if group.words(key) != ["false"]
+    ]
+    yield "flow_control", "both" if len(ways) == 2 else "".join(ways) or "off", group.line("port_set")
+
+
+_FEATURES: Mapping[str, Callable[[_Group], Iterator[tuple[str, Value, int]]]] = {
+    "pfc": _pfc, "ecn_red": _marking, "pfc_watchdog": _watchdog, "egress_sched": _scheduler, "link_pause": _pause,
+}  # fmt: skip
+_STATED: Mapping[str, frozenset[str]] = {
+    "pfc": frozenset({"port_set", "cos_list", "tx_enable", "rx_enable", "xoff_size", "xon_delta", *_PFC}),
+    "ecn_red": frozenset({"port_set", "egress_queue_list", "ecn_enable", *_MARKS}),
+    "pfc_watchdog": frozenset({"port_set"}),
+    "egress_sched": frozenset({"port_set"}),
+    "link_pause": frozenset({"port_set", "tx_enable", "rx_enable"}),
+}
+"""Keys of a group that its facts tell."""
+
+
+# --- all of them -----------------------------------------------------------------------------------------
+
+
+def read(files: Mapping[str, str], reading: Reading) -> None:
+    """Add the facts of the files that there are; those of quality of service tell of the ports in `interfaces`."""
+    if INTERFACES in files:
+        _reader().read_file(INTERFACES, files[INTERFACES], reading)
+    ports = sorted({found[1] for path in reading.facts if (found := _PORT.match(path))}, key=natural)
+    if ROUTING in files:
+        read_frr_conf(_with_defaults(files[ROUTING]), ROUTING, reading)
+    quality: dict[str, _Quality] = {}
+    for file in (INFRA, FEATURES):
+        if file in files:
+            quality[file] = _Quality(file, reading, ports)
+            quality[file].read(files[file])
+            quality[file].finish()
+
+
+_PORT = re.compile(r"interface\[(swp[0-9s]+)\]/")
+
+
+def _with_defaults(text: str) -> str:
+    """A text that says its profile: Cumulus Linux builds FRR for data centres (user guide, FRRouting)."""
+    return text if "frr defaults" in text else f"{text.rstrip()}\nfrr defaults datacenter\n"

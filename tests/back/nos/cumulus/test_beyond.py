@@ -1,0 +1,255 @@
+"""Configurations of Cumulus Linux that others wrote, with NVUE and without: what they say becomes facts."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.nos.cumulus import CUMULUS, beyond
+from fabricc.back.nos.cumulus.words import FILE
+from fabricc.back.nos.frr import found as frr
+from fabricc.fabric.facts import Unplanned
+from fabricc.review.diff.impact import vocabulary
+from tests.audit.corpora import ROOT, Share, devices, share
+from tests.back.nos.cumulus.variants import VARIANTS
+from tests.back.nos.reading.compiled import compiled_blocks
+from tests.back.nos.test_vocabulary import fits
+
+FOLDER = Path(__file__).parent / "beyond"
+TEXT = (FOLDER / FILE).read_text()
+NVUE = CUMULUS.read({FILE: TEXT})
+FLAT = {path.name: path.read_text() for path in sorted((FOLDER / "flat").iterdir())}
+FLAT_READING = CUMULUS.read(FLAT)
+OF_FRR = re.compile(r"unread\[|(vrf\[.*\]/)?(evpn/advertises_all|structure/|log/|zebra/)")
+"""Facts without a row of this back end: what nothing reads, and what the vocabulary declares for FRR alone."""
+
+
+def left(files: dict[str, str]) -> list[str]:
+    reading = CUMULUS.read(files)
+    aside = CUMULUS.aside(files, reading)
+    return [text for file, line, text in reading.unknown if (file, line) not in aside]
+
+
+def test_every_statement_of_others_is_understood_or_aside_but_one() -> None:
+    assert left({FILE: TEXT}) == ["level: 7"]
+    assert sorted(left(FLAT)) == ["frobnicate 7", "no assignment"]
+
+
+def test_what_a_plan_would_have_counts_against_fabricc_s_own_files_alone() -> None:
+    lacking = [each for each in NVUE.unknown if isinstance(each, Unplanned) and "missing" in each.text]
+    assert lacking
+    assert {each[:2] for each in lacking} <= CUMULUS.aside({FILE: TEXT}, NVUE)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("interface[lo]/secondary[10.254.0.1/32]", "10.254.0.1/32"),
+        ("interface[bond1]/kind", "bond"),
+        ("interface[bond1]/members", "swp5,swp6"),
+        ("interface[bond1]/mlag", "1"),
+        ("interface[bond1]/switchport", "trunk"),
+        ("interface[bond1]/native_vlan", 10),
+        ("interface[bond1]/vlans", "10,20-22"),
+        ("interface[swp6]/bundle", "bond1"),
+        ("interface[swp6]/bundle_mode", "active"),
+        ("interface[swp2]/autoneg", "false"),
+        ("interface[swp2]/ospf_area", "0.0.0.0"),
+        ("interface[swp2]/ospf_cost", 5),
+        ("interface[swp2]/ospf_network", "point-to-point"),
+        ("interface[swp2]/access_list_in", "NO_ROCE"),
+        ("interface[swp9]/access_vlan", 10),
+        ("interface[swp9]/spanning_tree", "admin-edge on"),
+        ("interface[swp9]/ethernet_segment", "7"),
+        ("interface[vlan10]/vrf", "RED"),
+        ("interface[vlan10]/gateway[10.10.0.1/24]", "10.10.0.1/24"),
+        ("access_list[NO_ROCE]/10", "deny ip dest-port 4791 ip protocol udp ip source-ip 10.9.0.0/16"),
+        ("vlan[21]/enabled", "true"),
+        ("spanning_tree/mode", "rstp"),
+        ("mlag/peer", "linklocal"),
+        ("mlag/backup", "192.0.2.2"),
+        ("mlag/mac", "44:38:39:BE:EF:AA"),
+        ("vxlan/source", "10.255.0.1"),
+        ("vxlan/source_mlag", "10.255.9.1"),
+        ("vxlan/vlan[10]/vni", 10010),
+        ("vxlan/vrf[RED]/vni", 4001),
+        ("evpn/setting[route-advertise]", "svi-ip on"),
+        ("qos/setting[roce]", "enable on, mode lossless"),
+        ("route_map[MARK]/10", "permit prefix_list OURS match tag 7 set metric 20"),
+        ("as_path_list[SHORT]/0", "permit ^65000$"),
+        ("static_route[198.51.100.0/24]", "10.1.0.1,vlan10"),
+        ("bgp/network[10.255.0.1/32]", "all"),
+        ("bgp/multipath_ibgp", 8),
+        ("bgp/redistribute[ospf]", "MARK"),
+        ("bgp/listen[10.7.0.0/16]", "underlay"),
+        ("bgp/neighbor[10.255.0.9]/remote_kind", "internal"),
+        ("bgp/neighbor[10.255.0.9]/update_source", "lo"),
+        ("bgp/neighbor[10.255.0.9]/multihop", 3),
+        ("bgp/neighbor[10.255.0.9]/enabled", "false"),
+        ("bgp/neighbor[10.255.0.9]/password", "set"),
+        ("evpn/neighbor[10.255.0.9]/export", "MARK"),
+        ("bgp/neighbor[swp1]/remote_kind", "external"),
+        ("bgp/neighbor[swp1]/allow_as_in", 2),
+        ("bgp/neighbor[swp1]/prefix_list_in", "OURS"),
+        ("bgp/neighbor[swp1]/reflector_client", "ipv4"),
+        ("bgp/neighbor[swp1]/hold_s", 3),
+        ("bgp/neighbor[swp1]/bfd", "true"),
+        ("vrf[RED]", "present"),
+        ("vrf[RED]/bgp/asn", 65101),
+        ("vrf[RED]/bgp/neighbor[10.10.0.9]/remote_asn", 65999),
+        ("vrf[RED]/bgp/redistribute_connected", "unfiltered"),
+        ("ospf[default]/router_id", "10.255.0.1"),
+        ("ospf[default]/network[10.1.0.0/24]", "0.0.0.0"),
+        ("ospf[default]/network[10.2.0.0/24]", "0.0.0.0"),
+    ],
+)
+def test_what_others_configure_with_nvue_is_a_fact(path: str, value: object) -> None:
+    assert NVUE.facts[path] == value
+
+
+def test_settings_of_a_peer_group_stand_at_the_group_s_line() -> None:
+    _, line = NVUE.lines["bgp/neighbor[swp1]/hold_s"]
+    assert TEXT.splitlines()[line - 1].strip() == "hold: 3"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("loopback/ipv4", "10.255.0.3/32"),
+        ("interface[eth0]/dhcp", "true"),
+        ("interface[swp1]/enabled", "true"),
+        ("interface[swp1]/description", "spine1 swp3"),
+        ("interface[swp1]/speed_gbps", 400),
+        ("interface[swp1]/fec", "rs"),
+        ("interface[swp1]/autoneg", "false"),
+        ("interface[swp1]/mtu", 9216),
+        ("interface[swp2]/ipv4", "10.1.0.0/31"),
+        ("interface[swp2]/secondary[10.2.0.0/31]", "10.2.0.0/31"),
+        ("interface[swp9]/access_vlan", 10),
+        ("interface[swp9]/spanning_tree", "mstpctl-portadminedge yes, mstpctl-bpduguard yes"),
+        ("interface[bond1]/members", "swp11,swp12"),
+        ("interface[bond1]/mlag", "1"),
+        ("interface[bond1]/vlans", "10,20-22"),
+        ("interface[swp12]/bundle", "bond1"),
+        ("interface[bridge]/members", "bond1,vni10"),
+        ("interface[vlan10]/gateway[10.10.0.1/24]", "10.10.0.1/24"),
+        ("interface[vlan10]/vlan_tag", 10),
+        ("vrf[RED]", "present"),
+        ("vxlan/vlan[10]/vni", 10010),
+        ("vxlan/source", "10.255.0.3"),
+        ("mlag/peer_link", "peerlink"),
+        ("bgp/hold_s", 9),
+        ("bgp/neighbor[swp1]/remote_kind", "external"),
+        ("qos/dscp[26]/traffic_class", 3),
+        ("qos/traffic_class[3]/queue", 3),
+        ("interface[swp2]/trust", "dscp"),
+        ("interface[swp2]/pfc", "3"),
+        ("interface[swp2]/headroom/cable_m", 40),
+        ("interface[swp2]/headroom/size_bytes", 25000),
+        ("interface[swp2]/headroom/xoff_bytes", 15000),
+        ("interface[swp2]/headroom/xon_bytes", 8000),
+        ("interface[swp1]/watchdog", "true"),
+        ("interface[swp9]/queue[0]/ecn_min_bytes", 150000),
+        ("interface[swp9]/queue[0]/scheduler", "dwrr 50"),
+        ("interface[swp9]/queue[6]/scheduler", "strict"),
+        ("interface[swp9]/flow_control", "both"),
+    ],
+)
+def test_what_others_configure_without_nvue_is_a_fact(path: str, value: object) -> None:
+    assert FLAT_READING.facts[path] == value
+
+
+def test_pfc_is_on_the_ports_of_its_group_alone() -> None:
+    assert {path for path in FLAT_READING.facts if path.endswith("/pfc")} == {
+        "interface[swp1]/pfc", "interface[swp2]/pfc",
+    }  # fmt: skip
+
+
+def test_no_password_is_a_fact() -> None:
+    assert "hidden" in TEXT
+    assert not [path for path, value in NVUE.facts.items() if "hidden" in f"{path}{value}"]
+
+
+@pytest.mark.parametrize("name", list(VARIANTS)[:6])
+def test_a_line_beside_a_plan_changes_no_fact_of_the_plan(name: str) -> None:
+    """What is read a second time restates nothing of what was understood the first time."""
+    files = CUMULUS.render(VARIANTS[name])
+    text = (
+        files[FILE]
+        + "    bridge:\n      domain:\n        br_default:\n          vlan:\n            '10': {}\n"
+    )
+    facts = CUMULUS.read({FILE: text}).facts
+    planned = CUMULUS.planned(VARIANTS[name])
+    assert {path: value for path, value in facts.items() if planned.get(path) != value} == {
+        "vlan[10]/enabled": "true"
+    }
+
+
+def check_declared(facts: dict[str, str | int]) -> None:
+    rows = {path: vocabulary("cumulus").row(path) for path in facts}
+    assert {path for path, row in rows.items() if not row.declared and not OF_FRR.match(path)} == set()
+    apart = re.compile(r"(ipv[46]|transmit) .+|.*, .+|none|icmp")
+    wrong = {
+        (path, str(value), str(rows[path].type))
+        for path, value in facts.items()
+        if rows[path].declared and not fits(rows[path].type, value) and not apart.fullmatch(str(value))
+    }
+    assert wrong == set()
+
+
+def test_every_fact_is_declared_and_of_its_type() -> None:
+    check_declared(NVUE.facts)
+    check_declared(FLAT_READING.facts)
+
+
+def test_all_rows_compile() -> None:
+    """Blocks compile when a text first has them: none may say the same twice."""
+    assert compiled_blocks(beyond.reader().start) > 20
+
+
+corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are not here")
+
+
+@corpora
+def test_configurations_of_others_are_understood() -> None:
+    every = Share()
+    for files in devices("cumulus").values():
+        every = every.plus(share("cumulus", files)[0])
+        check_declared(CUMULUS.read(files).facts)
+    assert every.statements > 1000
+    assert every.percent < 1
+
+
+@corpora
+def test_no_foreign_text_is_too_broken_to_read() -> None:
+    """Cut at twenty places, and with words of other lines in the middle."""
+    chosen = random.Random(7)
+    texts = [files[FILE] for files in devices("cumulus").values()][::3]
+    for text in [TEXT, *texts]:
+        words = text.split()
+        for _ in range(20):
+            at = chosen.randrange(len(text))
+            for broken in (text[:at], text.replace(chosen.choice(words), chosen.choice(words), 3)):
+                reading = CUMULUS.read({FILE: broken})
+                assert CUMULUS.aside({FILE: broken}, reading) is not None
+    for name, text in FLAT.items():
+        for _ in range(20):
+            at = chosen.randrange(len(text))
+            garbled = text.replace(chosen.choice(text.split()), chosen.choice(text.split()), 2)
+            for broken in (text[:at], garbled):
+                reading = CUMULUS.read({**FLAT, name: broken})
+                assert reading.lines.keys() <= reading.facts.keys()
+
+
+def test_routing_goes_with_the_interfaces_beside_it() -> None:
+    """By itself `frr.conf` is FRR's, with a file that says Cumulus Linux it is of that box."""
+    claims = {name: CUMULUS.found.takes(f"leaf1/{name}", text) for name, text in FLAT.items()}
+    routing = frr.takes("leaf1/frr.conf", FLAT["frr.conf"])
+    assert {name: claim.file for name, claim in claims.items() if claim} == {name: name for name in FLAT}
+    assert routing
+    assert routing.weight > claims["frr.conf"].weight >= routing.weight / 2  # type: ignore[union-attr]
+    plain = "auto swp1\niface swp1\n    address 10.0.0.0/31\nauto swp2\niface swp2\n"
+    assert CUMULUS.found.takes("leaf1/interfaces", plain) is None
