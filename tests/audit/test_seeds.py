@@ -15,6 +15,9 @@ from tests.audit.seeds import KINDS, named, tried
 LEAST = {"eos": 16, "nxos": 15, "junos": 13, "sonic": 15, "cumulus": 15, "frr": 8}
 """How many kinds of fault a system can say, at least."""
 
+REACHED = 96
+"""Per cent of the faults tried here; of 651 tried with eight of each kind 650 were named."""
+
 
 @pytest.mark.parametrize("system", ours.MODELS)
 def test_faults_are_named_at_their_line(system: str) -> None:
@@ -28,7 +31,7 @@ def test_faults_are_named_at_their_line(system: str) -> None:
         if not hit:
             missed.append((planted.kind, planted.file, sorted(planted.lines)))
     assert len(kinds) >= LEAST[system], sorted(KINDS.keys() - kinds)
-    assert found[True] * 100 >= 95 * found.total(), missed
+    assert found[True] * 100 >= REACHED * found.total(), missed
 
 
 @pytest.mark.parametrize("system", ours.MODELS)
@@ -37,6 +40,16 @@ def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Pat
     spec = tmp_path / "cluster.yaml"
     spec.write_text(ours.spec_of(system))
     told = findings(ours.found_in(spec, hosts=hosts))
+    assert [each for each in told if each.severity is not Severity.NOTE] == []
+
+
+@pytest.mark.parametrize("name", [
+    "gb200-nvl72-su", "lab-smallest", "rack-zone-512", "storage-zone", "superpod-b200-4su", "tenant-front-end",
+    "whole-cluster-256",
+])  # fmt: skip
+def test_inventories_are_sound(name: str) -> None:
+    spec = Path(__file__).parents[2] / "inventories" / name / "cluster.yaml"
+    told = findings(ours.found_in(spec, hosts=True))
     assert [each for each in told if each.severity is not Severity.NOTE] == []
 
 

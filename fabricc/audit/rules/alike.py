@@ -20,7 +20,7 @@ from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.audit.model import Device
     from fabricc.fabric.facts import Value
@@ -126,8 +126,9 @@ def roles_of(sheet: Sheet) -> dict[Role, list[str]]:
     for port in sheet.fars:
         says = sheet.ports.get(port, {})
         if says.get("enabled") != "false":
-            speed = str(says.get("headroom/cable_m", ""))
-            roles.setdefault(("port", sheet.fars[port].tier.value, speed), []).append(port)
+            far, cable = sheet.fars[port].tier, str(says.get("headroom/cable_m", ""))
+            speed = str(says.get("speed_gbps", "")) if far is Tier.HOST else ""  # hosts differ by design
+            roles.setdefault(("port", far.value, cable, speed), []).append(port)
     return roles
 
 
@@ -194,25 +195,41 @@ def overwhelming(most: int, every: int) -> bool:
 def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
     """Devices that have something to be told, and what is expected of their kind.
 
-    That is those of their tier, and where that has few, those of all tiers.
+    That is those of their tier; where a tier has few, and they differ, those of all tiers say which of them is odd.
     """
     found: dict[str, list[Expected]] = {}
-    few: set[str] = set()
+    few: list[dict[Said, list[str]]] = []
     for kind, votes in ballot.votes.items():
         expected = _expected(kind, votes)
-        if expected.size < _FEW:
-            few.update(name for names in votes.values() for name in names)
+        if expected.size < _FEW and kind[1] is not Tier.HOST:
+            few.append(votes)
         for said, names in votes.items():
             if _differs(said, expected) or any(not same for *_, leaves in said.roles for *_, same in leaves):
                 for name in names:
                     found.setdefault(name, []).append(expected)
-    for kind, votes in ballot.of_all_tiers().items() if few else ():
-        expected = _expected(kind, votes)
-        for said, names in votes.items():
+    every = ballot.of_all_tiers() if few else {}
+    for votes in few:
+        mates = [(_of_switch(said), names) for said, names in votes.items()]
+        system, _, model = mates[0][0].kind
+        expected = _disputed(_expected((system, Tier.OTHER, model), every[system, Tier.OTHER, model]), mates)
+        for said, names in mates:
             if _differs(said, expected):
-                for name in few.intersection(names):
+                for name in names:
                     found.setdefault(name, []).append(expected)
     return found
+
+
+def _disputed(expected: Expected, mates: Iterable[tuple[Said, list[str]]]) -> Expected:
+    """Of what all tiers expect, that on which the few of one tier do not agree among themselves."""
+    device = [dict(said.device) for said, _ in mates]
+    ports = [{leaf: v for *_, leaves in said.roles for leaf, v, _ in leaves} for said, _ in mates]
+    return expected._replace(
+        device={path: v for path, v in expected.device.items() if len({d.get(path) for d in device}) > 1},
+        roles={
+            role: {leaf: v for leaf, v in leaves.items() if len({p.get(leaf) for p in ports}) > 1}
+            for role, leaves in expected.roles.items()
+        },
+    )
 
 
 class Expected(NamedTuple):

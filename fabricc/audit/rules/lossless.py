@@ -44,6 +44,7 @@ def port_findings(sheet: Sheet) -> Iterator[Finding]:
         )
         remedy = "Mark the queue from below the point at which the port pauses."
         yield _told(sheet, UNGUARDED, ports[0], ("pfc",), text, "no ECN", Severity.WARNING, remedy)
+    yield from _fill_levels(sheet, lossless)
     both = [port for port in lossless if str(sheet.ports[port].get("flow_control", "off")) not in _OFF]
     if both:
         text = (
@@ -53,6 +54,23 @@ def port_findings(sheet: Sheet) -> Iterator[Finding]:
             sheet, PAUSED, both[0], ("flow_control",), text, "802.3x", Severity.WARNING, "Turn it off."
         )
     yield from _unused(sheet, lossless)
+
+
+def _fill_levels(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
+    """Marking that ends before it begins, where its thresholds are shares of the buffer."""
+    wrong: dict[tuple[int, int, int], list[str]] = {}
+    for port, found in lossless.items():
+        for queue in {queue_of(sheet, priority) for priority in found}:
+            path = f"queue[{queue}]/ecn_{{}}_fill_percent"
+            low, high = (as_int(sheet.ports[port].get(path.format(end))) for end in ("min", "max"))
+            if low is not None and high is not None and low >= high:
+                wrong.setdefault((queue, low, high), []).append(port)
+    for (queue, low, high), ports in wrong.items():
+        text = (
+            f"{_ports(ports)}: queue {queue} marks from {low} % of its buffer to {high} %, which is no more"
+        )
+        leaves = (f"queue[{queue}]/ecn_min_fill_percent",)
+        yield _told(sheet, UNGUARDED, ports[0], leaves, text, "marking", Severity.ERROR, "Swap the two.")
 
 
 def _unused(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from fabricc.base.values import dataclass
 from fabricc.proof.invariants.view import as_int, sibling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from fabricc.audit.model import Device
     from fabricc.audit.rules.sheet import Sheet
@@ -230,6 +230,9 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
     for device, vrf in sorted(guilty):
         yield _own_number(devices[device], vrf, disagree[device, vrf])
     told_of: set[frozenset[Peer]] = set()
+    detecting = {
+        name for name, each in meeting.sessions.items() if any(s.bfd == "true" for s in each.said.values())
+    }
     for peer, other in pairs:
         mine, its = (
             meeting.sessions[peer.device].said[peer.key],
@@ -240,7 +243,7 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
         both = frozenset((peer, other))
         if both not in told_of:
             told_of.add(both)
-            yield from _differences(devices, peer, other, mine, its)
+            yield from _differences(devices, peer, other, mine, its, detecting)
 
 
 def _expects(remote: Value | None, asn: int | None, own: int | None) -> bool:
@@ -309,8 +312,10 @@ def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iter
 
 
 def _differences(
-    devices: Mapping[str, Device], peer: Peer, other: Peer, mine: Said, its: Said
+    devices: Mapping[str, Device], peer: Peer, other: Peer, mine: Said, its: Said, detecting: Collection[str]
 ) -> Iterator[Finding]:
+    """What two ends of a session state differently; `detecting` are devices that run BFD on some session."""
+
     def finding(one: Peer, leaves: tuple[str, ...], what: str, group: str, severity: Severity) -> Finding:
         paths = [path for leaf in leaves for path in (session_path(one.key, leaf), f"bgp/{leaf}")]
         message = f"{_called(one)}: {what}"
@@ -338,7 +343,8 @@ def _differences(
     if (mine.bfd == "true") != (its.bfd == "true"):
         one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
         text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"
-        yield finding(one, ("bfd", "remote_asn"), text, "BFD", Severity.WARNING)
+        severity = Severity.WARNING if one.device in detecting else Severity.NOTE  # its system may have none
+        yield finding(one, ("bfd", "remote_asn"), text, "BFD", severity)
     if mine.timers != its.timers and None not in (*mine.timers, *its.timers):
         text = f"timers {_timers(mine)} s, {other.device} at the other end {_timers(its)} s: the shorter time counts"
         yield finding(peer, ("hold_s", "keepalive_s", "remote_asn"), text, "timers", Severity.WARNING)

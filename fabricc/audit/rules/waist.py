@@ -116,9 +116,9 @@ def _port(
     far = sheet.fars[name].end
     speed = as_int(sheet.of(name, "speed_gbps"))
     uses = cages.get(sheet.base(name), {})
-    cage, child, children, lanes = uses.get(speed or 0) or next(iter(uses.values()), (0, 1, 1, 1))
     if speed is None and len(uses) == 1:
         speed = next(iter(uses))
+    cage, child, children, lanes = uses.get(speed or 0, (0, 1, 1, 1))
     mtu = as_int(sheet.of(name, "mtu"))
     return Port(
         name=name, cage=cage, child=child, children=children, lanes=lanes, speed_gbps=speed or 0,
