@@ -106,6 +106,7 @@ def _family(root: KeyPath, old: Compiled, new: Compiled) -> Iterator[Step]:
             "both-families",
             f"{old.spec.addressing.family} and {new.spec.addressing.family} side by side",
             {(*root, "addressing", "family"): DUAL},
+            f"until nothing is sent in {old.spec.addressing.family} any more",
         )
 
 

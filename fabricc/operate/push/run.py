@@ -207,8 +207,8 @@ class Push:
         """Gate a switch while those in `later` are yet to change; what they cut off, its neighbours cannot announce."""
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
         whole = not any(self.effects[other].breaks for other in later)
-        parts = {"widths": not self._broken_by, "received": whole}
-        return self.executor.gate(name, waiting, later, **parts, state=state)
+        widths = not self._broken_by
+        return self.executor.gate(name, waiting, later, widths=widths, received=whole, state=state)
 
     def _neighbours(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
         """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""

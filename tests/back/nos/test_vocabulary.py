@@ -42,7 +42,8 @@ FILES = [
     *(ROOM / "back" / "nos" / nos / "facts.yaml" for nos in sorted(BUILT_IN)),
 ]
 OF_REVIEWS = {
-    "link[*]", "link[*] left", "interface[*]/port", "bgp/neighbor[*]/remote", "prefix_list[*]/entry[*]", "text",
+    "link[*]", "link[*] left", "interface[*]/port", "bgp/neighbor[*]/remote", "bgp/neighbor[*] beside",
+    "prefix_list[*]/entry[*]", "text",
 }  # fmt: skip
 """What only a comparison of two fabrics states."""
 

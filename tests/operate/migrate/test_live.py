@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -15,7 +15,7 @@ from tests.operate.migrate.carried import LIMIT_S, Seen, hosts_turned, pushed, u
 from tests.operate.push.live import Live
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from fabricc.operate.lab.predict import Prediction
@@ -32,26 +32,50 @@ def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
     if missing := [*demands.missing_programs(), *([] if shutil.which("sshd") else ["sshd"])]:
         pytest.skip(f"a push to a lab needs {', '.join(missing)}")
     try:
-        yield Live.start(tmp_path, request.param)
+        hosts, gpus = (4, request.param) if isinstance(request.param, str) else (request.param, "")
+        yield Live.start(tmp_path, hosts, gpus)
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
             lifecycle.down(tmp_path / "lab")
 
 
-def steps(live: Live, fabricc: Callable[..., Ran], *change: str) -> dict[str, tuple[Path, str]]:
-    """Name of each step from what runs to what is wanted -> its spec, and what `diff` says of it."""
+class Step(NamedTuple):
+    """A step as it was told: its spec, what `diff` says of it, the least share that its waves keep; 0 if none does."""
+
+    spec: Path
+    rating: str
+    kept: Fraction
+
+
+def steps(
+    live: Live, fabricc: Callable[..., Ran], old: str, new: str, *more: tuple[str, str]
+) -> dict[str, Step]:
+    """The steps from what runs to what is wanted, by name."""
     wanted = live.folder / "wanted" / "cluster.yaml"
     wanted.parent.mkdir()
-    wanted.write_text(live.text.replace(*change))
+    text = live.text
+    for before, after in ((old, new), *more):
+        assert before in text
+        text = text.replace(before, after)
+    wanted.write_text(text)
     shutil.copy(live.spec.with_name("fabricc.lock"), wanted.parent)
     way = live.folder / "steps"
-    ran = fabricc("migrate", str(live.spec), str(wanted), "--write", str(way), "--format", "json")
+    words = ["migrate", str(live.spec), str(wanted), "--keep", "50%", "--write", str(way), "--format", "json"]
+    ran = fabricc(*words)
     assert ran.status == 0, ran.err
     found: list[dict[str, Any]] = json.loads(ran.out)["steps"]
     return {
-        step["name"]: (way / f"{step['number']}-{step['name']}" / "cluster.yaml", step["review"]["impact"])
+        step["name"]: Step(
+            way / f"{step['number']}-{step['name']}" / "cluster.yaml", step["review"]["impact"], kept(step)
+        )
         for step in found
     }
+
+
+def kept(step: Mapping[str, Any]) -> Fraction:
+    orders = step["waves"].values()
+    shares = [wave["kept"] for order in orders for wave in order["order"]]
+    return min(map(Fraction, shares), default=Fraction(not any(order["refused"] for order in orders)))
 
 
 def told(name: str, rating: str, seen: Seen) -> None:
@@ -60,38 +84,159 @@ def told(name: str, rating: str, seen: Seen) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("live", [2], indirect=True)
-def test_both_code_points_arrive_as_sent_at_every_step_to_another_dscp(
-    live: Live, fabricc: Callable[..., Ran]
+@pytest.mark.parametrize(
+    ("change", "marks"),
+    [
+        pytest.param("dscp: 34, priority: 3", [(26,), (26, 34), (34,)], id="dscp"),
+        pytest.param("dscp: 26, priority: 4", [(26,), (26, 25), (25,), (25, 26), (26,)], id="priority"),
+    ],
+)
+def test_every_mark_of_a_step_to_another_class_arrives_as_sent(
+    live: Live, fabricc: Callable[..., Ran], change: str, marks: list[tuple[int, ...]]
 ) -> None:
-    way = steps(live, fabricc, "dscp: 26", "dscp: 34, priority: 3")
-    assert {name: rating for name, (_, rating) in way.items()} == {
-        "rdma-both-code-points": "hitless",
-        "rdma-senders": "hitless",
-        "wanted": "hitless",
-    }
-    for marks, (name, (spec, rating)) in zip(((26,), (26, 34), (34,)), way.items(), strict=True):
-        seen = pushed(live, spec, "--adopt", marks=marks)
-        told(name, rating, seen)
+    way = steps(live, fabricc, "dscp: 26", change)
+    for sent, (name, step) in zip(marks, way.items(), strict=True):
+        seen = pushed(live, step.spec, "--adopt", marks=sent)
+        told(name, step.rating, seen)
         assert (seen.lost, seen.least) == (0, 1)
         assert seen.sent > 1000
-        assert set(live.states().values()) == {"unchanged"}
+        assert set(live.states().values()) == {"unchanged"}, "its switches have no queues"
+    ratings = {step.rating for step in way.values()}
+    assert ratings == {"hitless"} if "34" in change else ratings > {"hitless"}
 
 
 @pytest.mark.slow
-def test_another_family_comes_beside_the_first_and_no_datagram_of_that_is_lost(
+def test_one_family_takes_the_place_of_the_other_and_what_is_sent_in_each_arrives(
     live: Live, fabricc: Callable[..., Ran]
 ) -> None:
-    both, rating = steps(live, fabricc, "priorities:", "addressing: {family: ipv6}\npriorities:")[
-        "both-families"
-    ]
+    way = steps(live, fabricc, "priorities:", "addressing: {family: ipv6}\npriorities:")
+    assert list(way) == ["both-families", "wanted"]
     first = live.network
-    seen = [pushed(live, both, "--adopt", "--no-drain")]
-    told("ipv6 beside ipv4 on switches", rating, seen[0])
+    seen = [pushed(live, way["both-families"].spec, "--adopt")]
+    told("ipv6 beside ipv4 on switches", way["both-families"].rating, seen[0])
+    assert set(live.states().values()) == {"confirmed"}, "no switch is drained for it"
     dual, live.network = live.network, first
     seen.append(under_traffic(live, dual, lambda: hosts_turned(live, dual)))
-    told("ipv6 beside ipv4 on hosts", rating, seen[1])
-    assert [(each.lost, each.least) for each in seen] == [(0, 1), (0, 1)]
+    told("ipv6 beside ipv4 on hosts", way["both-families"].rating, seen[1])
+    seen.append(pushed(live, way["wanted"].spec, version=6))
+    told("ipv6 alone on switches", way["wanted"].rating, seen[2])
+    six, live.network = live.network, dual
+    seen.append(under_traffic(live, six, lambda: hosts_turned(live, six), version=6))
+    told("ipv6 alone on hosts", way["wanted"].rating, seen[3])
+    assert [each.lost for each in seen] == [0, 0, 0, 0]
+    assert [each.least for each in seen] == [1, 1, KEPT, 1]
     assert min(each.sent for each in seen) > 1000
+
+
+@pytest.mark.slow
+def test_another_release_goes_in_its_steps_with_every_switch_drained(
+    live: Live, fabricc: Callable[..., Ran]
+) -> None:
+    way = steps(live, fabricc, "nos: frr-8.4", "nos: frr-9.1")
+    assert list(way) == ["spine-first", "spines", "tor-first", "tor-half", "tors", "wanted"]
+    for name, step in way.items():
+        seen = pushed(live, step.spec, "--adopt")
+        told(name, step.rating, seen)
+        assert seen.lost == 0
+        assert seen.least >= step.kept
+
+
+@pytest.mark.slow
+def test_a_spine_of_another_name_forwards_on(live: Live, fabricc: Callable[..., Ran]) -> None:
+    known = live.network
+    way = steps(live, fabricc, "priorities:", "moved: {spine01a: spine-east}\npriorities:")
+    (step,) = way.values()
+    seen = pushed(live, step.spec, "--adopt", named=known)
+    told("renamed", step.rating, seen)
+    assert (step.rating, seen.lost, seen.least) == ("hitless", 0, 1)
+    assert seen.sent > 1000
+    assert live.lab.run("spine01a", ["hostname"]).stdout.strip() == "spine-east"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        pytest.param("addressing: {links: 100.64.0.0/10}", ["links-1", "links-2"], id="pool"),
+        pytest.param("routing: {spine_asn: unique}", ["devices-1", "devices-2"], id="spines"),
+    ],
+)
+def test_what_renumbers_a_spine_at_a_time_loses_nothing(
+    live: Live, fabricc: Callable[..., Ran], change: str, names: list[str]
+) -> None:
+    way = steps(live, fabricc, "priorities:", f"{change}\npriorities:")
+    assert list(way) == [*names, "wanted"]
+    for name, step in way.items():
+        seen = pushed(live, step.spec, "--adopt")
+        told(f"{change}: {name}", step.rating, seen)
+        assert seen.lost == 0
+        assert seen.least >= step.kept == (1 if name == "wanted" else KEPT)
+        assert seen.sent > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param("routing: {asn_base: 4210000000}", id="asn"),
+        pytest.param("addressing: {fabric_links: unnumbered}", id="unnumbered"),
+    ],
+)
+def test_what_no_order_keeps_is_refused_and_loses_what_is_between_old_and_new(
+    live: Live, fabricc: Callable[..., Ran], change: str
+) -> None:
+    way = steps(live, fabricc, "priorities:", f"{change}\npriorities:")
+    for name, step in way.items():
+        keep = ["--keep", "0%"] if step.kept == 0 else []
+        seen = pushed(live, step.spec, "--adopt", *keep)
+        told(f"{change}: {name}", step.rating, seen)
+        assert (seen.lost > 0) == (name == "wanted")
+        assert seen.least >= step.kept
+    assert way["wanted"].kept == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "live",
+    ["{model: lab-host, wiring: rack, hosts_per_rack: 2, racks: {rack01: 2, rack02: 2, rack03: 2}}"],
+    indirect=True,
+)
+def test_a_retired_rack_leaves_and_the_others_forward_on(live: Live, fabricc: Callable[..., Ran]) -> None:
+    gone = ("priorities:", "retired: [rack03]\npriorities:")
+    way = steps(live, fabricc, ", rack03: 2}", "}", gone)
+    (step,) = way.values()
+    seen = pushed(live, step.spec, "--adopt")
+    told("retired", step.rating, seen)
+    assert seen.lost == 0
+    assert seen.least >= step.kept
+    assert seen.sent > 1000
+
+
+@pytest.mark.slow
+def test_another_box_takes_the_place_of_a_drained_spine(live: Live, fabricc: Callable[..., Ran]) -> None:
+    name, window, known = "spine01a", live.folder / "window", live.network
+    ran = fabricc("maintain", name, "--window", "10m", "--write", str(window), str(live.spec))
+    assert ran.status == 0, ran.err
+    seen = [pushed(live, window / "drain" / "cluster.yaml", "--adopt")]
+    off = live.network.predict(frozenset(faults.ends_of(live.lab, name)))
+    box = live.folder / "box" / "cluster.yaml"
+    box.parent.mkdir()
+    box.write_text(live.text + f"replaced: {{{name}: {{by: spine-new, serial: MT1}}}}\n")
+    shutil.copy(live.spec.with_name("fabricc.lock"), box.parent)
+    asn = known.switches[-2].bgp.asn
+    assert known.switches[-2].name == name
+
+    def exchanged() -> None:
+        faults.break_(live.lab, name)
+        assert observe.settle(live.lab, off, LIMIT_S) is not None
+        ran = live.lab.run(name, ["vtysh", "-c", "configure", "-c", f"no router bgp {asn}"])
+        assert ran.returncode == 0, ran.stderr
+        faults.heal(live.lab, name)
+
+    seen.append(pushed(live, box, "--adopt", named=known, first=exchanged))
+    told("another box", "drained already", seen[1])
+    assert [each.lost for each in seen] == [0, 0]
+    assert "router bgp" in live.runs(name)
 
 
 @pytest.mark.slow

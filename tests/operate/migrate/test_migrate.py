@@ -139,6 +139,7 @@ def test_another_family_stands_beside_the_first_for_a_time(tmp_path: Path) -> No
     assert sound(spec).fabric.addresses.hosts4 is not None
     assert sound(spec).fabric.addresses.hosts6 is not None
     both, wanted = (stage.orders for stage in found.stages)
+    assert "sent in ipv4" in found.stages[0].step.after
     assert both == (), "no switch is drained for a family beside the first"
     assert [(order.refused, min(wave.kept for wave in order.waves)) for order in wanted] == [("", ROOM)]
 
