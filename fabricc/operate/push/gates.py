@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.external import GROUP
@@ -84,11 +85,12 @@ def complaints(
     found += new_alarms(before, now)
     found += [f"the device no longer states {what}" for what in unstated(now) if what not in unstated(before)]
     if widths and not waiting and "widths" in before and "widths" in now:
-        limit, routed = switch.bgp.maximum_paths, _versions(switch)
+        limit, routed, left = switch.bgp.maximum_paths, _versions(switch), _left(switch, before)
         fewer = [
             f"{prefix} has {now['widths'].get(prefix, 0)} next hops, {width} before"
             for prefix, width in sorted(before["widths"].items())
-            if now["widths"].get(prefix, 0) < min(width, limit) and (6 if ":" in prefix else 4) in routed
+            if (version := _version(prefix)) in routed
+            and now["widths"].get(prefix, 0) < min(width, limit) - left[version]
         ]
         found += fewer[:_SHOWN]
     return found
@@ -102,6 +104,19 @@ def _versions(switch: Switch) -> set[int]:
     return {
         version for version, own in ((4, "ipv4"), (6, "ipv6")) if any(getattr(port, own) for port in ports)
     }
+
+
+def _left(switch: Switch, before: Measured) -> Counter[int]:
+    """IP version -> neighbours that were up and that the plan has no longer: next hops that leave with them."""
+    planned = {session.remote or session.port for session in switch.bgp.sessions}
+    gone = [key for key, (up, _) in before.get("sessions", {}).items() if up and key not in planned]
+    numbered = Counter(_version(key) for key in gone if key[:1].isdigit() or ":" in key)
+    either = len(gone) - numbered.total()
+    return Counter({version: numbered[version] + either for version in (4, 6)})
+
+
+def _version(address: str) -> int:
+    return 6 if ":" in address else 4
 
 
 def _sessions(

@@ -61,6 +61,19 @@ def test_routes_of_a_family_that_a_switch_leaves_may_go(spine: Switch) -> None:
     assert found == ["10.0.0.0/30 has 0 next hops, 2 before"], "the spine runs IPv4"
 
 
+def test_a_neighbour_that_the_plan_has_no_longer_takes_its_next_hops_along(spine: Switch) -> None:
+    sessions = {session.remote: [True, 4] for session in spine.bgp.sessions}
+    before: dict[str, Any] = {
+        "sessions": {**sessions, "10.64.9.1": [True, 4]},
+        "widths": {"10.0.9.0/30": 1, "10.0.0.0/30": 2, "10.0.1.0/30": 2},
+    }
+    now = {"sessions": sessions, "widths": {"10.0.0.0/30": 1, "10.0.1.0/30": 0}}
+    found = complaints(spine, before, now, (), (), widths=True)
+    assert found == ["10.0.1.0/30 has 0 next hops, 2 before"]
+    stays = {**before, "sessions": sessions}
+    assert len(complaints(spine, stays, now, (), (), widths=True)) == 3
+
+
 def test_a_new_alarm_is_told_and_an_old_one_is_not(spine: Switch) -> None:
     before, now = {"alarms": ["fan 1"]}, {"alarms": ["fan 1", "fan 2"]}
     assert complaints(spine, before, now, (), (), widths=True) == ["alarm: fan 2"]
