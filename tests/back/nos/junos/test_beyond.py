@@ -66,8 +66,9 @@ STATED: Mapping[str, Mapping[str, Value]] = {
     },
     "routing": {
         "static_route[10.99.0.0/16]": "10.9.0.0", "static_route[10.98.0.0/16]": "reject",
-        "static_route[10.97.0.0/16]": "table TENANT.inet.0", "routing/setting[static 10.99.0.0/16 next-hop 10.9.0.0 preference]": "7",
-       
+        "static_route[10.97.0.0/16]": "table TENANT.inet.0",
+        "routing/setting[static 10.99.0.0/16 next-hop 10.9.0.0 preference]": "7",
+
         "routing/setting[graceful-restart]": "true", UPLINK + "ospf_area": "0.0.0.0", UPLINK + "ospf_cost": 5,
         UPLINK + "ospf_network": "p2p", UPLINK + "ospf_setting[hello-interval]": "3", "ospf[default]/passive": "lo0",
         "ospf[default]/area[0.0.0.1]": "stub", "ospf[default]/redistribute[all]": "STATICS",
