@@ -41,12 +41,13 @@ _SYSTEM = (
     "ptp", "queue-monitor", "radius", "radius-server", "role", "schedule", "service configuration",
     "service unsupported-transceiver", "sflow", "show", "snmp", "snmp-server", "sysname", "tacacs-server",
     "tap aggregation", "telnet", "terminal", "terminattr", "upgrade", "username", "user-account", "version",
-    "virtual-service", "vmtracer", "watchdog", "xmpp", "zerotouch", "dot1x captive-portal", "mac security", "ip user",
-    "copy", "configure", "session", "login", "exec-timeout", "idle-timeout", "environment", "led", "power", "switch",
-    "ip community-list version", "group", "mgmt", "trace", "comment", "hardware pmbus", "platform fap",
+    "virtual-service", "vmtracer", "watchdog", "xmpp", "zerotouch", "dot1x captive-portal", "sync-e", "ip telnet",
+    "arp monitor", "mac security", "ip user", "copy", "configure", "session", "login", "exec-timeout", "idle-timeout",
+    "environment", "led", "power", "switch", "ip community-list version", "group", "mgmt", "trace", "comment",
+    "hardware pmbus", "platform fap",
 )  # fmt: skip
 _PORT = (
-    "ptp", "ntp", "queue-monitor", "sflow", "snmp trap", "logging event", "load-interval", "comment",
+    "sync-e", "ptp", "ntp", "queue-monitor", "sflow", "snmp trap", "logging event", "load-interval", "comment",
     "mac timestamp", "vmtracer", "monitor", "flow tracker", "lldp", "profile", "phone", "locator-led", "tap",
     "switchport tap", "switchport tool", "poe", "logging", "snmp", "phy",
 )  # fmt: skip

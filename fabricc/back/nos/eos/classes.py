@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
 _SETTING = "qos_setting["
+TELLS = (_SETTING, "service_policy[")
+"""How values of a profile begin that are facts of its ports as they are."""
 _MARKS = "random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
 _OF_QUEUE = (
     "random-detect drop <rest>", "random-detect ecn <rest>", "random-detect <rest>", "shape rate <rest>",
@@ -68,7 +70,7 @@ _COMMON: Sequence[Row] = (
 )  # fmt: skip
 PROFILE: Sequence[Row] = (
     *_COMMON,
-    *kept("qos_setting", 1, ("service-policy type qos <rest>",)),
+    Keep("service-policy type qos input <word>", "service_policy[qos input]"),
 )
 """Of a profile of ports."""
 PORT_ROWS: Sequence[Row] = (

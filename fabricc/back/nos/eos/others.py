@@ -130,6 +130,7 @@ ROWS: Sequence[Row] = (
     Entry("(ip|ipv6|mac) access-group <word> in", "access_list_in", "true"),
     Entry("(ip|ipv6|mac) access-group <word> out", "access_list_out", "true"),
     Keep("encapsulation dot1q vlan <integer>", "vlan_tag"),
+    Keep("vlan id <integer>", "vlan_tag"),
     Block("encapsulation vlan", "", kept("setting", 1, ("client ...",))),
     Keep("traffic-policy input <word>", "service_policy[traffic-policy input]"),
     Keep("traffic-policy output <word>", "service_policy[traffic-policy output]"),

@@ -136,15 +136,18 @@ def of_family(family: str, outer: int) -> tuple[Row, ...]:
             "graceful-restart", "encapsulation ...", "layer-2 ...", "domain ...", "default-route ...",
             "default-route", "missing-policy ...", "next-hop-self ...", "next-hop-self", "rib-in ...", "aigp-session",
             "default-originate ...", "maximum-accepted-routes ...", "filter-list ...", "next-hop address-family ...",
-            "maximum-advertised-routes ...", "distribute-list ...",
+            "maximum-advertised-routes ...", "distribute-list ...", "default-route-target",
+            "default-route-target ...", "multi-path", "graceful-restart-helper ...",
         )),
     )  # fmt: skip
 
 
 _PROCESS = (
-    "bgp monitoring", "graceful-restart-helper", "aggregate-address <address4> <address4> <rest>", "graceful-restart",
-    "graceful-restart ...", "graceful-restart-helper ...", "update wait-for-convergence", "shutdown",
-    "shutdown <rest>", "access-group <rest>", "bgp <word> ...", "bgp route-reflector ...", "bgp always-compare-med",
+    "session tracker ...", "mpls control-word", "label flow", "label ...", "tunnel ...", "aigp-session ...",
+    "identifier <rest>", "bgp monitoring", "graceful-restart-helper",
+    "aggregate-address <address4> <address4> <rest>", "graceful-restart", "graceful-restart ...",
+    "graceful-restart-helper ...", "update wait-for-convergence", "shutdown", "shutdown <rest>",
+    "access-group <rest>", "bgp <word> ...", "bgp route-reflector ...", "bgp always-compare-med",
     "bgp log-neighbor-changes", "bgp advertise-inactive", "bgp next-hop-unchanged", "bgp redistribute-internal",
     "bgp enforce-first-as", "bgp host-routes fib direct-install", "bgp additional-paths ...", "bgp bestpath ...",
     "bgp transport ...", "bgp labeled-unicast rib ...", "bgp session tracker ...", "bgp missing-policy ...",
@@ -191,8 +194,8 @@ def process(at: str, outer: int) -> tuple[Row, ...]:
         Fact("network <prefix> rcf <rest>", f"{at}bgp/network[{first}]"),
         Fact("network <address4> mask <address4>", f"{at}bgp/network[{first} {second}]", ALL),
         Fact("network <address4> mask <address4> route-map <word>", f"{at}bgp/network[{first} {second}]", third),
-        Fact("redistribute <word> [include leaked]", redistribute, ALL),
-        Fact("redistribute <word> [include leaked] route-map <word>", redistribute, second),
+        Fact("redistribute <word> [[include] leaked]", redistribute, ALL),
+        Fact("redistribute <word> [[include] leaked] route-map <word>", redistribute, second),
         Fact("redistribute <word> [include leaked] rcf <rest>", redistribute, second),
         Fact("redistribute <ospf|ospfv3|isis> <rest>", redistribute, second),
         Fact("distance bgp <rest>", f"{at}bgp/distance"),

@@ -69,7 +69,8 @@ def _within(key: str, outer: int, depth: int) -> tuple[Row, ...]:
 
 
 _SECTIONS = (
-    "hardware tcam", "l2-protocol", "router multicast", "router pim sparse-mode", "router pim bidirectional",
+    "hardware tcam", "platform tfa", "platform sfe", "dynamic prefix-list <word>", "mcs client", "redundancy", "poe",
+    "dot1x", "l2-protocol", "router multicast", "router pim sparse-mode", "router pim bidirectional",
     "router pim bsr", "router igmp", "router mld", "router msdp", "router rip", "router rip vrf <word>",
     "router traffic-engineering", "router segment-security", "router path-selection",
     "router adaptive-virtual-topology", "router internet-exit", "router service-insertion", "router kernel",
@@ -93,7 +94,7 @@ _LINES = (
     "routing ...", "router-id ...", "mac ...", "l2-protocol forwarding profile ...", "dynamic prefix-list ...",
     "ipv6 route ...", "ip hardware fib ...", "arp aging ...", "arp persistent", "arp persistent ...",
     "ip extcommunity-list regexp ...", "ip address locking ...", "router-id ipv4 ...", "dot1x ...", "ip sticky-arp",
-    "ip host-routes ...", "ip routing protocols ...", "ip bgp-community ...", "ip prefix-list ...", "mcs client",
+    "ip host-routes ...", "ip routing protocols ...", "ip bgp-community ...", "ip prefix-list ...",
     "ip community-list ...",
 )  # fmt: skip
 _SYSTEM = (
@@ -138,9 +139,8 @@ ROWS: Sequence[Row] = (
     Block("system l1", "", settings("platform/setting", 0, ("unsupported <word> <rest>",), "l1")),
     Silent("default ip igmp snooping <rest>"),
     *defaults((
-        "router-id <rest>", "mac access-list <rest>", "monitoring <rest>",
-        "ip dhcp <rest>", "arp <rest>", "ip icmp <rest>",
-        "ip virtual-router <rest>", "mpls <rest>", "poe <rest>",
+        "router-id <rest>", "mac access-list <rest>", "monitoring <rest>", "ip dhcp <rest>", "arp <rest>",
+        "ip icmp <rest>", "ip virtual-router <rest>", "mpls <rest>", "poe <rest>",
     )),
 )  # fmt: skip
 

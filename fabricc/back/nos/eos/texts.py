@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_END = "EOF"
+_END, _COMMENT = "EOF", "comment"
 _BEGINS = re.compile(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
 
 
@@ -17,6 +17,9 @@ def blanked(text: str) -> str:
     after = 0
     for end in ends:
         begins = next((at for at in range(after, end) if _BEGINS.fullmatch(lines[at])), end)
-        lines[begins + 1 : end + 1] = ["!"] * (end - begins)
+        begins += (
+            lines[begins].strip() != _COMMENT
+        )  # a comment says nothing, what there is a banner of is told
+        lines[begins : end + 1] = ["!"] * (end + 1 - begins)
         after = end + 1
     return "\n".join(lines)
