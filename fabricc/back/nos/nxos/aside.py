@@ -27,23 +27,24 @@ def _whole(beginning: str) -> tuple[Row, ...]:
 
 _BEGINNINGS = beginnings("""
     aaa, banner, boot, callhome, cdp, cfs, class-map type control-plane, cli, clock, config sync, control-plane,
-    copp, crypto, diagnostic, eem, event, fips, flow, gold, grpc, guestshell, hostname-format, icam, ip access-list
-    match-local-traffic, ip domain-list, ip domain-lookup, ip domain-name, ip dns, ip ftp, ip host, ip http, ip
-    name-server, ip radius, ip scp, ip source, ip ssh, ip tacacs, ip telnet, ip tftp, ip sla, ipv6 host, ipv6
-    name-server, itd, kerberos, key chain, key config-key, license, line, lldp, locator-led, logging, logrotate,
-    management, mgmt-policy, monitor, no-logging, ntp, nxapi, nxsdk, ngoam, onep, openflow, password, platform,
-    policy-map type control-plane, poweroff, power, privilege, ptp, radius, radius-server, resequence, rmon, role,
-    sampler, scheduler, service exclude-bootconfig, service unsupported-transceiver, sflow, show, smart-licensing,
-    snmp, snmp-server, ssh, ssl, system admin-vdc, system cores, system core, system heartbeat, system hap-reset,
-    system switchover, system trace, tacacs-server, tacacs, telemetry, telnet, terminal, time-range, user, username,
-    userpassphrase, vdc, virtual-service, watchdog, xml, yang, slot, hw-module, install, username-policy,
-    no-service, reload, catena, nxdb, tap-aggregation, analytics, ip rcmd, hardware-clock, cts, dot1x, mac-list-mgmt
+    copp, crypto, diagnostic, eem, event, fips, flow, gold, grpc, guestshell, hostname-format, icam, ip
+    access-list match-local-traffic, ip domain-list, ip domain-lookup, ip domain-name, ip dns, ip ftp, ip host,
+    ip http, ip icmp-errors, ip name-server, ip radius, ip scp, ip source, ip ssh, ip tacacs, ip telnet, ip
+    tftp, ip sla, ipv6 host, ipv6 name-server, itd, kerberos, key chain, key config-key, license, line, lldp,
+    locator-led, logging, logrotate, management, mgmt-policy, monitor, no-logging, ntp, nxapi, nxsdk, ngoam,
+    onep, openflow, password, platform, policy-map type control-plane, poweroff, power, privilege, ptp, radius,
+    radius-server, resequence, rmon, role, sampler, scheduler, service exclude-bootconfig, service
+    unsupported-transceiver, sflow, show, smart-licensing, snmp, snmp-server, ssh, ssl, system admin-vdc, system
+    cores, system core, system heartbeat, system hap-reset, system switchover, system trace, tacacs-server,
+    tacacs, telemetry, telnet, terminal, time-range, user, username, userpassphrase, vdc, virtual-service,
+    watchdog, xml, yang, slot, hw-module, install, username-policy, no-service, reload, catena, nxdb,
+    tap-aggregation, analytics, ip rcmd, hardware-clock, cts, dot1x, mac-list-mgmt
 """)  # fmt: skip
 _OF_PORTS = beginnings("""
-    cdp, logging, snmp, load-interval, beacon, link-status, ptp, sflow, ip flow, ipv6 flow, flow, packet latency,
-    cts, dot1x, counter, rmon, lldp receive, lldp transmit, lldp tlv, vtp, service-policy type control-plane, itd,
-    history, inherit port-profile, ip telemetry, ttag, ttag-strip, logging event, ip access-group
-    match-local-traffic, l2protocol, locator-led, mgmt
+    cdp, logging, snmp, load-interval, beacon, link-status, ptp, sflow, ip flow, ipv6 flow, flow, packet
+    latency, cts, dot1x, counter, rmon, lldp receive, lldp transmit, lldp tlv, vtp, service-policy type
+    control-plane, itd, history, inherit port-profile, ip telemetry, ttag, ttag-strip, logging event, ip
+    access-group match-local-traffic, l2protocol, locator-led, mgmt
 """)  # fmt: skip
 _BANNER = re.compile(r"^banner \w+ (\S)(?!.*\1)", re.MULTILINE)
 

@@ -24,7 +24,7 @@ from fabricc.back.nos.cli_dialect.policy_view import (
 from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.nxos.policy import state_communities
-from fabricc.back.nos.nxos.words import ONCE, beginnings, define, part, state_part
+from fabricc.back.nos.nxos.words import ONCE, beginnings, define, named, part, state_part
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import Scope
@@ -296,9 +296,10 @@ _LINES = {
 # --- and back -----------------------------------------------------------------------------------------
 
 
-def _bfd(interval_ms: int, again_ms: int, multiplier: int) -> Mapping[str, Value] | None:
-    """The one interval of both directions; two are not known."""
-    return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier} if interval_ms == again_ms else None
+def _bfd(interval_ms: int, again_ms: int, multiplier: int) -> Mapping[str, Value]:
+    """The one interval of both directions, and what is wanted of the neighbour where that is another."""
+    longer = {} if interval_ms == again_ms else {"bfd/setting[min_rx]": str(again_ms)}
+    return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier, **longer}
 
 
 TYPES: Types = {
@@ -317,6 +318,20 @@ def _families(rows: Sequence[Row]) -> tuple[Row, ...]:
     kinds = ("<ipv4|ipv6> unicast", "<bare family>", "ipv4 <ipv4 family>", "ipv6 <ipv6 family>", "l2vpn <l2vpn family>",
              "<vpnv4|vpnv6> unicast")  # fmt: skip
     return tuple(Block(f"address-family {kind}", "family", rows) for kind in kinds)
+
+
+_OF_PEERS, _SETTING = "of peer ", "of process "
+"""Before the names of what is a setting of a peer, or of the process."""
+
+
+def _named(head: str, before: str = "") -> tuple[Row, ...]:
+    """Rows of lines that begin so, kept by their beginnings and the next word."""
+
+    def said(rest: str) -> Mapping[str, Value]:
+        name, value = named(head, rest)
+        return {f"{before}{name}": value}
+
+    return Keep(head, f"{before}{head}"), Keep(f"{head} <rest>", said)
 
 
 _SWITCHED = beginnings("""
@@ -342,11 +357,13 @@ _PEER_FAMILY: Sequence[Row] = (
     *(Keep(line, line, "true") for line in _SWITCHED),
     Keep("next-hop-self all", "next-hop-self", "true"),
     *(
-        Keep(f"{head} <rest>", head)
+        row
         for head in beginnings("""
             filter-list, soft-reconfiguration, unsuppress-map, weight, advertise-map, capability, encapsulation,
-            import, soo, next-hop-self route-map, disable-peer-as-check, advertise, as-override, graceful-shutdown
+            import, soo, next-hop-self route-map,  advertise, graceful-shutdown,
+            advertisement-interval
         """)
+        for row in _named(head)
     ),
     *(Silent(f"no {head} [<rest>]") for head in (
         *_SWITCHED, "send-community", "route-map", "default-originate", "soft-reconfiguration", "maximum-prefix",
@@ -362,7 +379,6 @@ _PEER: Sequence[Row] = (
     Keep("remote-as route-map <word>", "of peer remote-as route-map"),
     Keep("description <rest>", "description"),
     Keep("bfd", "bfd"),
-    Keep("bfd (multihop|singlehop) [<rest>]", "bfd", "true"),
     Keep("ttl-security hops <integer>", "ttl_security_hops"),
     Keep("password (0|3|7) <word>", "secret"),
     Keep("password <rest>", "password", "set"),
@@ -376,14 +392,14 @@ _PEER: Sequence[Row] = (
     Keep("remove-private-as <all|replace-as>", "remove_private"),
     Keep("capability extended-nexthop", "extended_next_hop", "true"),
     *(
-        Keep(f"{head} {rest}", f"of peer {head}")
+        row
         for head in beginnings("""
             dynamic-capability, disable-connected-check, transport, capability, dont-capability-negotiate,
             maximum-peers, peer-type, log-neighbor-changes, low-memory, path-attribute, affinity-group,
-            enforce-first-as, graceful-shutdown, disable-policy-batching, as-override, logging, bmp-activate-server,
-            port
+            enforce-first-as, graceful-shutdown, disable-policy-batching, as-override, logging,
+            bmp-activate-server, port, dscp, bfd multihop, bfd singlehop
         """)
-        for rest in ("", "<rest>")
+        for row in _named(head, _OF_PEERS)
     ),
     *(Silent(f"no {head} [<rest>]") for head in beginnings("""
         bfd, dynamic-capability, disable-connected-check, transport, capability, dont-capability-negotiate,
@@ -422,20 +438,20 @@ _PROCESS_FAMILY: Sequence[Row] = (
     Keep("distance <integer> <integer> <integer>", "distance", lambda *numbers: " ".join(map(str, numbers))),
     Keep("retain route-target all", "route targets", "all"),
     *(
-        Keep(f"{head} {rest}", f"of process {head}")
+        row
         for head in beginnings("""
-            default-information originate, default-metric, dampening, nexthop, table-map, advertise, advertise-pip,
-            advertise-system-mac, retain, additional-paths, client-to-client, suppress-inactive, dampen-igp-metric,
-            wait-igp-convergence, inject-map, timers, label, allocate-label, import, export, export-gateway-ip,
-            synchronization, redistribute maximum-prefix, maximum-paths local, vni, bestpath, network-import-check,
-            prefix-priority, advertise-only-active-routes
+            default-information originate, default-metric, dampening, nexthop, table-map, advertise,
+            advertise-pip, advertise-system-mac, retain, additional-paths, client-to-client, suppress-inactive,
+            dampen-igp-metric, wait-igp-convergence, inject-map, timers, label, allocate-label, import, export,
+            export-gateway-ip, synchronization, redistribute maximum-prefix, maximum-paths local, vni, bestpath,
+            network-import-check, prefix-priority, advertise-only-active-routes
         """)
-        for rest in ("", "<rest>")
+        for row in _named(head, _SETTING)
     ),
     *(Silent(f"no {head} [<rest>]") for head in beginnings("""
         default-information, dampening, nexthop, client-to-client, suppress-inactive, wait-igp-convergence,
-        synchronization, additional-paths, advertise, redistribute, maximum-paths, dampen-igp-metric, advertise-pip,
-        auto-summary
+        synchronization, additional-paths, advertise, redistribute, maximum-paths, dampen-igp-metric,
+        advertise-pip, auto-summary
     """)),
 )  # fmt: skip
 _PROCESS: Sequence[Row] = (
@@ -448,25 +464,26 @@ _PROCESS: Sequence[Row] = (
     Keep("bestpath as-path multipath-relax", "multipath_relax"),
     Keep("log-neighbor-changes", "log-neighbor-changes", ONCE),
     *(
-        Keep(f"{head} {rest}", f"of process {head}")
+        row
         for head in beginnings("""
             bestpath always-compare-med, bestpath compare-routerid, bestpath compare-neighborid, bestpath med,
             bestpath cost-community, bestpath as-path ignore, bestpath igp-metric, bestpath origin-as, bestpath
             aigp, bestpath prefix-validate, graceful-restart, graceful-restart-helper, enforce-first-as,
             fast-external-fallover, fabric-soo, flush-routes, isolate, maxas-limit, neighbor-down,
-            reconnect-interval, shutdown, suppress-fib-pending, dynamic-med-interval, nsr, timers bestpath-limit,
-            timers bestpath-timeout, timers prefix-peer-timeout, timers prefix-peer-wait, disable-policy-batching,
-            rd, allocate-index, evpn, bfd, affinity-group, bmp, no-ebgp-policy, graceful-shutdown, rpki,
-            security-parameter-index
+            reconnect-interval, shutdown, suppress-fib-pending, dynamic-med-interval, nsr, timers
+            bestpath-limit, timers bestpath-timeout, timers prefix-peer-timeout, timers prefix-peer-wait,
+            disable-policy-batching, rd, allocate-index, evpn, bfd, affinity-group, bmp, no-ebgp-policy,
+            graceful-shutdown, rpki, security-parameter-index
         """)
-        for rest in ("", "<rest>")
+        for row in _named(head, _SETTING)
     ),
-    *(Keep(f"no {head}", f"of process {head}", "off") for head in (
+    *(Keep(f"no {head}", f"{_SETTING}{head}", "off") for head in (
         "graceful-restart", "graceful-restart-helper", "enforce-first-as", "fast-external-fallover",
         "suppress-fib-pending", "log-neighbor-changes")),
     *(Silent(f"no {head} [<rest>]") for head in beginnings("""
-        shutdown, isolate, flush-routes, event-history, neighbor-down, maxas-limit, nsr, disable-policy-batching,
-        confederation, cluster-id, dynamic-med-interval, bestpath, timers, reconnect-interval
+        shutdown, isolate, flush-routes, event-history, neighbor-down, maxas-limit, nsr,
+        disable-policy-batching, confederation, cluster-id, dynamic-med-interval, bestpath, timers,
+        reconnect-interval
     """)),
     Silent("event-history <rest>"),
     *_families(_PROCESS_FAMILY),
@@ -474,7 +491,10 @@ _PROCESS: Sequence[Row] = (
     Block("template peer-session <word>", "peer-session", _PEER),
     Block("template peer-policy <word>", "peer-policy", _PEER_FAMILY),
     *part("neighbor <word>", "neighbor", _PEER),
-    Each("neighbor <word>", "neighbor", (*_PEER, Block("remote-as <asn>", "", _PEER))),
+    Each("neighbor <word>", "neighbor", (
+        *_PEER,
+        *(Block(f"remote-as {whose}", "", _PEER) for whose in ("<asn>", "<internal|external>", "route-map <word>")),
+    )),
     Silent("no neighbor <word> [<rest>]"),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
@@ -582,7 +602,6 @@ _OF_PROCESS: Mapping[str, Value] = {
     "keepalive_s": DEFAULT_TIMERS_S[0], "hold_s": DEFAULT_TIMERS_S[1], "multipath_relax": "false",
 }  # fmt: skip
 _SAID_OF_PROCESS = frozenset({*_OF_PROCESS, "router_id", "cluster_id", "confederation"})
-_SETTING = "of process "
 _OF_FAMILY = ("redistribute_connected", "redistribute_static", "maximum_paths")
 
 
@@ -660,6 +679,8 @@ def _state_session(
         document.put(f"{path}bgp/ttl_security", "true", values["ttl_security_hops"][1])
     if "/" in name and name[0].isdecimal():
         document.put(f"{path}bgp/listen[{name}]", values.get("template", ("none", 0))[0], peer.line)
+    if multihop := [said for leaf, said in values.items() if leaf.startswith(f"{_OF_PEERS}bfd")]:
+        values = {"bfd": ("true", multihop[0][1]), **values}
     own = [(leaf, *values[leaf]) for leaf in _OF_PEER if leaf in values]
     own += [(leaf, default, peer.line) for leaf, default in _OF_NONE.items() if leaf not in values]
     own += [
@@ -675,7 +696,6 @@ def _state_session(
         lines[stated] = (file, line)
 
 
-_OF_PEERS = "of peer "
 _OF_PEER = beginnings("""
     remote_asn, description, bfd, ttl_security_hops, secret, enabled, remote_kind, local_asn, update_source,
     multihop, keepalive_s, hold_s, remove_private, extended_next_hop, password

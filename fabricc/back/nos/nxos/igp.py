@@ -140,7 +140,13 @@ def _process(protocol: str, path: str) -> tuple[Row, ...]:
 _PORT: Sequence[Row] = (
     Keep("ip router ospf <word> area <word> [secondaries none]", {OWN + "ospf_process": "{1}",
         OWN + "ospf_area": "{2}"}),
-    Keep("ip router ospf <word> multi-area <word>", OWN + "ospf_setting[multi-area]"),
+    *(
+        Keep(f"{line} multi-area <word>", OWN + f"ospf_setting[multi-area {{{at}}}]", "on")
+        for line, at in (
+            ("ip router ospf", 1), ("ip router ospf <word>", 2),
+            ("ipv6 router ospfv3", 1), ("ipv6 router ospfv3 <word>", 2),
+        )
+    ),
     own("ip ospf cost <integer>", "ospf_cost"),
     own("ip ospf network <word>", "ospf_network"),
     Keep("ipv6 router ospfv3 <word> area <word>", {OWN + "ospfv3_area": "{2}", OWN + "ospf_setting[ospfv3]": "{1}"}),
@@ -164,8 +170,8 @@ _PORT: Sequence[Row] = (
     own("isis metric <integer> [<word>]", "isis_metric", "{1}"),
     *settings(
         tuple(f"isis {leaf}" for leaf in beginnings("""
-            passive-interface, passive, hello-interval, hello-multiplier, hello-padding,
-            priority, bfd, csnp-interval, lsp-interval, mesh-group, retransmit-interval, shutdown, mtu-check,
+            passive-interface, passive, hello-interval, hello-multiplier, hello-padding, priority, bfd,
+            csnp-interval, lsp-interval, mesh-group, retransmit-interval, shutdown, mtu-check,
             prefix-attributes, ipv6, ipv4, tag, suppress, link-group, authentication-check
         """)),
         OWN + "isis_setting"
@@ -201,13 +207,14 @@ ROWS: Sequence[Row] = (
     *settings(
         beginnings("""
             ip pim, ipv6 pim, ip multicast, ipv6 multicast, ip mroute, ip igmp, ipv6 mld, ip msdp, ip dhcp, ipv6
-            dhcp, service dhcp, ip load-sharing per-packet, ip adjacency, ip arp, ipv6 nd, ipv6 neighbor, ip nat, ip
-            verify, ip icmp, system routing, system urpf, ip wccp, ip sticky-arp, hardware profile ecmp, hardware
-            ecmp, hardware forwarding, hardware ip, hardware profile forwarding-mode, hardware profile urpf,
-            hardware profile multicast, ip source-route, ip route static bfd, ipv6 route static bfd, bfd
-            echo-interface, bfd slow-timer, bfd startup-timer, bfd echo, bfd ipv4, bfd ipv6, bfd multihop, bfd
-            interface, hsrp timers, ip tcp, segment-routing, mpls, install feature-set, feature-set, router rip, ip
-            proxy-arp, ip directed-broadcast, ip gratuitous-arp, ip local, ip auto-discard, ip internal, nat
+            dhcp, service dhcp, ip load-sharing per-packet, ip adjacency, ip arp, ipv6 nd, ipv6 neighbor, ip
+            nat, ip verify, ip icmp, system routing, system urpf, ip wccp, ip sticky-arp, hardware profile ecmp,
+            hardware ecmp, hardware forwarding, hardware ip, hardware profile forwarding-mode, hardware profile
+            urpf, hardware profile multicast, ip source-route, ip route static bfd, ipv6 route static bfd, bfd
+            echo-interface, bfd slow-timer, bfd echo-rx-interval, bfd fabricpath, bfd startup-timer, bfd echo,
+            bfd ipv4, bfd ipv6, bfd multihop, bfd interface, hsrp timers, ip tcp, segment-routing, mpls, install
+            feature-set, feature-set, router rip, ip proxy-arp, ip directed-broadcast, ip gratuitous-arp, ip
+            local, ip auto-discard, ip internal, nat
         """),
         "routing/setting"
     ),

@@ -91,12 +91,12 @@ _VRF: Sequence[Row] = (
     *_routes("static route"),
     Silent("(ip|ipv6) (name-server|domain-name|domain-list|domain-lookup|host) [<rest>]"),
     Silent("no (ip|ipv6) (domain-lookup) [<rest>]"),
-    *(
-        Keep(f"{head} <rest>", f"setting[{head}]")
-        for head in beginnings("""
-            ip pim, ipv6 pim, ip multicast, ip igmp, ip mroute, ip arp, ip amt, ip auto-discard, ipv6 nd, mdt, ip
-            msdp
-        """)
+    *settings(
+        beginnings("""
+            ip pim, ipv6 pim, ip multicast, ipv6 multicast, ip igmp, ipv6 mld, ip mroute, ip arp, ip amt, ip
+            auto-discard, ipv6 nd, mdt, ip msdp, multicast
+        """),
+        "//setting",
     ),
 )  # fmt: skip
 _MEMBER: Sequence[Row] = (

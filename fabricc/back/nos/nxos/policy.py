@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _CLAUSES = {
     "match": beginnings("""
         as-path, as-number, community, extcommunity, large-community, interface, ip address, ip next-hop, ip
-        route-source, ip multicast, ipv6 address, ipv6 next-hop, ipv6 route-source, ipv6 multicast, evpn, length,
-        mac-list, metric, ospf-area, route-type, source-protocol, tag, vlan
+        route-source, ip multicast, ipv6 address, ipv6 next-hop, ipv6 route-source, ipv6 multicast, evpn,
+        length, mac-list, metric, ospf-area, route-type, source-protocol, tag, vlan
     """),
     "set": beginnings("""
-        as-path, comm-list, community, dampening, extcommunity, extcomm-list, large-community, forwarding-address,
-        interface, ip next-hop, ip address, ip default, ip precedence, ip global, ip vrf, ipv6 next-hop, ipv6
-        address, ipv6 default, ipv6 precedence, level, local-preference, metric, metric-type, origin, tag, weight,
-        distance, evpn, vrf, label-index
+        as-path, comm-list, community, dampening, extcommunity, extcomm-list, large-community,
+        forwarding-address, interface, ip next-hop, ip address, ip default, ip precedence, ip global, ip vrf,
+        ipv6 next-hop, ipv6 address, ipv6 default, ipv6 precedence, level, local-preference, metric,
+        metric-type, origin, tag, weight, distance, evpn, vrf, label-index, path-selection
     """),
 }  # fmt: skip
 """What lines of a clause begin with, beside those that fabricc writes."""
@@ -44,7 +44,7 @@ _CLAUSE: Sequence[Row] = (
         for verb, heads in _CLAUSES.items()
         for head in heads
     ),
-    Entry("set <nssa-only|path-selection>", "set", lambda word: f"set {word}"),
+    Entry("set <nssa-only|path-selection|forwarding-address>", "set", lambda word: f"set {word}"),
     Entry("<continue|pbr-statistics>", "continue"),
     Entry("continue <integer>", "continue", lambda number: f"continue {number}"),
     Silent("description <rest>"),
@@ -54,6 +54,16 @@ _CLAUSE: Sequence[Row] = (
 def _denied(_sequence: int, prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
     """An entry of a prefix list that denies, as a fact's value."""
     return f"deny {_rule(prefix, eq, ge, le)}"
+
+
+def _odd(_sequence: int, action: str, prefix: str, rest: str) -> str | None:
+    """An entry with a mask in place of bounds, or both."""
+    said = (
+        f"{prefix} {rest}"
+        if rest.split()[0] in ("mask", "ge", "le", "eq") and "mask" in rest.split()
+        else None
+    )
+    return said if action == "permit" or said is None else f"deny {said}"
 
 
 def _rule(prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
@@ -68,6 +78,7 @@ def _prefixes(keyword: str, kind: str) -> Row:
     """Entries that deny, and those without numbers."""
     return Each(f"{keyword} prefix-list <word>", f"{keyword} prefix-list", (
         Entry(f"seq <integer> deny {kind} {_LENGTHS}", "rules", _denied),
+        Entry(f"seq <integer> <permit|deny> {kind} <rest>", "rules", _odd),
         Keep(f"permit {kind} {_LENGTHS}", lambda *said: {_rule(*said): "permit"}),
         Keep(f"deny {kind} {_LENGTHS}", lambda *said: {f"deny {_rule(*said)}": "deny"}),
         Silent("description <rest>"),

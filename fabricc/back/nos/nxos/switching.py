@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, beginnings, interface_blocks, ranges
+from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, beginnings, interface_blocks, named, ranges
 from fabricc.back.nos.reading.reader import Topic
 from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
 
@@ -62,11 +62,8 @@ def settings(heads: Sequence[str], family: str, before: int = 0) -> tuple[Row, .
 
 
 def _setting(family: str, head: str, rest: str) -> Mapping[str, Value]:
-    """A setting by the first word of what follows its beginning; a single figure is its value."""
-    word, _, more = " ".join(rest.split()).partition(" ")
-    if more or not word[0].isdigit():
-        return {f"{family}[{head} {word}]": more or "on"}
-    return {f"{family}[{head}]": word}
+    name, value = named(head, rest)
+    return {f"{family}[{name}]": value}
 
 
 def _setting_off(family: str, head: str, rest: str) -> Mapping[str, Value]:
@@ -93,6 +90,7 @@ _GATEWAY: Sequence[Row] = (
         for rest in ("", "<rest>")
     ),
     Silent("no (preempt|bfd|shutdown|authentication|track) [<rest>]"),
+    Keep("follow <word>", "follow"),
     Entry("track <integer> [decrement <integer>]", "tracks", lambda _, by: by or "on"),
     Silent("(authentication|vrrpv2|match-address|object-track) [<rest>]"),
 )  # fmt: skip
@@ -117,10 +115,10 @@ _PORT: Sequence[Row] = (
             port-unreachable, ip directed-broadcast, ip verify, ipv6 verify, ip policy, ipv6 policy, ip pim,
             ipv6 pim, ip igmp, ipv6 mld, ip flow, ipv6 flow, ip dhcp relay, ip dhcp smart-relay, ip dhcp
             snooping, ip sticky-arp, ip tcp, ip drop-glean, ip address dhcp route, ipv6 dhcp relay, ipv6 nd,
-            ipv6 forward, hsrp version, hsrp delay, hsrp bfd, hsrp use-bia, autostate, evpn, hardware, tunnel,
-            mpls, port-channel port, load-balance, vlan dot1q, transceiver, lldp, dfe-tuning-delay, link mac-up,
-            link loopback, switchport trunk allowed vlan except, private-vlan, errdisable, fabric, keepalive,
-            packet, management, carrier-delay, mdix, shutdown lan
+            ipv6 forward, hsrp version, hsrp delay, hsrp bfd, hsrp use-bia, hsrp mac-refresh, autostate, evpn,
+            hardware, tunnel, mpls, port-channel port, load-balance, vlan dot1q, transceiver, lldp,
+            dfe-tuning-delay, link mac-up, link loopback, switchport trunk allowed vlan except, private-vlan,
+            errdisable, fabric, keepalive, packet, management, carrier-delay, mdix, shutdown lan
         """),
         OWN + "setting"
     ),
@@ -147,9 +145,11 @@ _PORT: Sequence[Row] = (
     own("encapsulation dot1q <integer>", "vlan_tag"),
     own("ip address <prefix4> (secondary|tag <integer> secondary|secondary tag <integer>)", "secondary[{1}]", "{1}"),
     Keep("ip address <prefix4> tag <integer>", {"ipv4": "{1}", "/setting[route tag]": "{2}"}),
+    Keep("ip address <prefix4> route-preference <integer> [tag <integer>]", "ipv4", "{1}"),
     own("ip address dhcp", "dhcp", "true"),
     own("ip unnumbered <interface>", "address_from"),
-    Keep("ipv6 address <prefix6> (eui64|anycast|tag <integer>)", "ipv6", "{1}"),
+    Keep("ipv6 address <prefix6> (eui64|anycast|[route-preference <integer>] tag <integer>)", "ipv6", "{1}"),
+    Keep("ipv6 address <prefix6> route-preference <integer>", "ipv6", "{1}"),
     own("ipv6 link-local <address6>", "link_local"),
     *(
         Keep(f"{line} <word> {way}", f"list {way} {kind}", "{1}")
@@ -224,10 +224,10 @@ ROWS: Sequence[Row] = (
     ),
     *settings(
         beginnings("""
-            mac-learn, vlan dot1q tag native, lacp system-priority, lacp system-mac,
-            udld, vtp, system vlan, system private-vlan, switching-mode, port-channel limit, port-channel
-            load-defer, port-channel hash-distribution, system default interface, l2protocol, storm-control,
-            vlan access-map, vlan filter, fex, system default port-channel
+            mac-learn, vlan dot1q tag native, lacp system-priority, lacp system-mac, udld, vtp, system vlan,
+            system private-vlan, switching-mode, port-channel limit, port-channel load-defer, port-channel
+            hash-distribution, system default interface, l2protocol, storm-control, vlan access-map, vlan
+            filter, fex, system default port-channel
         """),
         _BRIDGING
     ),

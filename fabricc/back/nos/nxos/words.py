@@ -160,6 +160,15 @@ INTERFACES = ("interface <interfaces>", *(
 ))  # fmt: skip
 
 
+def named(head: str, rest: str) -> tuple[str, str]:
+    """Name and value of a line by its beginning and the rest of it.
+
+    The first word of the rest belongs to the name, unless it is a figure and all there is.
+    """
+    word, _, more = " ".join(rest.split()).partition(" ")
+    return (f"{head} {word}", more or "on") if more or not word[0].isdigit() else (head, word)
+
+
 def beginnings(text: str) -> tuple[str, ...]:
     """What stands between the commas of a text, such as beginnings of lines."""
     return tuple(" ".join(each.split()) for each in text.split(","))
