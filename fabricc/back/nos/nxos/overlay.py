@@ -24,6 +24,7 @@ _NONE = ("", 0)
 _PREFERENCE = 1
 """Of a static route that says none."""
 _HOP, _MORE = "hop ", "of "
+_ROUTED = "routed between VTEPs"
 _LEAKS, _LEAKING = "leaks", "leaks of management "
 
 
@@ -120,6 +121,7 @@ _NVE: Sequence[Row] = (
     Keep("multisite <rest>", "vxlan multisite"),
     Keep("multisite border-gateway interface <word>", "vxlan border gateway"),
     *(Block(f"member vni <numbers>{vrf}", "member", _MEMBER) for vrf in ("", " associate-vrf")),
+    Keep("member vni <numbers> associate-vrf", _ROUTED, "on"),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     *_routes("static route", simple=False),
@@ -176,7 +178,11 @@ def finish(document: Document) -> None:
         for vni, line in [block.values.get("vni", _NONE)]
         if line
     }
-    routed = {vrf.values["vni"][0] for vrf in scope.each("vrf").values() if "vni" in vrf.values}
+    nves = [nve for name, nve in scope.each("interface").items() if str(name).startswith("nve")]
+    routed: set[Captured] = {
+        vrf.values["vni"][0] for vrf in scope.each("vrf").values() if "vni" in vrf.values
+    }
+    routed |= {vni for nve in nves for vni, member in nve.each("member").items() if _ROUTED in member.values}
     for vni, (segment, at) in segments.items():
         put(
             f"vxlan/vlan[{segment}]/vni" if vni in routed else f"evpn/segment[{segment}]/vni",
@@ -184,13 +190,10 @@ def finish(document: Document) -> None:
             at,
         )
     for vni, block in scope.each("evpn").items():
-        if vni in segments:
-            _state_evpn(document, f"evpn/segment[{segments[vni][0]}]", block)
-        else:
-            put(f"vxlan/setting[evpn {vni}]", "present", block.line)
-    for name, nve in scope.each("interface").items():
-        if str(name).startswith("nve"):
-            _state_vtep(document, nve)
+        path = f"evpn/segment[{segments[vni][0]}]" if vni in segments else f"evpn/vni[{vni}]"
+        _state_evpn(document, path, block)
+    for nve in nves:
+        _state_vtep(document, nve)
 
 
 def leaks(document: Document) -> list[int]:
@@ -247,7 +250,7 @@ def _state_vtep(document: Document, nve: Scope) -> None:
                 *member.values.get("replication", values.get("replication", _NONE)),
             )
         for leaf, (value, at) in member.values.items():
-            if leaf != "replication":
+            if leaf not in ("replication", _ROUTED):
                 put(f"vxlan/setting[vni {vni} {leaf}]", value, at)
         peers |= member.table("peers")
     document.put_set("vxlan/peers", peers)

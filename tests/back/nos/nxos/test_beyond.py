@@ -119,6 +119,27 @@ def test_a_class_that_no_class_map_defines_is_not_known() -> None:
     assert [line for *_, line in NXOS.read({FILE: broken}).unknown] == ["class type queuing STORED"]
 
 
+def test_a_vlan_whose_vni_is_a_routing_instance_s_is_no_segment() -> None:
+    text = (TEXTS / "leaf.cfg").read_text("utf-8")
+    assert facts_of(text)["vxlan/vlan[900]/vni"] == 50900
+    elsewhere = facts_of(text.replace("  vni 50900\n", "  vni 50901\n"))  # the VTEP still says what it is for
+    assert elsewhere["vxlan/vlan[900]/vni"] == 50900
+    assert "evpn/segment[900]/vni" not in elsewhere
+    unknown = facts_of(text.replace("  vn-segment 20010\n", ""))
+    assert unknown["evpn/vni[20010]/route_target"] == "65010:20010"
+
+
+def test_two_lines_of_a_template_may_begin_alike() -> None:
+    facts = facts_of(
+        "router bgp 65001\n  template peer FAR\n    bfd singlehop\n    bfd multihop interval 300 min_rx 300\n"
+        "    capability suppress 4-byte-as\n    capability extended-nexthop\n"
+        "  neighbor 10.0.0.1\n    inherit peer FAR\n"
+    )
+    assert facts["bgp/neighbor[10.0.0.1]/bfd"] == "true"
+    assert facts["bgp/neighbor[10.0.0.1]/extended_next_hop"] == "true"
+    assert facts["bgp/neighbor[10.0.0.1]/setting[capability suppress]"] == "4-byte-as"
+
+
 def test_a_password_is_never_a_fact_of_a_routing_instance() -> None:
     facts = facts_of((TEXTS / "leaf.cfg").read_text("utf-8"))
     assert facts["vrf[RED]/bgp/neighbor[10.20.10.9]/password"] == "set"
