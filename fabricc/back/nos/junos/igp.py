@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _PROCESS = {"ospf": "default", "ospf3": "v3"}
 _LEVELS = (1, 2)
+ALL = "all"
+"""What stands for every interface of the routing instance."""
 
 _OSPF: Sequence[Row] = (
     Block("area <word>", "area", (
@@ -118,6 +120,12 @@ def _ospf(document: Document, protocol: str, process: str, ospf: Scope) -> None:
             document.put(f"{prefix}area[{area}]", kinds[0].split()[0], said.line)
         put_settings(document, prefix, said, lead=f"area {area} ")
         for name, port in said.each("port").items():
+            if "passive" in port.values:
+                quiet[str(name)] = port.values["passive"][1]
+            if name == ALL:
+                document.put(f"{prefix}network[{ALL}]", str(area), port.line)
+                put_settings(document, prefix, port, lead=f"area {area} interface {ALL} ")
+                continue
             paths = port_paths(str(name))
             document.whole.put(paths["ospf_area"], str(area), port.line)
             if process != "default":
@@ -125,8 +133,6 @@ def _ospf(document: Document, protocol: str, process: str, ospf: Scope) -> None:
             for leaf in ("ospf_cost", "ospf_network"):
                 if leaf in port.values:
                     document.whole.put(paths[leaf], *port.values[leaf])
-            if "passive" in port.values:
-                quiet[str(name)] = port.values["passive"][1]
             put_settings(document.whole, paths.prefix, port, leaf="ospf_setting")
     if quiet:
         document.put(f"{prefix}passive", ",".join(sorted(quiet)), max(quiet.values()))
@@ -145,6 +151,14 @@ def _isis(document: Document, isis: Scope) -> None:
     for number, level in levels.items():
         put_settings(document, prefix, level, lead=f"level {number} ")
     for name, port in isis.each("port").items():
+        if name == ALL:
+            document.put(
+                f"{prefix}setting[interface {ALL}]",
+                "passive" if "passive" in port.values else "active",
+                port.line,
+            )
+            put_settings(document, prefix, port, lead=f"interface {ALL} ")
+            continue
         paths = port_paths(str(name))
         document.whole.put(paths["isis"], ISIS, port.line)
         if "passive" in port.values:

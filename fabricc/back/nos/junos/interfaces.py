@@ -206,7 +206,7 @@ _UNIT: Sequence[Row] = (
         *verbatim("storm-control recovery-timeout interface-mac-limit inner-vlan-id-list native-vlan-id "
                   "vlan-auto-sense mac-move-limit vlan-rewrite isid-list policer"),
     )),
-    Keep("family iso address <word>", "net"),
+    Entry("family iso address <word>", "nets", lambda _net: "true"),
     *verbatim("ccc mpls tcc vpls iso inet-vpn any evpn fibre-channel", "family", lead="family"),
     *verbatim("accept-source-mac bandwidth clear-dont-fragment-bit encapsulation esi gratuitous-arp-reply "
               "input-vlan-map mac mtu no-dhcp-flood no-gratuitous-arp-request no-traps output-vlan-map "
@@ -411,8 +411,7 @@ def _rest(document: Document, name: str, unit: Scope) -> None:
     if "vlan_tag" in unit.values:
         document.put(paths["vlan_tag"], *unit.values["vlan_tag"])
     put_settings(document, paths.prefix, unit)
-    if "net" in unit.values:
-        document.put(f"isis[{ISIS}]/net", *unit.values["net"])
+    document.put_set(f"isis[{ISIS}]/net", unit.table("nets"))
 
 
 def _addresses(said: Scope) -> list[Said]:

@@ -73,6 +73,7 @@ STATED: Mapping[str, Mapping[str, Value]] = {
         UPLINK + "ospf_network": "p2p", UPLINK + "ospf_setting[hello-interval]": "3", "ospf[default]/passive": "lo0",
         "ospf[default]/area[0.0.0.1]": "stub", "ospf[default]/redistribute[all]": "STATICS",
         "ospf[default]/setting[reference-bandwidth]": "400g", "interface[irb.20]/ospf_area": "0.0.0.9",
+        "vrf[TENANT]/ospf[default]/network[all]": "0.0.0.9", "vrf[TENANT]/ospf[default]/passive": "all",
         "isis[default]/net": "49.0001.0102.5500.0009.00", "isis[default]/level": "2", UPLINK + "isis": "default",
         UPLINK + "isis_metric": 20, UPLINK + "isis_setting[point-to-point]": "true",
         "isis[default]/redistribute[all]": "STATICS",
@@ -136,6 +137,10 @@ def test_a_fact_is_at_the_line_that_says_it() -> None:
     assert said["vrf[TENANT]/bgp/neighbor[10.9.1.1]/remote_asn"] == "peer-as 65200;"
     assert said[UPLINK + "isis_metric"] == "level 2 metric 20;"
     assert said["access_list[STORAGE-IN]/0"] == "accept;"
+
+
+def test_a_word_for_all_interfaces_is_none_of_them() -> None:
+    assert not any(path.startswith("interface[all]") for path in JUNOS.read({FILE: LEAF}).facts)
 
 
 def test_no_secret_becomes_a_value() -> None:
