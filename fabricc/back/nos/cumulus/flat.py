@@ -40,7 +40,7 @@ _SETTINGS = (
     "bridge-stp", "clagd-args", "clagd-enable", "clagd-priority", "es-df-pref", "evpn-mh-uplink", "gateway",
     "hwaddress", "ip-forward", "ip6-forward", "ipv6-addrgen", "link-duplex", "link-lanes",
     "mpls-enable", "vlan-protocol", "vrf-table", "vxlan-ageing", "vxlan-learning", "vxlan-mcastgrp",
-    "vxlan-port", "vxlan-ttl", "isolation",
+    "vxlan-port", "vxlan-ttl", "vxlan-tos", "vxlan-vnifilter", "isolation",
 )  # fmt: skip
 _OF_STP = (
     "mstpctl-bpduguard", "mstpctl-portadminedge", "mstpctl-portautoedge", "mstpctl-portbpdufilter",

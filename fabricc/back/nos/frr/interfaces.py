@@ -122,6 +122,18 @@ def _command(text: str) -> dict[str, str] | None:
     return None
 
 
+_LINK = settings(
+    "admin-grp", "affinity", "affinity-mode", "ava-bw", "delay", "delay-variation", "enable", "max-bw", "max-rsv-bw",
+    "metric", "neighbor", "packet-loss", "res-bw", "unrsv-bw", "use-bw", "srlg",
+)  # fmt: skip
+
+
+def _in_vrf(text: str) -> dict[str, str] | None:
+    """The routing instance of `swp9 vrf RED`."""
+    words = text.split()
+    return {"vrf": words[2]} if len(words) == 3 and words[1] == "vrf" else None
+
+
 _ROUTER_PORT: tuple[Row, ...] = (
     Entry("ip (address|addr) <prefix4> [label <word>]", "ipv4", "true"),
     Entry("ip (address|addr) <address4> peer <prefix4>", "ipv4"),
@@ -165,15 +177,19 @@ _ROUTER_PORT: tuple[Row, ...] = (
         "multicast",
         "pbr-policy",
         "vrrp",
+        "ip nhrp",
+        "tunnel protection",
+        "tunnel source",
     ),
+    Block("link-params", "", _LINK),
+    Silent("exit-link-params"),
     Keep("no link-detect", "setting[link-detect]", "false"),
     *igp.INTERFACE,
 )
 ROUTER_ROWS: Sequence[Row] = (
     Block("(interface|int) <word>", "interface", _ROUTER_PORT),
-    Each("(interface|int) <word>", "interface", (
-        Keep("vrf <word>", "vrf"), Block("vrf <word>", "", _ROUTER_PORT),
-    )),
+    Keep("(interface|int) <rest>", _in_vrf),
+    Block("(interface|int) <rest>", "interface in", _ROUTER_PORT),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     Entry("auto <word>...", "auto"),
@@ -193,8 +209,10 @@ ROWS: Sequence[Row] = (
 
 def finish_router(document: Document) -> None:
     """State the facts of zebra's interfaces, beside what other files say of them: the kernel adds addresses."""
-    for name, block in document.scope.each("interface").items():
-        paths = port_paths(str(name))
+    blocks = [*document.scope.each("interface").items(), *document.scope.each("interface in").items()]
+    for named, block in blocks:
+        name = str(named).split(None, 1)[0]
+        paths = port_paths(name)
         for leaf, said in block.values.items():
             document.put_also(paths[leaf], *said)
         for family in ("ipv4", "ipv6"):

@@ -121,7 +121,11 @@ ROWS: tuple[Row, ...] = (
         ),
         Silent("exit-address-family"),
     )),
-    *settings("ip protocol", "ipv6 protocol", "ip import-table", "ipv6 import-table", "mpls label"),
+    *settings(
+        "ip protocol", "ipv6 protocol", "ip import-table", "ipv6 import-table", "mpls label", "evpn mh startup-delay",
+        "evpn mh mac-holdtime", "evpn mh neigh-holdtime", "evpn mh redirect-off", "ip igmp", "ip mroute",
+        "ip multicast-routing", "ip msdp", "ip pim", "ipv6 pim", "ip ssmpingd", "nhrp",
+    ),
     Fact("[ip] router-id <address4>", "routing/setting[router-id]"),
     Fact("[ip] router-id <address4> vrf <word>", lambda router, vrf: {
         f"vrf[{vrf}]/routing/setting[router-id]": router,

@@ -115,7 +115,12 @@ ROWS: tuple[PatternRow, ...] = (
     table("ROUTE_MAP_SET"),
     table("ROUTE_MAP", *_any("route_operation", *_MATCHES)),
     table("PREFIX_SET", *_any("mode")),
-    table("PREFIX_LIST", *_any("mode")),
+    table("PREFIX_LIST", *_any("mode", "action", "prefix", "ge", "le")),
+    table("BGP_AGGREGATE_ADDRESS", *_any(
+        "as-set", "as_set", "bbr-required", "summary-only", "summary_only", "aggregate-address-prefix-list",
+        "contributing-address-prefix-list",
+    )),
+    table("BGP_ALLOWED_PREFIXES", *_any("default_action", "prefixes_v4", "prefixes_v6")),
     table("PREFIX", *_any("action")),
     *(
         table(name, *_any("set_type", "match_action", "action", "community_member", "as_path_set_member"))
@@ -192,6 +197,14 @@ def _finish_families(document: Document) -> None:
                 summary = value_of(row, "summary_only") == "true"
                 value = "summary-only" if summary else "with its more specifics"
             document.put(f"{_prefix(vrf)}bgp/{leaf}[{announced}]", value, row.line)
+    for key, row in rows_of(document, "BGP_AGGREGATE_ADDRESS").items():
+        prefix = next((part for part in key.split("|") if "/" in part), key)
+        summary = "true" in (value_of(row, "summary-only"), value_of(row, "summary_only"))
+        document.put(
+            f"bgp/aggregate[{prefix}]", "summary-only" if summary else "with its more specifics", row.line
+        )
+    for key, row in rows_of(document, "BGP_ALLOWED_PREFIXES").items():
+        state_fields(document, f"table[BGP_ALLOWED_PREFIXES|{key}]/setting", row, *row.values)
     for key, row in rows_of(document, "ROUTE_REDISTRIBUTE").items():
         vrf, protocol, _, family = _parts(key, 4)
         path = f"{_prefix(vrf)}bgp/redistribute"
@@ -317,6 +330,13 @@ def _finish_policy(document: Document) -> None:
         rule = prefix + ("" if bounds in ("", "exact") else f" {bounds}")
         text = rule if value_of(row, "action", "permit") == "permit" else f"deny {rule}"
         entries[name].append((place, text, row.line))
+    for key, row in rows_of(document, "PREFIX_LIST").items():
+        name, place = _parts(key, 2)
+        if "prefix" in row.values:
+            bounds = "".join(f" {word} {value_of(row, word)}" for word in ("ge", "le") if word in row.values)
+            rule = value_of(row, "prefix") + bounds
+            text = rule if value_of(row, "action", "permit") == "permit" else f"deny {rule}"
+            entries[name].append((int(place) if place.isdecimal() else 0, text, row.line))
     for name, rules in entries.items():
         for at, (_, text, line) in enumerate(sorted(rules)):
             document.put(f"prefix_list[{name}]/{at}", text, line)

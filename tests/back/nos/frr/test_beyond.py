@@ -157,6 +157,20 @@ def test_old_releases_say_ipv4_in_the_process() -> None:
     assert reading.facts["bgp/maximum_paths"] == 4
 
 
+def test_a_routing_instance_after_an_interface_is_none_of_the_interface() -> None:
+    """Where no line leaves the block, what opens another one does."""
+    text = "interface swp1\n ip address 10.0.0.0/31\n!\nvrf RED\n vni 4000\nvrf BLUE\n vni 4001\n"
+    reading = FRR.read({FILE: text})
+    assert reading.unknown == []
+    assert reading.facts["evpn/vrf[BLUE]/vni"] == 4001
+    assert "interface[swp1]/vrf" not in reading.facts
+
+
+def test_an_interface_with_other_words_behind_its_name_is_none() -> None:
+    reading = FRR.read({FILE: "interface swp1 vfr RED\n"})
+    assert reading.unknown == [(FILE, 1, "interface swp1 vfr RED")]
+
+
 def test_no_password_is_a_fact() -> None:
     assert "hidden" in TEXT
     assert not [path for path, value in READING.facts.items() if "hidden" in f"{path}{value}"]
