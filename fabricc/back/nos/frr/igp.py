@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.settings import put_settings, secrets, settings
+from fabricc.back.nos.frr.settings import put_settings, secrets, settings, several
 from fabricc.back.nos.reading.rows import Block, Entry, Keep, Silent
 
 if TYPE_CHECKING:
@@ -58,14 +58,15 @@ _OSPF: tuple[Row, ...] = (
     Entry("interface <word> area <area>", "interfaces"),
     *settings(
         "aggregation timer", "auto-cost reference-bandwidth", "bfd", "capability opaque", "compatible rfc1583",
-        "default-information originate", "default-metric", "distance", "distribute-list", "fast-reroute",
+        "default-information originate", "default-metric", "distance", "fast-reroute",
         "flood-reduction", "graceful-restart", "max-metric", "mpls ldp-sync", "mpls-te",
-        "mpls-te router-address", "neighbor", "ospf abr-type", "ospf opaque-lsa", "ospf rfc1583compatibility",
+        "mpls-te router-address", "ospf abr-type", "ospf opaque-lsa", "ospf rfc1583compatibility",
         "ospf write-multiplier", "proactive-arp", "refresh timer", "router-info", "segment-routing",
         "segment-routing global-block", "segment-routing node-msd", "socket buffer", "socket-per-interface",
-        "stub-router", "summary-address", "timers lsa", "timers lsa min-arrival", "timers throttle lsa",
+        "stub-router", "timers lsa", "timers lsa min-arrival", "timers throttle lsa",
         "timers throttle spf", "write-multiplier",
     ),
+    *several("distribute-list", "neighbor", "summary-address"),
     Keep("segment-routing prefix <prefix4> <rest>", lambda prefix, rest: {
         f"setting[segment-routing prefix {prefix}]": rest,
     }),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.frr import igp
 from fabricc.back.nos.frr.evpn import DEVICE_ROWS, finish_devices, is_device, segments_view, state_devices
-from fabricc.back.nos.frr.settings import settings
+from fabricc.back.nos.frr.settings import settings, several
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.reading.reader import Topic
@@ -148,44 +148,22 @@ _ROUTER_PORT: tuple[Row, ...] = (
     Keep("evpn mh es-id <word>", "ethernet_segment"),
     Each("vrrp <integer>", "", (Entry("ip <address4>", "gateways"), Entry("ipv6 <address6>", "gateways"))),
     *settings(
-        "bandwidth",
-        "evpn mh es-df-pref",
-        "evpn mh es-sys-mac",
-        "evpn mh uplink",
-        "ip igmp",
-        "ip mroute",
-        "ip pim",
-        "ip pim passive",
-        "ip pim sm",
-        "ipv6 mld",
-        "ipv6 nd managed-config-flag",
-        "ipv6 nd mtu",
-        "ipv6 nd other-config-flag",
-        "ipv6 nd prefix",
-        "ipv6 nd ra-interval",
-        "ipv6 nd ra-lifetime",
-        "ipv6 nd ra-fast-retrans",
-        "ipv6 nd ra-hop-limit",
-        "ipv6 nd ra-retrans-interval",
-        "ipv6 nd rdnss",
-        "ipv6 nd dnssl",
-        "ipv6 nd reachable-time",
-        "ipv6 nd router-preference",
-        "ipv6 pim",
-        "mpls",
-        "mpls bgp",
-        "multicast",
-        "pbr-policy",
-        "vrrp",
-        "ip nhrp",
-        "tunnel protection",
-        "tunnel source",
+        "bandwidth", "evpn mh es-df-pref", "evpn mh es-sys-mac", "evpn mh uplink", "ip igmp", "ip mroute",
+        "ip pim", "ip pim passive", "ip pim sm", "ipv6 mld", "ipv6 nd managed-config-flag", "ipv6 nd mtu",
+        "ipv6 nd other-config-flag", "ipv6 nd ra-interval", "ipv6 nd ra-lifetime", "ipv6 nd ra-fast-retrans",
+        "ipv6 nd ra-hop-limit", "ipv6 nd ra-retrans-interval", "ipv6 nd reachable-time",
+        "ipv6 nd router-preference", "ipv6 pim", "mpls", "mpls bgp", "multicast", "pbr-policy", "ip nhrp",
+        "tunnel protection", "tunnel source",
     ),
+    Keep("vrrp <integer> <word> [<rest>]", lambda router, word, rest: {
+        f"setting[vrrp {router} {word}]": rest or "true",
+    }),
+    *several("ipv6 nd dnssl", "ipv6 nd prefix", "ipv6 nd rdnss"),
     Block("link-params", "", _LINK),
     Silent("exit-link-params"),
     Keep("no link-detect", "setting[link-detect]", "false"),
     *igp.INTERFACE,
-)
+)  # fmt: skip
 ROUTER_ROWS: Sequence[Row] = (
     Block("(interface|int) <word>", "interface", _ROUTER_PORT),
     Keep("(interface|int) <rest>", _in_vrf),

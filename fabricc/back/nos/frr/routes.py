@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.settings import put_settings, settings, settings_in
+from fabricc.back.nos.frr.settings import put_settings, settings, settings_in, several
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.types import address
 from fabricc.fabric.facts import static_text
@@ -116,15 +116,19 @@ ROWS: tuple[Row, ...] = (
     ),
     Block("mpls ldp", "mpls ldp", (
         *settings(
-            "address-family", "discovery", "discovery transport-address", "interface", "label local", "neighbor",
+            "address-family", "discovery", "discovery transport-address", "label local",
             "ordered-control", "router-id",
         ),
+        *several("interface", "neighbor"),
         Silent("exit-address-family"),
     )),
     *settings(
-        "ip protocol", "ipv6 protocol", "ip import-table", "ipv6 import-table", "mpls label", "evpn mh startup-delay",
-        "evpn mh mac-holdtime", "evpn mh neigh-holdtime", "evpn mh redirect-off", "ip igmp", "ip mroute",
-        "ip multicast-routing", "ip msdp", "ip pim", "ipv6 pim", "ip ssmpingd", "nhrp",
+        "evpn mh startup-delay",
+        "evpn mh mac-holdtime", "evpn mh neigh-holdtime", "evpn mh redirect-off", "ip multicast-routing", "nhrp",
+    ),
+    *several(
+        "ip igmp", "ip import-table", "ip mroute", "ip msdp", "ip pim", "ip protocol", "ip ssmpingd",
+        "ipv6 import-table", "ipv6 pim", "ipv6 protocol", "mpls label",
     ),
     Fact("[ip] router-id <address4>", "routing/setting[router-id]"),
     Fact("[ip] router-id <address4> vrf <word>", lambda router, vrf: {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.reading.rows import Keep
@@ -29,6 +30,15 @@ def settings(*beginnings: str, under: str = "setting", before: str = "") -> tupl
             Keep(f"no {before}{words} [<rest>]", f"{under}[{words}]", lambda _: "false"),
         )
     )
+
+
+def several(*beginnings: str) -> tuple[Row, ...]:
+    """Rows of lines of which there may be many, each about the thing that its next word names."""
+    return tuple(Keep(f"{words} <word> [<rest>]", partial(_about, words)) for words in beginnings)
+
+
+def _about(words: str, thing: str, rest: str | None) -> dict[str, str]:
+    return {f"setting[{words} {thing}]": rest or "true"}
 
 
 def secrets(*beginnings: str, under: str = "setting") -> tuple[Row, ...]:

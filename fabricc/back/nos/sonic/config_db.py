@@ -60,6 +60,7 @@ REFERRING = OF_PORTS | {"BUFFER_PROFILE"}
 Releases before 202205 write such a name as `[TABLE|row]`; their own migration (db_migrator.py) takes the brackets off.
 """
 _REFERENCE = re.compile(r"\[[A-Z_]+\|([^\[\]|]+)\]")
+_KEY_END = re.compile(r'"\s*:')
 _ROW = "row"
 _TEXT = frozenset((str,))
 _NO_ROWS = Scope(1)
@@ -125,9 +126,13 @@ def tree(known: Set[str], text: str) -> Tree:
         known: names of the tables that rows read; of others the name alone is told.
         text: JSON, an object.
     """
-    left = chain(_key_lines(text), (0,), repeat(-1))
-    found = _tables(known, text, left)
-    found = found if next(left) == 0 else _tables(known, text, None)
+    for lines in (_key_lines, _loose_key_lines):
+        left = chain(lines(text), (0,), repeat(-1))
+        found = _tables(known, text, left)
+        if next(left) == 0:
+            break
+    else:
+        found = _tables(known, text, None)
     if ",Ethernet" in text:
         for node in found.nodes:
             if node.key[0] in OF_PORTS and node.children:
@@ -160,6 +165,11 @@ def _key_lines(text: str) -> list[int]:
     if len(found) == text.count('":'):
         return found
     return [number for number, line in enumerate(text.split("\n"), 1) for _ in range(line.count('":'))]
+
+
+def _loose_key_lines(text: str) -> list[int]:
+    """The same, where blanks may stand before the colon."""
+    return [number for number, line in enumerate(text.split("\n"), 1) for _ in _KEY_END.findall(line)]
 
 
 def _tables(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:

@@ -331,12 +331,12 @@ def _finish_policy(document: Document) -> None:
         text = rule if value_of(row, "action", "permit") == "permit" else f"deny {rule}"
         entries[name].append((place, text, row.line))
     for key, row in rows_of(document, "PREFIX_LIST").items():
-        name, place = _parts(key, 2)
+        name, number_of = _parts(key, 2)
         if "prefix" in row.values:
             bounds = "".join(f" {word} {value_of(row, word)}" for word in ("ge", "le") if word in row.values)
             rule = value_of(row, "prefix") + bounds
             text = rule if value_of(row, "action", "permit") == "permit" else f"deny {rule}"
-            entries[name].append((int(place) if place.isdecimal() else 0, text, row.line))
+            entries[name].append((int(number_of) if number_of.isdecimal() else 0, text, row.line))
     for name, rules in entries.items():
         for at, (_, text, line) in enumerate(sorted(rules)):
             document.put(f"prefix_list[{name}]/{at}", text, line)

@@ -171,6 +171,17 @@ def test_an_interface_with_other_words_behind_its_name_is_none() -> None:
     assert reading.unknown == [(FILE, 1, "interface swp1 vfr RED")]
 
 
+def test_of_several_lines_about_several_things_none_is_lost() -> None:
+    text = "interface swp1\n ipv6 nd prefix 2001:db8::/64\n ipv6 nd prefix 2001:db8:1::/64 off-link\nexit\n"
+    facts = FRR.read({FILE: text + "interface swp2\n vrrp 5 version 3\n vrrp 5 priority 200\nexit\n"}).facts
+    assert facts == {
+        "interface[swp1]/setting[ipv6 nd prefix 2001:db8::/64]": "true",
+        "interface[swp1]/setting[ipv6 nd prefix 2001:db8:1::/64]": "off-link",
+        "interface[swp2]/setting[vrrp 5 version]": "3",
+        "interface[swp2]/setting[vrrp 5 priority]": "200",
+    }
+
+
 def test_no_password_is_a_fact() -> None:
     assert "hidden" in TEXT
     assert not [path for path, value in READING.facts.items() if "hidden" in f"{path}{value}"]

@@ -153,6 +153,11 @@ def test_tables_that_bgpcfgd_reads_are_facts_unless_frr_conf_is_the_device_s_own
     assert not [path for path in SONIC.read({FILE: json.dumps(tables)}).facts if "neighbor" in path]
 
 
+def test_lines_are_exact_where_blanks_stand_before_a_colon() -> None:
+    text = '{\n  "PORT" : {\n    "Ethernet0" : {\n      "mtu" : "9100"\n    }\n  }\n}\n'
+    assert SONIC.read({FILE: text}).lines["interface[Ethernet0]/mtu"] == (FILE, 4)
+
+
 def test_no_password_is_a_fact() -> None:
     assert "hidden" in TEXT
     assert not [path for path, value in READING.facts.items() if "hidden" in f"{path}{value}"]
