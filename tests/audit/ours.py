@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from fabricc.audit.links import links_of
 from fabricc.audit.model import Device, End, Evidence, Found, Kind, Link, Place, Tier
+from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
@@ -88,6 +91,35 @@ def joined(devices: Mapping[str, Device], links: Iterable[Link], places: Mapping
     """Devices and links as one value."""
     every = tuple(sorted(links, key=lambda link: (link.a, link.b)))
     return Found(devices, every, {end: link for link in every for end in (link.a, link.b)}, places)
+
+
+_NAMES = (
+    (re.compile(r"su(\d+)-tor(\d+)a"), r"p\1-r\2"), (re.compile(r"spine(\d+)a"), r"x\1"),
+    (re.compile(r"su(\d+)-host(\d+)"), r"gpu\1-\2"),
+)  # fmt: skip
+
+
+def foreign(path: Path) -> Found:
+    """The spec's switches under names that fabricc would not give, with links and places as they tell them."""
+    devices: dict[str, Device] = {}
+    for switch in switches_of(path):
+        texts = {file: disguised(text) for file, text in back_ends.load(switch.nos).render(switch).items()}
+        name = disguised(switch.name)
+        devices[name] = switch_device(name, switch.nos, texts, switch.model.name)
+    return inferred(devices)
+
+
+def disguised(text: str) -> str:
+    """The text with other names of devices."""
+    for form, other in _NAMES:
+        text = form.sub(other, text)
+    return text
+
+
+def inferred(devices: Mapping[str, Device]) -> Found:
+    """Devices with the links and places that they tell themselves."""
+    links = links_of(devices)
+    return joined(devices, links, places_of(devices, links))
 
 
 def _of(peer: object) -> tuple[str, str]:

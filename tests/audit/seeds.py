@@ -9,7 +9,6 @@ import random
 import re
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -277,27 +276,19 @@ def named(planted: Planted, told: list[Finding]) -> bool:
     return False
 
 
-def audited(path: Path, planted: Planted) -> list[Finding]:
-    """What the audit says of the fabric with the fault in it."""
-    found = ours.found_in(path)
-    device = found.devices[planted.device]
-    read = ours.switch_device(device.name, device.system, planted.texts, device.model)
-    return findings(replace(found, devices={**found.devices, device.name: read}))
-
-
 def tried(system: str, times: int, start: int = 0) -> Iterator[tuple[Planted, list[Finding]]]:
     """Faults of each kind that the system can say, each planted so many times, and what the audit says."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
         path.write_text(ours.spec_of(system))
-        found = ours.found_in(path)
+        found = ours.foreign(path)
         for kind, plant in KINDS.items():
             for number in range(start, start + times):
                 planted = plant(found, kind, system, random.Random(f"{system} {kind} {number}"))
                 if planted is not None:
                     device: Device = found.devices[planted.device]
                     read = ours.switch_device(device.name, device.system, planted.texts, device.model)
-                    yield planted, findings(replace(found, devices={**found.devices, device.name: read}))
+                    yield planted, findings(ours.inferred({**found.devices, device.name: read}))
 
 
 def main(systems: str = "", times: str = "5") -> None:

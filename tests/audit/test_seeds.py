@@ -39,7 +39,7 @@ def test_faults_are_named_at_their_line(system: str) -> None:
 def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(ours.spec_of(system))
-    told = findings(ours.found_in(spec, hosts=hosts))
+    told = findings(ours.found_in(spec, hosts=hosts) if hosts else ours.foreign(spec))
     assert [each for each in told if each.severity is not Severity.NOTE] == []
 
 
@@ -49,8 +49,9 @@ def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Pat
 ])  # fmt: skip
 def test_inventories_are_sound(name: str) -> None:
     spec = Path(__file__).parents[2] / "inventories" / name / "cluster.yaml"
-    told = findings(ours.found_in(spec, hosts=True))
-    assert [each for each in told if each.severity is not Severity.NOTE] == []
+    for found in (ours.found_in(spec, hosts=True), ours.foreign(spec)):
+        told = findings(found)
+        assert [each for each in told if each.severity is not Severity.NOTE] == []
 
 
 def test_what_was_asked_is_counted(tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ def _of_switch(said: Said) -> Said:
 
 
 BETWEEN = "between switches"
+_ENDS = tuple(tier.value for tier in Tier)
 _SWITCHES = (Tier.TOR.value, Tier.SPINE.value, Tier.CORE.value)
 _OF_ALL = (
     "qos/",
@@ -121,8 +122,14 @@ def kind_of(sheet: Sheet) -> Kind:
 
 
 def roles_of(sheet: Sheet) -> dict[Role, list[str]]:
-    """Kind of port -> the ports of that kind; a port that is shut or leads nowhere that is known is of none."""
+    """Kind of port -> the ports of that kind; those that are shut, or in no use that is stated, are of none."""
     roles: dict[Role, list[str]] = {}
+    for port in sheet.open_ports():
+        speed = str(sheet.ports[port].get("speed_gbps", ""))
+        bridged = "bridged" if "switchport" in sheet.ports[port] else "routed"
+        roles.setdefault(
+            ("port", bridged, str(sheet.ports[port].get("headroom/cable_m", "")), speed), []
+        ).append(port)
     for port in sheet.fars:
         says = sheet.ports.get(port, {})
         if says.get("enabled") != "false":
@@ -383,7 +390,8 @@ def _several(
             values[None] = len(says) - values.total()
             most, times = values.most_common(1)[0]
             if len(+values) > 1 and overwhelming(times, len(says)):
-                wanted[leaf] = most, f"{times} others of its {role[0]}s to {role[1]}s"
+                kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
+                wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
     for leaf, (right, who) in wanted.items():
         odd: dict[Value | None, list[str]] = {}
         for name, each in says.items():

@@ -127,8 +127,7 @@ def rdma_findings(sheet: Sheet, dscp: int, said_by: str) -> Iterator[Finding]:
         return
     group, queue = group_of(sheet, classes[dscp]), _queues(sheet, {dscp: classes[dscp]})
     bare = []
-    for port in sheet.fars:
-        says = sheet.ports.get(sheet.base(port), {})
+    for port, says in sheet.ports.items():
         found = priorities(says.get("pfc"))
         if found and not any(
             priority_group(sheet, each) == group or queue_of(sheet, each) in queue for each in found

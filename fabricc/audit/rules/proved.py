@@ -216,7 +216,7 @@ def _port_in(path: str) -> str:
 def _assumed(each: Breach, sheet: Sheet) -> Breach:
     """Says so where a breach of headroom or marking hangs on an assumed length, and takes it for less certain."""
     port = _port_in(each.path)
-    if each.number != 15 or port not in sheet.fars or sheet.of(port, "headroom/cable_m"):
+    if each.number != 15 or port not in sheet.ports or sheet.of(port, "headroom/cable_m"):
         return each
     return each._replace(message=each.message + _ASSUMED.format(waist.cable_of(sheet, port)), warning=True)
 

@@ -6,13 +6,13 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.model import End, Kind, Place, Tier
-from fabricc.back.nos.ports import PLAIN, parser
+from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.audit.model import Device, Found
     from fabricc.back.nos.ports import PortName
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PORT, NEIGHBOUR, VRF = "interface[", "bgp/neighbor[", "vrf["
 _FAMILIES, _SECONDARY = ("ipv4", "ipv6"), "secondary["
+_USED = ("ipv4", "ipv6", "unnumbered", "switchport", "pfc", "bundle")
 _FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
 NOWHERE = Place(Tier.OTHER)
 
@@ -96,6 +97,14 @@ class Sheet:
             if (value := self.ports.get(each, {}).get(leaf)) is not None:
                 return value
         return None
+
+    def open_ports(self) -> Iterator[str]:
+        """Ports that are up and in use, of which nobody tells where they lead: hosts are often not in the folder."""
+        for port, says in self.ports.items():
+            if port in self.fars or says.get("enabled") == "false" or "kind" in says:
+                continue
+            if self.parsed(port).kind is PortKind.PORT and any(leaf in says for leaf in _USED):
+                yield port
 
     @property
     def tells_quality(self) -> bool:

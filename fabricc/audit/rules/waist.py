@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import Tier
+from fabricc.audit.model import End, Tier
 from fabricc.audit.rules.lossless import classes_of, group_of, priority_group
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
@@ -91,13 +91,15 @@ def direction_of(sheet: Sheet, port: str) -> Direction | None:
 
 
 def switch_of(sheet: Sheet, known: Known, cnp: int | None) -> Switch:
-    """The switch, with the ports that lead to a higher or lower device."""
+    """The switch, with the ports that lead to a higher or lower device, and lossless ones that lead to nobody here."""
     place, device = sheet.place, sheet.device
     model, cages = known
     ports = tuple(
         _port(sheet, name, direction, cages)
         for name in sheet.fars
         if (direction := direction_of(sheet, name)) is not None
+    ) + tuple(
+        _port(sheet, name, Direction.HOST, cages) for name in sheet.open_ports() if "pfc" in sheet.ports[name]
     )
     return Switch(
         name=sheet.name, cluster="", tier=_NAMES.get(place.tier, TierName.TOR), plane=place.plane or 0,
@@ -113,7 +115,7 @@ def _port(
     direction: Direction,
     cages: Mapping[str, Mapping[int, tuple[int, int, int, int]]],
 ) -> Port:
-    far = sheet.fars[name].end
+    far = sheet.fars[name].end if name in sheet.fars else End("", name)
     speed = as_int(sheet.of(name, "speed_gbps"))
     uses = cages.get(sheet.base(name), {})
     if speed is None and len(uses) == 1:
@@ -130,7 +132,8 @@ def _port(
 def cable_of(sheet: Sheet, port: str) -> int:
     """Length of the cable: what its headroom is stated for, else what is assumed."""
     stated = as_int(sheet.of(port, "headroom/cable_m"))
-    return stated or (HOST_M if sheet.fars[port].tier is Tier.HOST else SWITCH_M)
+    between = port in sheet.fars and sheet.fars[port].tier is not Tier.HOST
+    return stated or (SWITCH_M if between else HOST_M)
 
 
 def cages_of(model: SwitchModel, system: str) -> dict[str, dict[int, tuple[int, int, int, int]]]:
