@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from fabricc.review.explain.model import Statement
 
 OF_REVIEWS = {
-    "device/model", "device/platform", "device/drained", "link[*]", "link[*] left", "interface[*]/port",
-    "interface[*]/peer", "interface[*]/cable/length_m", "interface[*]/cable/medium", "text",
+    "device/model", "device/platform", "device/drained", "link[*]", "link[*] left", "bgp/neighbor[*] beside",
+    "interface[*]/port", "interface[*]/peer", "interface[*]/cable/length_m", "interface[*]/cable/medium", "text",
 }  # fmt: skip
 """What a review adds; no file states it, so nobody asks why."""
 WORD = re.compile(r"\{[a-z_]+\}")
