@@ -1,0 +1,50 @@
+"""What a change does to a switch and to its links, by what it runs and what it is to run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.compiler.rendering import rendered
+from fabricc.operate.devices import inventory
+from fabricc.operate.push.impact import Effect, effect
+from fabricc.review.diff.model import Impact
+from tests.operate.lab import specs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ALL = {"su001-tor1a", "su001-tor2a", "su002-tor1a", "su002-tor2a"}
+
+
+def effect_of(folder: Path, before: str, after: str) -> Effect:
+    """Of another state of the spec on the first spine."""
+    states = []
+    for name, more in (("before", before), ("after", after)):
+        fabric = specs.source(specs.two_tiers(folder / name, more=more)).fabric
+        at = next(at for at in fabric.switch_ids() if fabric.name(at) == "spine01a")
+        states.append((fabric.switch(at), inventory.devices(fabric)["spine01a"]))
+    (old, _), (new, device) = states
+    return effect(device, new, rendered(old), rendered(new))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hitless", "breaks"),
+    [
+        ("family: ipv4", "family: dual", True, set()),
+        ("family: dual", "family: ipv6", False, set()),
+        ("family: ipv4", "family: ipv6", False, ALL),
+        ("family: ipv4", "fabric_links: unnumbered", False, ALL),
+        ("family: ipv4", "links: 100.64.0.0/10", False, ALL),
+    ],
+)
+def test_a_link_breaks_where_nothing_stays_that_both_ends_have(
+    tmp_path: Path, before: str, after: str, hitless: bool, breaks: set[str]
+) -> None:
+    found = effect_of(tmp_path, f"addressing: {{{before}}}", f"addressing: {{{after}}}")
+    assert (found.impact is Impact.HITLESS, found.breaks) == (hitless, breaks)
+
+
+def test_another_asn_breaks_every_link(tmp_path: Path) -> None:
+    assert effect_of(tmp_path, "", "routing: {spine_asn: unique, asn_base: 4210000000}").breaks == ALL
