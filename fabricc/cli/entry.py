@@ -32,6 +32,7 @@ VERBS = {
     "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
     "collect": "Fetch what an audit reads from live switches, read-only.",
     "audit": "Tell what is wrong with any fabric, from its own configurations.",
+    "adopt": "Write the spec that builds a running fabric as it is.",
     "migrate": "Turn a change that cannot be made in one step into specs that can be deployed in turn.",
     "maintain": "Tell what taking devices out of service does to jobs and capacity, and how to do it.",
     "upgrade": "Plan another release of an operating system: what changes, who takes it, in which order.",

@@ -91,9 +91,14 @@ def _read(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFile) -> st
         return spec.error("FAB2110", f"{path} is not UTF-8 text", *at)
 
 
+def holds_secret(line: str) -> bool:
+    """Whether a line seems to hold a secret, and no reference to one."""
+    return _SECRET.search(line) is not None and SECRET_PREFIX not in line
+
+
 def _secrets(name: str, text: str) -> Iterator[Diagnostic]:
     for number, line in enumerate(text.split("\n"), 1):
-        if _SECRET.search(line) and SECRET_PREFIX not in line:
+        if holds_secret(line):
             message = "this line seems to hold a secret, which would stand in the tree, in diffs and in Git"
             remedy = f"Write {SECRET_PREFIX}<name> in its place: `fabricc push` puts the value in."
             yield Diagnostic("FAB2112", Severity.ERROR, message, Position(name, number), remedy)

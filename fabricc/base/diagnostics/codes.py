@@ -719,6 +719,15 @@ TITLES: dict[str, str] = {
     "FAB9609": "A port is said to lead elsewhere",
     "FAB9610": "Unlike nearly all of its peers",
     "FAB9611": "What a design means for RDMA",
+    "FAB9700": "No fabric to adopt",
+    "FAB9701": "An adopted spec would write over something",
+    "FAB9702": "The adopted spec cannot be built",
+    "FAB9703": "A build would change or take away what a device states",
+    "FAB9704": "A device that the adopted spec does not hold",
+    "FAB9705": "What adopting assumes",
+    "FAB9706": "Lines beside forwarding that a build does not write",
+    "FAB9707": "A build would add what a device does not state",
+    "FAB9708": "A link that a build would have on another port",
     # A fabric of others, from what it says.
     # Auditing: what a folder holds.
     # Upgrading.

@@ -1,0 +1,226 @@
+"""What files do not say outright: models, releases, hosts, cables, shares; of each what comes closest is taken."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fabricc.audit.adopt import models, words
+from fabricc.audit.adopt.shape import KEYS, Choice, shape
+from fabricc.audit.adopt.trial import CATALOG, Draft, compiled_of, distance, errors
+from fabricc.audit.model import Tier
+from fabricc.back import nos as back_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fabricc.audit.adopt.trial import Site
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.facts import Value
+
+_GAP = re.compile(r"FAB5\d{3}")
+_MEDIA = ("aec", "smf", "dac", "aoc", "mmf")
+_LENGTHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000, 2000)
+"""Metres that are tried where nothing states a length and thresholds follow from it."""
+_STEPS = (8, 4, 2, 1)
+_LENGTH = re.compile(r"interface\[([^\]]*)\]/(?:headroom/)?cable_m")
+_SYSTEMS = ("ubuntu-24.04", "ubuntu-22.04", "dgx-os", "rhel-9")
+_ROUNDS = 3
+_USUAL_GBPS = 100
+_REASON = "The fabric runs so; adopted as it is."
+
+
+class Choosing:
+    """A fabric on its way to the spec that comes closest."""
+
+    def __init__(self, site: Site, name: str) -> None:
+        self.site, self.name = site, name
+        self.found, self.order, self.sides = site.found, site.order, site.sides
+        self.settings = words.settings(self.sides, self.found, self.order)
+        self.more: dict[str, str] = {}
+        self.accept: list[dict[str, str]] = []
+        self.choice = self._first()
+        self.usual: dict[str, int] = {}
+        self.known: dict[str, tuple[float, ...]] = {}
+
+    def chosen(self) -> tuple[Draft, Compiled]:
+        """The draft that comes closest, and what it becomes."""
+        self._choose()
+        compiled = self._accepting(self.choice)
+        return self.draft(self.choice), compiled
+
+    def _first(self) -> Choice:
+        """What is likeliest before anything is tried."""
+        chosen: dict[str, str] = {}
+        systems: dict[str, str] = {}
+        for tier, key in KEYS.items():
+            if devices := self.sides.tiers[tier]:
+                chosen[key] = models.switch_models(devices)[0]
+                system, release = devices[0].system, devices[0].release
+                back_end = back_ends.load(system)
+                release = release if release in back_end.releases else back_end.default_release
+                systems[key] = f"{system}-{release}"
+        return Choice(chosen, systems, self._hosts()[0])
+
+    def _hosts(self) -> list[str]:
+        speed = self.sides.of_ports("speed_gbps", self.sides.tiers[Tier.TOR])
+        first = self.order.hosts[0].cables[0]
+        own = self.found.devices[first.peer].reading.facts.get(
+            f"interface[{first.peer_port}]/speed_gbps", speed
+        )
+        gbps = own if isinstance(own, int) else None
+        if self.sides.hosts and (likely := models.host_models(self.order.hosts, gbps)):
+            return likely
+        self.more[CATALOG] = models.generic_host(self.order.hosts, gbps or _USUAL_GBPS)
+        return [models.GENERIC]
+
+    def draft(self, choice: Choice) -> Draft:
+        """The draft of a choice, without tables."""
+        made: dict[str, Any] = {"cluster": self.name} | (
+            {"catalog": [CATALOG]} if CATALOG in self.more else {}
+        )
+        made |= shape(self.found, self.order, choice) | self.settings
+        if choice.priorities:
+            made["priorities"] = choice.priorities
+        if choice.ecn:
+            made["congestion"] = {**made.get("congestion", {}), "ecn": dict(choice.ecn)}
+        if self.accept:
+            made["accept"] = self.accept
+        return Draft(made, more=self.more)
+
+    def _choose(self) -> None:
+        """Take, of each thing that the files do not say, what comes closest to them; in rounds, until nothing does."""
+        kinds = [
+            kind
+            for kind, there in (("host", True), ("spine", self.order.spines), ("core", self.order.cores))
+            if there
+        ]
+        stated = {kind: self._lengths(kind) for kind in kinds}
+        for kind, lengths in stated.items():
+            cables = [{"medium": medium, **length} for length in lengths for medium in _MEDIA]
+            self._best(cables, self._of("cables", kind))
+        for _ in range(_ROUNDS):
+            before = self.choice
+            self._choose_devices()
+            for kind, lengths in stated.items():
+                self._choose_length(
+                    kind, exact=kind == "host" and bool(self.sides.hosts), grid=lengths == [{}]
+                )
+            shares = words.weights(self.sides, self.settings["priorities"])
+            self._best([shares] if shares else [], lambda each: replace(self.choice, priorities=each))
+            self._best(self._marking(), lambda ecn: replace(self.choice, ecn=ecn))
+            if self.choice == before:
+                return
+
+    def _choose_devices(self) -> None:
+        """Models and systems."""
+        tiers = [(key, devices) for tier, key in KEYS.items() if (devices := self.sides.tiers[tier])]
+        likely = {key: models.switch_models(devices) for key, devices in tiers}
+        alike = [name for name in likely["tors"] if all(name in names for names in likely.values())]
+        self._best(alike, lambda model: replace(self.choice, models=dict.fromkeys(likely, model)))
+        for key, names in likely.items():
+            self._best(names, self._of("models", key))
+        self._best(self._hosts(), lambda model: replace(self.choice, host=model))
+        for key, devices in tiers:
+            system = devices[0].system
+            releases = [f"{system}-{release}" for release in reversed(back_ends.load(system).releases)]
+            self._best(releases, self._of("systems", key))
+        if self.sides.hosts:
+            self._best(_SYSTEMS, lambda system: replace(self.choice, os=system))
+
+    def _choose_length(self, kind: str, *, exact: bool, grid: bool) -> None:
+        """The length of a kind of cable, from the thresholds that follow from it."""
+
+        def of(length: int) -> Choice:
+            cable = dict((self.choice.cables or {}).get(kind, {"medium": "smf"}))
+            return self._of("cables", kind)(cable | {"length_m": length})
+
+        if exact:
+            return
+        if grid:
+            self._best(_LENGTHS, of)
+        for step in _STEPS:
+            now = (self.choice.cables or {}).get(kind, {}).get("length_m", self.usual.get(kind))
+            if now is not None:
+                self._best([length for length in (now - step, now + step) if length > 0], of)
+
+    def _marking(self) -> list[dict[str, int]]:
+        """Thresholds that all ports have alike, as the spec's words."""
+        devices = self.sides.tiers[Tier.TOR] + self.sides.tiers[Tier.SPINE]
+        values = [
+            self.sides.of_ports(f"queue[{number}]/{leaf}", devices)
+            for number in range(8)
+            if self.sides.of_ports(f"queue[{number}]/ecn_min_bytes", devices) is not None
+            for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent")
+        ][:3]
+        if len(values) < 3 or not all(isinstance(value, int) for value in values):
+            return []
+        low, high, percent = (int(value or 0) for value in values)
+        return [
+            {
+                "min_kb": max(1, round(low / 1000)),
+                "max_kb": max(1, round(high / 1000)),
+                "max_percent": percent,
+            }
+        ]
+
+    def _lengths(self, kind: str) -> list[dict[str, int]]:
+        """Lengths that the ports of such cables state, hosts' first; without any the default one."""
+        lower = Tier.SPINE if kind == "core" else Tier.TOR
+        up = {"host": Tier.HOST, "spine": Tier.SPINE, "core": Tier.CORE}[kind]
+        stated: dict[Value | None, None] = {}
+        if kind == "host":
+            stated |= dict.fromkeys([self.sides.of_ports("cable_m", self.sides.hosts)])
+        for name in self.order.tier(lower)[:1]:
+            facts = self.found.devices[name].reading.facts
+            above = {
+                cable.port: self.found.places[cable.peer].tier for cable in self.order.cables.get(name, ())
+            }
+            for path, value in facts.items():
+                if (match := _LENGTH.fullmatch(path)) and above.get(match[1], Tier.HOST) is up:
+                    stated.setdefault(value)
+        return [{"length_m": each} for each in stated if isinstance(each, int)] or [{}]
+
+    def _of(self, part: str, key: str) -> Callable[[Any], Choice]:
+        """The choice with another entry of one of its mappings."""
+
+        def of(value: Any) -> Choice:
+            changed: Any = {part: {**(getattr(self.choice, part) or {}), key: value}}
+            return replace(self.choice, **changed)
+
+        return of
+
+    def _best(self, options: Iterable[Any], choice: Callable[[Any], Choice]) -> None:
+        """Try each option, and keep the one that comes closest; none where what is there is as close."""
+        best = self._distance(self.choice)
+        for option in options:
+            if best[:2] == (0, 0):
+                return
+            tried = choice(option)
+            if (far := self._distance(tried)) < best:
+                best, self.choice = far, tried
+
+    def _distance(self, choice: Choice) -> tuple[float, ...]:
+        key = repr(choice)
+        if key not in self.known:
+            compiled = self._accepting(choice)
+            if compiled.sound:
+                self.usual = {kind: cable.length_m for kind, cable in compiled.fabric.cable_kinds.items()}
+            self.known[key] = (*distance(compiled, self.found, self.order), len(self.accept))
+        return self.known[key]
+
+    def _accepting(self, choice: Choice) -> Compiled:
+        """A choice compiled, with what its systems cannot express accepted where nothing else is wrong."""
+        self.accept = []
+        compiled = compiled_of(self.draft(choice), self.site.folder)
+        for _ in range(_ROUNDS):
+            codes = set(errors(compiled))
+            if not codes or not all(map(_GAP.fullmatch, codes)):
+                break
+            known = {each["code"] for each in self.accept}
+            if codes <= known:
+                break
+            self.accept += [{"code": code, "reason": _REASON} for code in sorted(codes - known)]
+            compiled = compiled_of(self.draft(choice), self.site.folder)
+        return compiled

@@ -1,0 +1,134 @@
+"""Which models of the catalog a switch or host can be, by the ports that it has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.ends import said
+from fabricc.back import nos as back_ends
+from fabricc.back.nos.ports import PortKind
+from fabricc.catalog.load import load_catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.audit.adopt.order import FoundHost
+    from fabricc.audit.model import Device
+    from fabricc.catalog.model import Catalog
+    from fabricc.fabric.facts import Value
+
+
+class Use(NamedTuple):
+    """What a port name means on a model: which cage, which of how many children, and the speeds it can have."""
+
+    cage: int
+    child: int
+    children: int
+    speeds: frozenset[int]
+
+
+@cache
+def catalog() -> Catalog:
+    """The catalog that comes with fabricc."""
+    return load_catalog((), ())[0]
+
+
+@cache
+def panel(system: str, model: str) -> Mapping[str, tuple[Use, ...]]:
+    """Every name that a port of a model can have -> what it means."""
+    found: dict[str, list[Use]] = {}
+    back_end, switch = back_ends.load(system), catalog().switches[model]
+    for group in switch.cages:
+        children: dict[int, set[int]] = {}
+        for breakout in group.breakouts:
+            children.setdefault(breakout.children, set()).add(breakout.speed_gbps)
+        for cage in range(group.first, group.first + group.count):
+            for count, speeds in children.items():
+                for child in range(1, count + 1):
+                    name = back_end.port_name(switch, cage, child, count)
+                    found.setdefault(name, []).append(Use(cage, child, count, frozenset(speeds)))
+    return {name: tuple(uses) for name, uses in found.items()}
+
+
+@cache
+def _of_system(system: str) -> tuple[str, ...]:
+    back_end, known = back_ends.load(system), catalog().switches
+    return tuple(name for name in known if back_end.supports(known[name]))
+
+
+def switch_models(devices: Iterable[Device]) -> list[str]:
+    """The models that switches of a tier can be, the likeliest first: their ports, all of them, at their speeds."""
+    some = list(devices)
+    named = Counter(device.model for device in some if device.model)
+    if named:
+        return [name for name, _ in named.most_common()]
+    device = max(some, key=lambda each: len(said(each).ports))
+    told = said(device)
+    ports = {
+        port: device.reading.facts.get(f"interface[{port}]/speed_gbps")
+        for port in told.ports
+        if told.kind(port) is PortKind.PORT and not told.parsed(port).unit
+    }
+    scored = sorted((_strange(device.system, name, ports), name) for name in _of_system(device.system))
+    return [name for strange, name in scored if strange == scored[0][0]]
+
+
+def _strange(system: str, model: str, ports: Mapping[str, Value | None]) -> tuple[int, int]:
+    """What of a switch's ports a model cannot be: names and speeds that it has not, cages that were not told of."""
+    known = panel(system, model)
+    children = Counter(
+        use.cage for port in ports for use in {use.cage: use for use in known.get(port, ())}.values()
+    )
+    unlike = sum(
+        1
+        for port, speed in ports.items()
+        if not any(
+            (use.children == children[use.cage] and speed in use.speeds) if isinstance(speed, int) else True
+            for use in known.get(port, ())
+        )
+    )
+    shown = {use.cage for port in ports for use in known.get(port, ())}
+    groups = catalog().switches[model].cages
+    cages = {at for group in groups if group.fabric for at in range(group.first, group.first + group.count)}
+    return unlike, len(cages - shown)
+
+
+def host_models(hosts: Iterable[FoundHost], gbps: int | None) -> list[str]:
+    """The models that have so many NICs, with ports of that speed, where one is known, or ones that split into it."""
+    some = Counter((host.nics, len(host.cables)) for host in hosts)
+    (nics, ports), _ = some.most_common(1)[0]
+    found = []
+    for name, model in catalog().hosts.items():
+        own = model.rails * model.ports_per_nic
+        if model.rails == nics and own <= ports and gbps in (None, own * model.port_gbps / ports):
+            found.append(name)
+    return found
+
+
+GENERIC = "adopted-host"
+"""Name of the model of hosts that no file describes."""
+_NICS = ((100, "connectx-6-dx"), (200, "connectx-7"), (400, "connectx-7"), (800, "connectx-8"))
+
+
+def generic_host(hosts: Iterable[FoundHost], gbps: int) -> str:
+    """A catalog file with a model of hosts that have as many ports as ToRs keep for them."""
+    (nics, ports), _ = Counter((host.nics, len(host.cables)) for host in hosts).most_common(1)[0]
+    nic = next((name for speed, name in _NICS if gbps <= speed), "connectx-8")
+    figures = {
+        "gpus": nics, "rails": nics, "nic": nic, "ports_per_nic": ports // nics, "port_gbps": gbps,
+        "management_interface": "eth0",
+    }  # fmt: skip
+    reason = "read from the ports of ToRs; no file of a host was there"
+    lines = [
+        f'    {key}: {{value: {value}, assumed: true, reason: "{reason}"}}' for key, value in figures.items()
+    ]
+    head = [
+        "sources: {}",
+        "hosts:",
+        f"  {GENERIC}:",
+        "    title: Host of the adopted fabric",
+        "    vendor: generic",
+    ]
+    return "\n".join([*head, *lines]) + "\n"

@@ -1,0 +1,270 @@
+"""The fabric that was found, in the order of coordinates: units as spines count them, hosts and spines as ToRs do."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.ends import said
+from fabricc.audit.model import Kind, Tier
+from fabricc.audit.places import natural
+from fabricc.back.nos.ports import PortKind
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.audit.ends import Said
+    from fabricc.audit.model import Found
+
+_NIC = re.compile(r"(.*\d)(?:[a-z]|f\d+(?:np\d+)?|np\d+)")
+_TOLD = re.compile(r"(\S*\d\S*) (\S*\d\S*)")
+
+
+class Cable(NamedTuple):
+    """A cable as one of its ends sees it."""
+
+    port: str
+    peer: str
+    peer_port: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHost:
+    """A host: in the folder, or only known by ports of ToRs.
+
+    Attributes:
+        cables: its ports in order, each with ToR and port there.
+        assumed: nothing told of it but the ports that are kept for it; `told`: descriptions did.
+    """
+
+    name: str
+    cables: tuple[Cable, ...]
+    assumed: bool = False
+    told: bool = False
+
+    @property
+    def nics(self) -> int:
+        """NICs, by the names of their ports."""
+        return len(
+            {match[1] if (match := _NIC.fullmatch(cable.port)) else cable.port for cable in self.cables}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FoundUnit:
+    """ToRs with common hosts, by plane in the order of their spines' ports; hosts in that of the first ToR's ports."""
+
+    pod: int
+    tors: Mapping[int, tuple[str, ...]]
+    hosts: tuple[FoundHost, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its ToRs."""
+        return tuple(name for tors in self.tors.values() for name in tors)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Everything that has coordinates.
+
+    Attributes:
+        spines: (pod, plane) -> spines; `cores`: plane -> cores.
+        cables: switch -> its cables to devices with coordinates, in the order of ports.
+        left: devices that have none.
+        assumed: what was taken for granted, in words.
+    """
+
+    units: tuple[FoundUnit, ...]
+    spines: Mapping[tuple[int, int], tuple[str, ...]]
+    cores: Mapping[int, tuple[str, ...]]
+    cables: Mapping[str, tuple[Cable, ...]]
+    left: tuple[str, ...]
+    assumed: tuple[str, ...] = ()
+
+    def tier(self, tier: Tier) -> list[str]:
+        """The switches of a tier."""
+        if tier is Tier.TOR:
+            return [name for unit in self.units for name in unit.names]
+        of: Iterable[tuple[str, ...]] = (self.spines if tier is Tier.SPINE else self.cores).values()
+        return [name for names in of for name in names]
+
+    @property
+    def hosts(self) -> list[FoundHost]:
+        """All hosts, unit by unit."""
+        return [host for unit in self.units for host in unit.hosts]
+
+
+def order_of(found: Found) -> Order:
+    """The devices of a folder in the order of coordinates."""
+    cables = _cables(found)
+    places = found.places
+    tors = sorted((name for name, place in places.items() if place.tier is Tier.TOR), key=natural)
+    hosts, assumed = _hosts(found, cables, tors)
+    cores = _grouped(found, Tier.CORE)
+    pods = _pods(found, cables, cores)
+    seats = _seats(found, cables, tors)
+    units: dict[object, list[str]] = defaultdict(list)
+    for name in sorted(tors, key=lambda each: (pods.get(places[each].pod, 0), seats[each])):
+        number = places[name].unit
+        units[name if number is None else number].append(name)
+    made = [_unit(found, pods, names, hosts) for names in units.values()]
+    made.sort(key=lambda unit: unit.pod)
+    placed = {name for unit in made for name in (*unit.names, *(host.name for host in unit.hosts))}
+    spines = _spines(found, cables, made)
+    ordered = _cores(found, cables, cores, spines)
+    placed |= {name for some in (*spines.values(), *ordered.values()) for name in some}
+    left = tuple(sorted((name for name in found.devices if name not in placed), key=natural))
+    return Order(tuple(made), spines, ordered, cables, left, tuple(assumed))
+
+
+def _cables(found: Found) -> dict[str, tuple[Cable, ...]]:
+    cables: dict[str, list[Cable]] = defaultdict(list)
+    for link in found.links:
+        if link.a.device in found.devices and link.b.device in found.devices:
+            cables[link.a.device].append(Cable(link.a.port, *link.b))
+            cables[link.b.device].append(Cable(link.b.port, *link.a))
+    return {name: tuple(sorted(each, key=lambda cable: natural(cable.port))) for name, each in cables.items()}
+
+
+def _grouped(found: Found, tier: Tier) -> dict[int, list[str]]:
+    """Plane -> switches of a tier, in order of names."""
+    groups: dict[int, list[str]] = defaultdict(list)
+    for name in sorted(found.places, key=natural):
+        if found.places[name].tier is tier:
+            groups[found.places[name].plane or 0].append(name)
+    return groups
+
+
+def _pods(
+    found: Found, cables: Mapping[str, tuple[Cable, ...]], cores: Mapping[int, list[str]]
+) -> dict[int | None, int]:
+    """Number of a pod -> the one that it gets: pods in the order of a core's ports."""
+    pods: dict[int | None, int] = {}
+    for names in cores.values():
+        for name in names:
+            for cable in cables.get(name, ()):
+                pods.setdefault(found.places[cable.peer].pod, len(pods))
+    return pods or {None: 0}
+
+
+def _seats(
+    found: Found, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
+) -> dict[str, tuple[object, ...]]:
+    """ToR -> where it comes among those of its plane: the first of its ports at the spines."""
+    seats: dict[str, tuple[object, ...]] = {}
+    for name in tors:
+        above = [
+            natural(c.peer_port) for c in cables.get(name, ()) if found.places[c.peer].tier is Tier.SPINE
+        ]
+        seats[name] = (min(above, default=()), natural(name))
+    return seats
+
+
+def _unit(
+    found: Found,
+    pods: Mapping[int | None, int],
+    names: list[str],
+    hosts: Mapping[str, list[FoundHost]],
+) -> FoundUnit:
+    tors: dict[int, list[str]] = defaultdict(list)
+    for name in names:
+        tors[found.places[name].plane or 0].append(name)
+    every = {host.name: host for name in names for host in hosts.get(name, ())}
+
+    def seat(host: FoundHost) -> tuple[object, ...]:
+        ports = [(names.index(cable.peer), natural(cable.peer_port)) for cable in host.cables]
+        return min(port for _, port in ports), min(ports)
+
+    if all(len({cable.peer for cable in host.cables}) == len(names) for host in every.values()):
+        slots = sorted(every.values(), key=seat)
+    else:
+        slots = sorted(
+            every.values(), key=lambda host: (min(names.index(c.peer) for c in host.cables), seat(host))
+        )
+    pod = pods.get(found.places[names[0]].pod, 0)
+    return FoundUnit(pod, {plane: tuple(each) for plane, each in sorted(tors.items())}, tuple(slots))
+
+
+def _spines(
+    found: Found,
+    cables: Mapping[str, tuple[Cable, ...]],
+    units: Iterable[FoundUnit],
+) -> dict[tuple[int, int], tuple[str, ...]]:
+    """Spines of each pod and plane in the order of a ToR's uplinks; those that no ToR of the first unit has, last."""
+    spines: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)
+    for unit in units:
+        for plane, tors in unit.tors.items():
+            for tor in tors:
+                for cable in cables.get(tor, ()):
+                    if found.places[cable.peer].tier is Tier.SPINE:
+                        spines[unit.pod, plane].setdefault(cable.peer)
+    return {key: tuple(names) for key, names in sorted(spines.items())}
+
+
+def _cores(
+    found: Found,
+    cables: Mapping[str, tuple[Cable, ...]],
+    cores: Mapping[int, list[str]],
+    spines: Mapping[tuple[int, int], tuple[str, ...]],
+) -> dict[int, tuple[str, ...]]:
+    """Cores of each plane in the order of the spines' uplinks."""
+    ordered: dict[int, dict[str, None]] = {plane: {} for plane in cores}
+    for (_, plane), names in spines.items():
+        for name in names:
+            for cable in cables.get(name, ()):
+                if found.places[cable.peer].tier is Tier.CORE:
+                    ordered.setdefault(plane, {}).setdefault(cable.peer)
+    return {plane: tuple(names) for plane, names in sorted(ordered.items())}
+
+
+def _hosts(
+    found: Found, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
+) -> tuple[dict[str, list[FoundHost]], list[str]]:
+    """ToR -> its hosts; where the folder holds none, as descriptions tell them, else one for each open port."""
+    hosts: dict[str, list[FoundHost]] = defaultdict(list)
+    known = [name for name, device in found.devices.items() if device.kind is Kind.HOST and name in cables]
+    if known:
+        for name in sorted(known, key=natural):
+            host = FoundHost(name, cables[name])
+            for tor in dict.fromkeys(cable.peer for cable in host.cables):
+                hosts[tor].append(host)
+        return hosts, []
+    told: dict[str, list[Cable]] = defaultdict(list)
+    silent = 0
+    for tor in tors:
+        for port, description in _open(said(found.devices[tor]), cables.get(tor, ())):
+            match = _TOLD.fullmatch(description)
+            name, own = match.groups() if match else (f"{tor}-{port}", "rail0")
+            silent += match is None
+            told[name.lower()].append(Cable(own, tor, port))
+    for name, each in told.items():
+        ordered = tuple(sorted(each, key=lambda cable: natural(cable.port)))
+        host = FoundHost(name, ordered, assumed=silent > 0, told=silent == 0)
+        for tor in dict.fromkeys(cable.peer for cable in ordered):
+            hosts[tor].append(host)
+    words = (
+        [f"The folder holds no files of hosts: {len(told):,} are taken from the open ports of ToRs."]
+        if told
+        else []
+    )
+    if silent:
+        words.append(
+            f"{silent:,} of these ports do not say which host is there: each is taken for a host of its own."
+        )
+    return hosts, words
+
+
+def _open(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
+    """The ports of a ToR that hosts could be on, with their descriptions, in order."""
+    taken = {cable.port for cable in cables}
+    found = []
+    for port, says in device.ports.items():
+        if port in taken or says.get("enabled") == "false" or device.kind(port) is not PortKind.PORT:
+            continue
+        vlan = f"evpn/port[{port}]" in device.device.reading.facts
+        if any(device.addresses(port)) or vlan or "switchport" in says:
+            found.append((port, str(says.get("description", ""))))
+    return sorted(found, key=lambda each: natural(each[0]))

@@ -1,0 +1,32 @@
+"""Why a build would differ from what a device states, in a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.audit.model import Kind
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+
+if TYPE_CHECKING:
+    from fabricc.audit.model import Device
+    from fabricc.proof.compare import Mismatch
+
+_POLICY = ("route_map[", "prefix_list[", "community_list[")
+_NO_WORD = "no word of a spec says it, and its line fits into no overlay"
+
+
+def reason(device: Device, mismatch: Mismatch) -> str:
+    """The reason for a mismatch."""
+    path = mismatch.path
+    if mismatch.planned is None:
+        if mismatch.file.endswith((".json", ".yaml", ".yml")):
+            return "no word of a spec says it; an overlay of your own can"
+        return _NO_WORD if mismatch.line else "no word of a spec says it, and no line states it alone"
+    if path.startswith(_POLICY) or path.endswith(("/import", "/export")):
+        return "sessions of a built fabric filter what they send and what they take"
+    said = host_files.vocabulary() if device.kind is Kind.HOST else back_ends.vocabulary(device.system)
+    row = said.row(path)
+    if row.reason and row.reason.text and "{" not in row.reason.text:
+        return row.reason.text.rstrip(".")
+    return f"{row.means} follows from the plan" if row.means else "the plan states it"

@@ -1,0 +1,197 @@
+"""Adopting a folder: gathered, joined, brought to a spec, and written where nothing stands yet."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.audit.adopt.adopting import adopted
+from fabricc.audit.adopt.reasons import reason
+from fabricc.audit.adopt.trial import LOCK
+from fabricc.audit.gather import gather
+from fabricc.audit.links import links_of
+from fabricc.audit.model import Found, Kind, Tier
+from fabricc.audit.places import places_of
+from fabricc.base.diagnostics import FindingsError, Severity
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import dataclass
+from fabricc.compiler.grouped import Grouped
+from fabricc.proof.compare import Finding
+from fabricc.tree.file import make_folder, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.audit.adopt.adopting import Adopted
+    from fabricc.audit.model import Device
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.proof.compare import Mismatch
+
+_KEYS = re.compile(r"\[[^\]]*\]")
+_NAME = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A folder that was adopted.
+
+    Attributes:
+        folder: as it was named.
+        found: what it holds.
+        adopted: the spec, and where its build differs.
+        files: file -> text of what is to be written, but for the report.
+        findings: what is told, files below the folder.
+    """
+
+    folder: Path
+    found: Found
+    adopted: Adopted
+    files: Mapping[str, str]
+    findings: tuple[Finding, ...]
+
+    @property
+    def same(self) -> int:
+        """Devices whose built files state what theirs do."""
+        return sum(1 for each in self.adopted.differences.values() if not each)
+
+
+def adopt(
+    folder: Path,
+    name: str | None = None,
+    *,
+    jobs: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Adoption:
+    """Read a folder of configurations and infer the spec that builds them; nothing is written.
+
+    Args:
+        folder: of what people collected, as `audit` takes it.
+        name: of the cluster; by default after the folder.
+        jobs: worker processes; None for one per CPU.
+        progress: called with what is done, how many of it, and of how many.
+
+    Raises:
+        OSError: the folder is not there or must not be read.
+        FindingsError: FAB9700, the folder holds no leaf-spine fabric.
+    """
+    gathered = gather(folder, jobs=jobs, progress=progress)
+    links = links_of(gathered.devices)
+    places = places_of(gathered.devices, links)
+    found = Found(gathered.devices, links, {end: link for link in links for end in (link.a, link.b)}, places)
+    return adopted_of(found, folder, name or _cluster(folder))
+
+
+def adopted_of(found: Found, folder: Path, name: str) -> Adoption:
+    """Devices that were found, adopted; see `adopt`."""
+    _fabric_wanted(found, folder)
+    with TemporaryDirectory(prefix="fabricc-adopt-") as scratch:
+        made = adopted(found, name, Path(scratch))
+    lock = made.compiled.lock_text
+    files = made.draft.files() | ({LOCK: lock} if lock else {})
+    return Adoption(folder, found, made, files, tuple(_findings(found, made)))
+
+
+def _cluster(folder: Path) -> str:
+    return _NAME.sub("-", folder.resolve().name.lower()).strip("-")[:32].strip("-") or "adopted"
+
+
+def _fabric_wanted(found: Found, folder: Path) -> None:
+    """FAB9700 where there is nothing that a spec could say."""
+    tors = [name for name, place in found.places.items() if place.tier is Tier.TOR]
+    if tors:
+        return
+    message = f"{folder} holds {plural(len(found.devices), 'device')} and no switch that hosts could be connected to"
+    raise FindingsError("FAB9700", message, "Collect the running configurations of a whole fabric into it.")
+
+
+def write(adoption: Adoption, target: Path, reports: Mapping[str, str]) -> list[str]:
+    """Write the spec and what belongs to it, and the reports, into a folder; nothing that is there is written over.
+
+    Raises:
+        FindingsError: FAB9701, something is there already.
+        EmitError: a file cannot be written.
+    """
+    files = {**adoption.files, **reports}
+    taken = [name for name in files if os.path.lexists(target / name)]
+    if taken:
+        message = f"{target} already has {', '.join(sorted(taken))}; nothing was written"
+        raise FindingsError("FAB9701", message, "Name a folder that is not there yet.")
+    for name, text in files.items():
+        make_folder((target / name).parent)
+        write_file(target / name, text.encode())
+    return sorted(files)
+
+
+def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
+    compiled = adopted.compiled
+    for one in (
+        each for each in compiled.diagnostics if not compiled.sound and each.severity is Severity.ERROR
+    ):
+        message = f"the spec that fits best cannot be built: {one.code}: {one.message}"
+        yield Finding(
+            "FAB9702", message, "", 0, one.code, help=one.help or "Change it in the spec, and build it."
+        )
+    for name in adopted.left if compiled.sound else ():
+        yield _left(found, name)
+    for moved in adopted.moved:
+        message = f"{moved.switch}: the link to {moved.peer} is on {moved.port}, and a build has it on {moved.planned}"
+        help_ = "Ports of hosts come first, uplinks follow on one run of cages; recable, or keep it out of `push`."
+        yield Finding("FAB9708", message, "", 0, f"moved {moved.switch}", Severity.WARNING, help_)
+    for name, mismatches in adopted.differences.items():
+        for mismatch in mismatches:
+            yield _difference(found.devices[name], mismatch)
+    for device in found.devices.values():
+        if device.aside and device.kind is Kind.SWITCH:
+            file, line = min(device.aside)
+            message = (
+                f"{device.name}: {plural(len(device.aside), 'line')} on accounts, logging and the like "
+                "are in no spec, and a build does not write them"
+            )
+            help_ = "Keep those that you need in an overlay (docs/overlays.md)."
+            yield Finding("FAB9706", message, _path(device, file), line, "aside", Severity.NOTE, help_)
+    for words in adopted.assumed:
+        yield Finding("FAB9705", words, "", 0, words, Severity.NOTE)
+
+
+def _left(found: Found, name: str) -> Finding:
+    device, place = found.devices[name], found.places.get(name)
+    where = (
+        f"it stands in no tier ({place.tier.value})"
+        if place and place.tier is Tier.OTHER
+        else "it has no place in it"
+    )
+    message = f"{name} is not in the spec: {where}"
+    file = next(iter(device.paths.values()), "")
+    help_ = "Collect what it is cabled to as well, or describe it under `external`."
+    return Finding("FAB9704", message, file, 1 if file else 0, "left", Severity.WARNING, help_)
+
+
+def _difference(device: Device, mismatch: Mismatch) -> Finding:
+    """A fact that a build would change, take away or add, with the reason."""
+    path, planned, found, file, line = mismatch
+    if found is None:
+        code, message = "FAB9707", f"{device.name}: a build adds {path} = {planned}"
+    elif planned is None:
+        code, message = "FAB9703", f"{device.name}: a build takes {path} = {found} away"
+    else:
+        code, message = "FAB9703", f"{device.name}: a build changes {path} from {found} to {planned}"
+    why = reason(device, mismatch)
+    return Finding(
+        code, f"{message}: {why}", _path(device, file), line, _KEYS.sub("[]", path), Severity.WARNING
+    )
+
+
+def _path(device: Device, file: str) -> str:
+    return device.paths.get(file, file)
+
+
+def diagnostics_of(adoption: Adoption, *, every: bool = False) -> list[Diagnostic]:
+    """The findings at their places: of each kind the first few and how many more there are, or all of them."""
+    top = str(adoption.folder if adoption.folder.is_dir() else adoption.folder.parent)
+    grouped = Grouped()
+    for one in adoption.findings:
+        grouped.add([one._replace(group=one.message) if every else one])
+    return list(grouped.diagnostics(top))

@@ -1,0 +1,142 @@
+"""What is settled once a spec comes close: pins of the lock, names and numbers by tables, overrides of switches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fabricc.audit.adopt import pins, tables
+from fabricc.audit.adopt.shape import hosts_words
+from fabricc.audit.adopt.trial import compiled_of, matched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.audit.adopt.trial import Draft, Site
+    from fabricc.audit.model import Device
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.model import Switch
+
+_DRAINED = "add_community 65535:0"
+
+_HOSTS, _MANAGEMENT = ("hosts4", "hosts6"), ("management",)
+_WITHOUT: tuple[tuple[str, ...], ...] = ((), _HOSTS, _MANAGEMENT, (*_HOSTS, *_MANAGEMENT))
+"""Columns that the table does without where a spec does not take them."""
+
+_PORT = 16
+"""Cells of tables that a link on another port counts for: it has to be recabled, they only to be written."""
+
+Step = tuple["Draft", "Compiled"]
+
+
+def settled(site: Site, draft: Draft, compiled: Compiled) -> Step:
+    """A sound draft with everything that pins, names, tables and overrides can settle."""
+    for step in (_pinned, _named, _given, _overridden):
+        draft, compiled = step(site, draft, compiled)
+    return draft, compiled
+
+
+def _pinned(site: Site, draft: Draft, compiled: Compiled) -> Step:
+    """Strides of the numbers that are there, and the first ASN, where they make more numbers the computed ones."""
+    best = _rows(site, compiled)
+    shown = pins.strides(compiled, site.found, site.order)
+    plain = {pin: value for pin, value in shown.items() if not pin.endswith("_cage")}
+    for lock in dict.fromkeys(_with_strides(compiled.lock_text, some) for some in (shown, plain)):
+        pinned = replace(draft, lock=lock)
+        for tried in (pinned, *_bases(site, pinned, compiled)):
+            made = compiled_of(tried, site.folder)
+            if made.sound and (rows := _rows(site, made)) < best:
+                best, draft, compiled = rows, tried, made
+    return draft, compiled
+
+
+def _bases(site: Site, draft: Draft, compiled: Compiled) -> Iterator[Draft]:
+    """The draft with the base that the first ToR's ASN would have as it is numbered."""
+    at, name = next(iter(matched(compiled, site.order).items()))
+    asn = site.found.devices[name].reading.facts.get("bgp/asn")
+    if isinstance(asn, int):
+        base = compiled.fabric.routing.asn_base + asn - compiled.fabric.switch(at).bgp.asn
+        routing = {**draft.words.get("routing", {}), "asn_base": base}
+        yield replace(draft, words={**draft.words, "routing": routing})
+
+
+def _rows(site: Site, compiled: Compiled) -> int:
+    """How much is otherwise than computed: cells of tables, and ports."""
+    rows = (
+        *tables.device_rows(compiled, site.found, site.order),
+        *tables.link_rows(compiled, site.found, site.order),
+    )
+    return sum(map(len, rows)) + _PORT * sum(1 for _ in tables.misplaced(compiled, site.order))
+
+
+def _named(site: Site, draft: Draft, compiled: Compiled) -> Step:
+    """Hosts by their names, where the computed ones are others."""
+    if [host.name for host in compiled.hosts()] == [host.name for host in site.order.hosts]:
+        return draft, compiled
+    gpus = draft.words["gpus"] | hosts_words(site.order, named=True)
+    tried = replace(draft, words={**draft.words, "gpus": gpus})
+    made = compiled_of(tried, site.folder)
+    return (tried, made) if made.sound else (draft, compiled)
+
+
+def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
+    """Names, numbers and addresses by tables, where the closed form has others."""
+    rows = tables.device_rows(compiled, site.found, site.order)
+    for without in _WITHOUT if rows else ():
+        some = [{key: cell for key, cell in row.items() if key not in without} for row in rows]
+        tried = replace(draft, devices=[row for row in some if len(row) > 1])
+        if (made := compiled_of(tried, site.folder)).sound:
+            draft, compiled = tried, made
+            break
+    tried = replace(draft, links=tables.link_rows(compiled, site.found, site.order))
+    if tried.links and (made := compiled_of(tried, site.folder)).sound:
+        return tried, made
+    return draft, compiled
+
+
+def _overridden(site: Site, draft: Draft, compiled: Compiled) -> Step:
+    """What single switches do otherwise, as overrides."""
+    hosts = {device.name: device for device in site.sides.hosts}
+    changes = {
+        switch.name: change
+        for switch in compiled.switches()
+        if switch.name in site.found.devices
+        and (change := _changes(switch, site.found.devices[switch.name], hosts))
+    }
+    tried = replace(draft, words={**draft.words, "overrides": changes})
+    if changes and (made := compiled_of(tried, site.folder)).sound:
+        return tried, made
+    return draft, compiled
+
+
+def _changes(planned: Switch, device: Device, hosts: Mapping[str, Device]) -> dict[str, Any]:
+    """What a switch does otherwise than its tier: it is drained, ports are shut, cables to hosts have other lengths."""
+    facts = device.reading.facts
+    ports: dict[str, dict[str, Any]] = {}
+    for port in planned.ports:
+        if port.peer is None:
+            continue
+        change: dict[str, Any] = {}
+        if port.enabled and facts.get(f"interface[{port.name}]/enabled") == "false":
+            change["shutdown"] = True
+        host = hosts.get(port.peer.device)
+        length = host.reading.facts.get(f"interface[{port.peer.port}]/cable_m") if host else None
+        if isinstance(length, int) and length != port.cable_m:
+            change["cable_m"] = length
+        if change:
+            ports[port.name] = change
+    drained = any(
+        path.startswith("route_map[TO-") and _DRAINED in str(value) for path, value in facts.items()
+    )
+    return ({"drain": True} if drained and not planned.drained else {}) | ({"ports": ports} if ports else {})
+
+
+def _with_strides(lock: str, strides: Mapping[str, int]) -> str:
+    """The text of a lock with other strides."""
+    return re.sub(
+        r"^stride (\w+) \d+$",
+        lambda at: f"stride {at[1]} {strides[at[1]]}" if at[1] in strides else at[0],
+        lock,
+        flags=re.M,
+    )

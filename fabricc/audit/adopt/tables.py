@@ -1,0 +1,154 @@
+"""What the closed form would give otherwise than it is: the tables of identities, and the pins of a lock."""
+
+from __future__ import annotations
+
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.adopt.trial import matched
+from fabricc.audit.adopt.words import Network, covering
+from fabricc.audit.model import Tier
+from fabricc.fabric.model import Direction
+from fabricc.fabric.naming import computed_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.audit.adopt.order import Order
+    from fabricc.audit.model import Found
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+
+Row = dict[str, str]
+
+
+class Moved(NamedTuple):
+    """A link that the plan has on another port of a switch than it is on."""
+
+    switch: str
+    peer: str
+    port: str
+    planned: str
+
+
+def device_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
+    """A line for each switch that is called, numbered or addressed otherwise than it would be."""
+    rows = []
+    blocks = blocks_of(found, order)
+    for at, name in matched(compiled, order).items():
+        switch, computed = compiled.fabric.switch(at), computed_name(compiled.fabric, at)
+        facts = found.devices[name].reading.facts
+        row = {"name": name} if name != computed else {}
+        row |= _numbers(switch, facts, blocks.get(name, ("", "")))
+        if row:
+            rows.append({"device": computed} | row)
+    return rows
+
+
+def _numbers(switch: Switch, facts: Facts, blocks: tuple[str, str]) -> Row:
+    row: Row = {}
+    asn = facts.get("bgp/asn")
+    if asn is not None and asn != switch.bgp.asn:
+        row["asn"] = str(asn)
+    router = facts.get("bgp/router_id", str(facts.get("loopback/ipv4", "")).partition("/")[0])
+    if router and router != switch.bgp.router_id:
+        row["loopback4"] = str(router)
+    loopback6 = str(facts.get("loopback/ipv6", "")).partition("/")[0]
+    if loopback6 and loopback6 != switch.loopback6:
+        row["loopback6"] = loopback6
+    management = str(facts.get("management/address", ""))
+    if management and management != switch.management.address:
+        row["management"] = management.partition("/")[0]
+    for column, block, planned in zip(("hosts4", "hosts6"), blocks, _aggregates(switch), strict=True):
+        if block and block != planned:
+            row[column] = block
+    return row
+
+
+def _aggregates(switch: Switch) -> tuple[str, str]:
+    """The blocks of hosts that a switch announces, of either family."""
+    four = [block for block in switch.bgp.aggregates if ":" not in block]
+    six = [block for block in switch.bgp.aggregates if ":" in block]
+    return four[0] if len(four) == 1 else "", six[0] if len(six) == 1 else ""
+
+
+def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
+    """ToR -> its blocks of hosts: those that it announces, else the smallest of one length that hold its links."""
+    blocks: dict[str, list[str]] = {name: ["", ""] for name in order.tier(Tier.TOR)}
+    for at, family in enumerate(("ipv4", "ipv6")):
+        held: dict[str, list[Network]] = {}
+        for cable in (cable for host in order.hosts for cable in host.cables):
+            stated = found.devices[cable.peer].reading.facts.get(f"interface[{cable.peer_port}]/{family}")
+            if stated is not None and (network := ip_interface(str(stated)).network).num_addresses == 2:
+                held.setdefault(cable.peer, []).append(network)
+        covers = {name: covering(networks) for name, networks in held.items()}
+        length = min((cover.prefixlen for cover in covers.values()), default=0)
+        for name in blocks:
+            prefix = "bgp/aggregate["
+            told = [
+                path[len(prefix) : -1]
+                for path in found.devices[name].reading.facts
+                if path.startswith(prefix)
+            ]
+            told = [block for block in told if (":" in block) == bool(at)]
+            if len(told) == 1:
+                blocks[name][at] = told[0]
+            elif not told and name in covers:
+                blocks[name][at] = str(covers[name].supernet(new_prefix=length))
+    return {name: (four, six) for name, (four, six) in blocks.items()}
+
+
+def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
+    """A line for each link whose addresses are others, by the names of switches as they are given."""
+    rows = []
+    names = matched(compiled, order)
+    real = {compiled.fabric.name(at): name for at, name in names.items()}
+    for at, name in names.items():
+        switch = compiled.fabric.switch(at)
+        facts = found.devices[name].reading.facts
+        for port in switch.ports:
+            if port.peer is None or port.direction not in (Direction.UP, Direction.HOST):
+                continue
+            far = found.devices.get(real.get(port.peer.device, port.peer.device))
+            row: Row = {}
+            for family, own in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
+                stated = facts.get(f"interface[{port.name}]/{family}")
+                if stated is None or own is None or stated == own or not _of_two(str(stated)):
+                    continue
+                row[f"a_{family}"] = str(stated).partition("/")[0]
+                there = far.reading.facts.get(f"interface[{port.peer.port}]/{family}") if far else None
+                row[f"b_{family}"] = str(there).partition("/")[0] if there else _other(str(stated))
+            if row:
+                ends = {"a_device": switch.name, "a_port": port.name, "b_device": port.peer.device}
+                rows.append(ends | {"b_port": port.peer.port} | row)
+    return rows
+
+
+def _of_two(address: str) -> bool:
+    return ip_interface(address).network.num_addresses == 2
+
+
+def _other(address: str) -> str:
+    """The other address of a subnet of two."""
+    held = ip_interface(address)
+    return next((str(each) for each in held.network if each != held.ip), "")
+
+
+def misplaced(compiled: Compiled, order: Order) -> Iterator[Moved]:
+    """Links that are on other ports than planned."""
+    fabric = compiled.fabric
+    names = matched(compiled, order)
+    real = {fabric.name(at): name for at, name in names.items()}
+    for at, name in names.items():
+        there: dict[str, list[str]] = {}
+        for cable in order.cables.get(name, ()):
+            there.setdefault(cable.peer, []).append(cable.port)
+        planned: dict[str, list[str]] = {}
+        for port in fabric.switch(at).ports:
+            if port.peer and port.direction in (Direction.UP, Direction.DOWN):
+                planned.setdefault(real.get(port.peer.device, ""), []).append(port.name)
+        for peer, ports in planned.items():
+            for mine, theirs in zip(ports, there.get(peer, ()), strict=False):
+                if mine != theirs:
+                    yield Moved(name, peer, theirs, mine)
