@@ -150,7 +150,7 @@ def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
                 f"{device.name}: {plural(len(device.aside), 'line')} on accounts, logging and the like "
                 "are in no spec, and a build does not write them"
             )
-            help_ = "Keep those that you need in an overlay (docs/overlays.md)."
+            help_ = "Keep those that you need in an overlay (`fabricc docs overlays`)."
             yield Finding("FAB9706", message, _path(device, file), line, "aside", Severity.NOTE, help_)
     for words in adopted.assumed:
         yield Finding("FAB9705", words, "", 0, words, Severity.NOTE)
