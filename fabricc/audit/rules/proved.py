@@ -86,14 +86,14 @@ class Proof:
     Attributes:
         files: as rules name them -> below the folder.
         answers: rule and answer -> how many switches.
-        open: why routes cannot be followed, empty where they can.
+        unfollowed: why routes cannot be followed, empty where they can.
     """
 
     switches: list[SwitchDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     answers: Counter[tuple[int, Answer]] = field(default_factory=Counter)
-    open: Counter[str] = field(default_factory=Counter)
+    unfollowed: Counter[str] = field(default_factory=Counter)
     lossless: bool = False
 
     def add(self, sheet: Sheet, sessions: Sessions, models: Models, cnp: int | None) -> Iterator[Finding]:
@@ -113,7 +113,7 @@ class Proof:
         self.lossless |= any(kind.pfc for kind, _ in seen.kinds())
         if sheet.place.tier in (Tier.TOR, Tier.SPINE, Tier.CORE) and seen.links:
             if routed:
-                self.open[routed] += 1
+                self.unfollowed[routed] += 1
             seen.aggregates += [
                 path[len("bgp/network[") : -1] for path in sheet.rest if path.startswith("bgp/network[")
             ]
@@ -131,7 +131,7 @@ class Proof:
         yield from (
             each for each in agreement(switches) if _DIFFERS.search(each.message)
         )  # ToRs may differ in what they serve
-        for each in routing_findings(kinds_of(switches, self.policies)) if not self.open else ():
+        for each in routing_findings(kinds_of(switches, self.policies)) if not self.unfollowed else ():
             if each.code == RULES[11].code and not self.lossless:
                 continue
             if each.code == RULES[10].code and not self.lossless:
