@@ -251,6 +251,7 @@ _NEIGHBOR = (
     Keep("bfd", "bfd"),
     Keep("send-community", "send_community"),
     Keep("password <0|7|8a> <word>", "secret", lambda _kind, password: reference(password)),
+    Keep("password <word>", "secret", reference),
     Keep("password shared-secret profile <rest>", "secret", lambda _profile: SECRET),
     Keep("ttl maximum-hops <0-254>", "maximum_hops"),
     Keep("route-map <word> in", "import"),

@@ -55,7 +55,7 @@ _COMMON: Sequence[Row] = (
     Entry("priority-flow-control priority <0-7> drop", "drop"),
     *kept("qos_setting", 1, (
         "qos cos <rest>", "qos dscp <rest>", "shape rate <rest>", "dcbx mode <rest>", "dcbx <word> <rest>",
-        "priority-flow-control pause watchdog <word> <rest>", "qos random-detect <rest>", "qos rewrite <rest>",
+        "priority-flow-control pause watchdog ...", "qos random-detect <rest>", "qos rewrite <rest>",
     )),
     *defaults((
         "priority-flow-control", "priority-flow-control on", "priority-flow-control pause watchdog",

@@ -75,7 +75,7 @@ _VALUED = (
     "multicast ipv4 ...", "multicast ipv6 ...", "mfib <word> <rest>", "ip attached-host route export <rest>",
     "ipv6 attached-host route export <rest>", "ip nat ...", "arp aging timeout <rest>", "ipv6 nd ...",
     "tcp mss ceiling <rest>", "ip tcp adjust-mss <rest>", "speed <rest>", "service-policy type <word> <rest>",
-    "vrrp <integer> <rest>", "vrrp <integer> <word> <rest>", "no vrrp <integer> preempt", "mac-address <rest>",
+    "vrrp <integer> <rest>", "vrrp <integer> <word> <rest>", "no vrrp <integer> preempt", "mac-address <rest>", "mac address virtual-router",
     "link-debounce <rest>", "encapsulation <rest>", "encapsulation dot1q vlan <integer> inner <integer>",
     "bandwidth <rest>", "delay <rest>", "duplex <rest>", "tunnel ...", "mpls <word> <rest>", "node-segment <rest>",
     "flow tracker <word> <rest>", "transceiver frequency <rest>", "transceiver <word> <rest>", "phy media ...",
@@ -100,6 +100,7 @@ _OFF = (
 
 
 ROWS: Sequence[Row] = (
+    Keep("shut", "enabled", "false"),
     Keep("vrf forwarding <word>", "vrf"),
     Keep("l2 mtu <integer>", "layer2_mtu"),
     Keep("speed forced <speed>", said_speed),

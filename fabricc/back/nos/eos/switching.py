@@ -119,7 +119,7 @@ ROWS: Sequence[Row] = (
         "name <rest>", "revision <rest>", "instance <word> vlan <rest>",
     ))),
     *settings("platform/setting", 0, (
-        "vlan internal order <rest>", "vlan internal allocation policy <rest>", "port-channel load-balance <rest>",
+        "vlan internal order <rest>", "vlan internal allocation policy <rest>", "port-channel load-balance ...",
         "port-channel lacp <rest>", "port-channel min-links <rest>", "lacp system-priority <rest>",
         "mac address-table aging-time <rest>", "mac address-table <word> ...", "switchport backup-link <rest>",
         "vlan tag native <rest>", "errdisable <word> ...", "link tracking group <rest>",

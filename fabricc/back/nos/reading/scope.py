@@ -171,26 +171,29 @@ class Document:
                 if once:
                     known.values = OnceValues(self)
             scope = known
+        inherits, once = self.inherits, self.once
         if keeps:
             values = scope.values
             for name, value in keeps:
-                if self.inherits and name in values:
+                if inherits and name in values:
                     continue
-                if self.once and values.get(name, _NOTHING)[0] not in (None, value):
+                if once and values.get(name, _NOTHING)[0] not in (None, value):
                     self.reject(values[name][1])
                 values[name] = (value, line)
         if facts:
             stated, lines, place = self.reading.facts, self.reading.lines, (self.file, line)
             for path, value in facts:
-                if self.inherits and path in stated:
+                if inherits and path in stated:
                     continue
-                if self.once and stated.get(path, value) != value and lines[path][0] == self.file:
+                if once and stated.get(path, value) != value and lines[path][0] == self.file:
                     self.reject(lines[path][1])
                 stated[path] = value
                 lines[path] = place
         for name, key, value in entries:
-            table = scope.tables.setdefault(name, {})
-            if not (self.inherits and key in table):
+            table = scope.tables.get(name)
+            if table is None:
+                table = scope.tables[name] = {}
+            if not (inherits and key in table):
                 table[key] = (value, line)
         return scope
 
