@@ -396,8 +396,9 @@ def _networks(listed: Scope) -> str:
     """The networks whose every packet a list permits, before it denies everybody; comma-joined, ascending."""
     found = []
     for text, _ in listed.ordered("rules"):
-        action, protocol, network = str(text).split()[:3]
-        if protocol == "tcp":
+        action, protocol, network, host, *_ = [*str(text).split(), "", "", ""]
+        network = f"{host}/32" if network == "host" else network
+        if protocol == "tcp" or not (network == "any" or types.prefix(network)):
             continue
         if action == "deny":
             break

@@ -140,6 +140,14 @@ def test_two_lines_of_a_template_may_begin_alike() -> None:
     assert facts["bgp/neighbor[10.0.0.1]/setting[capability suppress]"] == "4-byte-as"
 
 
+def test_a_rule_that_was_cut_off_lets_nobody_in() -> None:
+    facts = facts_of(
+        "ip access-list IN\n  10 permit ip\n  20 permit ip 10.0.0.0/8 any\n"
+        "  30 permit ip host 192.0.2.9 any\nline vty\n  access-class IN in\n"
+    )
+    assert facts["management/access"] == "10.0.0.0/8,192.0.2.9/32"
+
+
 def test_a_password_is_never_a_fact_of_a_routing_instance() -> None:
     facts = facts_of((TEXTS / "leaf.cfg").read_text("utf-8"))
     assert facts["vrf[RED]/bgp/neighbor[10.20.10.9]/password"] == "set"
