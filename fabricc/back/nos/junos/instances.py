@@ -213,7 +213,7 @@ def _common(document: Document, scope: Scope) -> dict[str, int]:
     bgp.finish(document)
     igp.finish(document)
     for vni, (target, line) in scope.table("targets of VNIs").items():
-        document.put(f"vxlan/vni[{vni}]/route_target", target, line)
+        document.put(f"evpn/vni[{vni}]/route_target", target, line)
     put_settings(document, "evpn/", scope, EVPN)
     put_settings(document, "routing/", scope)
     _relays(document, scope)
