@@ -361,6 +361,9 @@ TYPES: Types = {
 
 
 QOS = "qos"
+DEFAULT_CLASSES = {"best-effort": (0, False), "fcoe": (3, True), "no-loss": (4, True), "mcast": (8, False)}
+"""Queue of classes that QFX switches have anyway, and whether nothing of them is lost (Juniper, "Understanding Default
+CoS Settings"); that of `network-control` is another one on routers."""
 _LOSS_PRIORITIES = ("low", "medium-low", "medium-high", "high")
 USUAL = "low"
 _OF_UNIT = (
@@ -625,7 +628,14 @@ def _stated(
 
 
 def _class_of(document: Document, name: Value, line: int) -> Scope | None:
-    """The forwarding class of a name, if it has a queue."""
+    """The forwarding class of a name, if it has a queue; some are there without being defined."""
+    classes = document.scope.scopes.setdefault("class", {})
+    if name not in classes and name in DEFAULT_CLASSES:
+        queue, lossless = DEFAULT_CLASSES[str(name)]
+        classes[name] = Scope(0)
+        classes[name].values["queue"] = (queue, 0)
+        if lossless:
+            classes[name].values |= {"no_loss": ("true", 0), "pfc_priority": (queue, 0)}
     found = document.refer("class", name, line)
     if found and "queue" not in found.values:
         document.reject(line)

@@ -143,6 +143,20 @@ def test_a_word_for_all_interfaces_is_none_of_them() -> None:
     assert not any(path.startswith("interface[all]") for path in JUNOS.read({FILE: LEAF}).facts)
 
 
+def test_classes_that_are_there_without_being_defined_have_their_queues() -> None:
+    cos = "set class-of-service"
+    text = (
+        f"{cos} classifiers dscp D forwarding-class no-loss loss-priority low code-points 011010\n"
+        f"{cos} scheduler-maps M forwarding-class best-effort scheduler S\n{cos} schedulers S transmit-rate percent 5\n"
+        f"{cos} interfaces et-0/0/1 unit 0 classifiers dscp D\n{cos} interfaces et-0/0/1 scheduler-map M\n"
+    )
+    reading = JUNOS.read({FILE: text})
+    assert reading.unknown == []
+    assert reading.facts["qos/dscp[26]/traffic_class"] == 4
+    assert reading.facts["qos/traffic_class[4]/priority_group"] == 4
+    assert reading.facts["interface[et-0/0/1]/queue[0]/scheduler"] == "dwrr 5"
+
+
 def test_no_secret_becomes_a_value() -> None:
     reading = JUNOS.read({FILE: LEAF})
     assert not any("$9$" in f"{path} {value}" for path, value in reading.facts.items())
