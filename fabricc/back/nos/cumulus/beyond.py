@@ -353,7 +353,9 @@ def read(text: str, file: str, reading: Reading) -> None:
     if not told:
         return
     found = Reading()
-    below = _below(startup.parsed(text).nodes, {line for _, line, _ in told})
+    heads = {line for _, line, _ in told}
+    commands = startup.is_commands(text)
+    below = {line: [line] for line in heads} if commands else _below(startup.parsed(text).nodes, heads)
     unknown = frozenset(line for lines in below.values() for line in lines)
     finish(reader().read_file(file, text, found), unknown)
     left: dict[int, list[tuple[str, int, str]]] = {}
@@ -374,9 +376,21 @@ def read(text: str, file: str, reading: Reading) -> None:
         )
         if place[1] in unknown or restated:
             reading.put(path, value, *place)
+    bound = {
+        name
+        for path, value in found.facts.items()
+        if path.endswith(_BINDINGS)
+        for name in str(value).split(",")
+    }
+    for path, value in found.facts.items():
+        if path.startswith(_LIST) and path[len(_LIST) :].partition("]")[0] in bound:
+            reading.put(path, value, *found.lines[path])
     reading.unknown.sort(key=lambda each: each[1])
 
 
+_LIST = "access_list["
+_BINDINGS = ("]/access_list_in", "]/access_list_out")
+"""Ends of paths that say which list filters a port: those of a plan filter the control plane alone."""
 _ROUTES = "static_route["
 _WHOLE = ("route_map[", "prefix_list[", "community_list[", _ROUTES, "bgp/")
 """Beginnings of paths whose values are made of several lines, of which some were unknown."""

@@ -155,11 +155,11 @@ def _families(release: Release) -> tuple[str, ...]:
 
 def rows(release: Release) -> Sequence[Row]:
     """What is below `interface`."""
-    addresses = [Block(family, "", (Entry("address <word>", family),)) for family in _families(release)]
+    addresses = [Block(family, "", (Entry("address <prefix>", family),)) for family in _families(release)]
     vrf = Keep("vrf <word>", "vrf")
     inside = [] if release.family_addresses else [vrf]
     management = [
-        node(family, Entry("address <word>", family), Fact("gateway <word>", "management/gateway"), *inside)
+        node(family, Entry("address <prefix>", family), Fact("gateway <word>", "management/gateway"), *inside)
         for family in _families(release)
     ]
     return (

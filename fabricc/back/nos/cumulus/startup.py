@@ -100,7 +100,7 @@ _VERSION = re.compile(r"Cumulus Linux ([0-9]{1,4}\.[0-9]{1,4})(\..*)?")
 @lru_cache(maxsize=2)
 def parsed(text: str) -> trees.Tree:
     """`header` and `set` of a start-up file, of a bare tree as the API gives it, or of `nv set` commands."""
-    if _COMMAND.match(text.lstrip()):
+    if is_commands(text):
         found = trees.commands(_COMMAND.sub("set ", _QUOTED.sub(r'"\1"', text)))
         found = trees.Tree(_nested(found.nodes), found.faults)
     else:
@@ -111,6 +111,11 @@ def parsed(text: str) -> trees.Tree:
         content.children = [node for node in nodes if node.key != ("header",)] or None
         nodes = [*(node for node in nodes if node.key == ("header",)), content]
     return trees.Tree(nodes, found.faults)
+
+
+def is_commands(text: str) -> bool:
+    """Whether a text is `nv set` commands, a statement a line."""
+    return _COMMAND.match(text.lstrip()) is not None
 
 
 def _nested(nodes: Sequence[Node]) -> Sequence[Node]:

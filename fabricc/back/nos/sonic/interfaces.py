@@ -196,6 +196,7 @@ _OF_INTERFACE = (
 )  # fmt: skip
 ADDRESSED: tuple[PatternRow, ...] = (
     Silent("NULL NULL"),
+    *silent("family", "scope"),
     *kept("ipv6_use_link_local_only", "vrf_name", *_OF_INTERFACE),
 )
 """Fields of tables of interfaces with addresses."""

@@ -30,12 +30,26 @@ OF_FRR = re.compile(r"unread\[|(vrf\[.*\]/)?(evpn/advertises_all|structure/|log/
 def left(files: dict[str, str]) -> list[str]:
     reading = CUMULUS.read(files)
     aside = CUMULUS.aside(files, reading)
-    return [text for file, line, text in reading.unknown if (file, line) not in aside]
+    plain = [each for each in reading.unknown if not isinstance(each, Unplanned)]
+    return [text for file, line, text in plain if (file, line) not in aside]
 
 
 def test_every_statement_of_others_is_understood_or_aside_but_one() -> None:
     assert left({FILE: TEXT}) == ["level: 7"]
     assert sorted(left(FLAT)) == ["frobnicate 7", "no assignment"]
+
+
+def test_commands_are_statements_one_by_one() -> None:
+    text = (FOLDER / "commands.txt").read_text()
+    assert left({FILE: text}) == ["nv set system frobnication on"]
+    facts = CUMULUS.read({FILE: text}).facts
+    assert facts["interface[swp53]/setting[evpn multihoming uplink]"] == "on"
+    assert facts["interface[swp50]/bundle"] == "bond1"
+    assert facts["interface[eth0]/dhcp"] == "true"
+    assert facts["access_list[GUARD]/10"] == "deny ip protocol tcp"
+    assert facts["bgp/neighbor[swp52]/remote_kind"] == "external"
+    assert facts["evpn/neighbor[swp52]/next_hop"] == "unchanged"
+    assert facts["vxlan/vrf[RED]/vni"] == 4001
 
 
 def test_what_a_plan_would_have_counts_against_fabricc_s_own_files_alone() -> None:
