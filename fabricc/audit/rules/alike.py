@@ -42,6 +42,7 @@ _PORT = (
     "mtu", "layer2_mtu", "speed_gbps", "fec", "autoneg", "pfc", "trust", "watchdog", "flow_control", "headroom/",
     "queue[", "ecn_", "unnumbered", "set_dscp", "service_policy[", "qos_setting[", "routed", "switchport",
 )  # fmt: skip
+_USE = ("speed_gbps", "autoneg", "layer2_mtu", "unnumbered", "routed", "switchport", "service_policy[")
 _SESSION = (
     "families", "bfd", "import", "export", "send_community", "keepalive_s", "hold_s", "maximum_prefixes", "enabled",
     "ttl_security_hops", "multihop", "next_hop_self", "reflector_client", "extended_next_hop", "remove_private",
@@ -163,15 +164,22 @@ def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> Said:
     )
     roles = []
     for role, ports in roles_of(sheet).items():
-        roles.append((role, len(ports), _most([_port_says(sheet, port) for port in ports])))
+        roles.append((role, len(ports), _most([_port_says(sheet, port, role) for port in ports])))
     for role, keys in session_roles(sheet, near).items():
         says = [{leaf: v for leaf, v in sheet.sessions[key].items() if leaf in _SESSION} for key in keys]
         roles.append((role, len(keys), _most(says)))
     return Said(kind_of(sheet), device, tuple(roles))
 
 
-def _port_says(sheet: Sheet, port: str) -> dict[str, Value]:
-    return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if _compared(leaf)}
+def _port_says(sheet: Sheet, port: str, role: Role = ()) -> dict[str, Value]:
+    """What a port says that is compared; of one that leads to nobody known only what makes it lossless."""
+    compared = _lossless if role[1:2] in (("bridged",), ("routed",)) else _compared
+    return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if compared(leaf)}
+
+
+@cache
+def _lossless(leaf: str) -> bool:
+    return leaf.startswith(_PORT) and not leaf.startswith(_USE)
 
 
 @cache
@@ -320,7 +328,7 @@ def outliers(
         )
         return
     for role, ports in roles_of(sheet).items():
-        says = {port: _port_says(sheet, port) for port in ports}
+        says = {port: _port_says(sheet, port, role) for port in ports}
         yield from _several(sheet, expected, role, says, {port: f"{PORT}{port}]/" for port in ports}, peer)
     for role, keys in session_roles(sheet, near).items():
         sessions = {key: {f: v for f, v in sheet.sessions[key].items() if f in _SESSION} for key in keys}
@@ -389,7 +397,8 @@ def _several(
         if leaf not in wanted:
             values[None] = len(says) - values.total()
             most, times = values.most_common(1)[0]
-            if len(+values) > 1 and overwhelming(times, len(says)):
+            enough = times >= _LEAST or most is not None
+            if len(+values) > 1 and enough and overwhelming(times, len(says)):
                 kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
                 wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
     for leaf, (right, who) in wanted.items():

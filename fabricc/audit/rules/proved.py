@@ -171,17 +171,18 @@ def _join(seen: SwitchView, sessions: Sessions) -> None:
 
 def _breaches(seen: SwitchView, sheet: Sheet, contracts: dict[bytes, str]) -> Iterator[Breach]:
     placed = all(link.port.cage for link in seen.links)
+    igp = any(path.startswith(("ospf[", "isis[")) for path in sheet.rest)
     for each in port_breaches(seen):
         if each.number == 19 or (each.number == 1 and not placed):
             continue  # both ends and the peers tell of the MTU; lanes are those of a known model
-        if each.number == 11 and _in_bundle(sheet, each.path):
-            continue
+        if each.number == 11 and not _bridges(sheet, each.path):
+            continue  # what is said of a bundle's member elsewhere, or in no file that is here
         yield each._replace(warning=True) if each.number == 11 else each
     for each in session_breaches(seen):
         if each.number == 7 and each.path != "bgp/asn":
             continue  # iBGP is a design
-        if each.number == 9 and each.path.endswith("/description") and not _addressed(sheet, each):
-            continue
+        if each.number == 9 and each.path.endswith("/description") and (igp or not _addressed(sheet, each)):
+            continue  # the link may be of another protocol, or of none
         if each.number == 9 and each.path == "bgp/multipath_relax" and each.path not in seen.facts:
             continue  # the default is the system's
         yield each
@@ -195,8 +196,9 @@ def _breaches(seen: SwitchView, sheet: Sheet, contracts: dict[bytes, str]) -> It
     yield from contract_breaches(contracts)
 
 
-def _in_bundle(sheet: Sheet, path: str) -> bool:
-    return "bundle" in sheet.ports.get(_port_in(path), {})
+def _bridges(sheet: Sheet, path: str) -> bool:
+    says = sheet.ports.get(_port_in(path), {})
+    return "switchport" in says and "bundle" not in says
 
 
 def _addressed(sheet: Sheet, each: Breach) -> bool:
@@ -214,7 +216,12 @@ def _port_in(path: str) -> str:
 
 
 def _assumed(each: Breach, sheet: Sheet) -> Breach:
-    """Says so where a breach of headroom or marking hangs on an assumed length, and takes it for less certain."""
+    """Says so where a breach of headroom hangs on an assumed length, and takes it for less certain.
+
+    So is the worst case that marking has to come before: every lossless queue of the switch full at once.
+    """
+    if each.number == 17 and each.path.endswith("/ecn_max_bytes"):
+        return each._replace(warning=True)
     port = _port_in(each.path)
     if each.number != 15 or port not in sheet.ports or sheet.of(port, "headroom/cable_m"):
         return each

@@ -69,7 +69,8 @@ def sessions_of(sheet: Sheet, alike: dict[Said, Said]) -> Sessions:
     """The sessions of a device."""
     facts = sheet.facts
     if not sheet.sessions and "bgp/asn" not in facts:
-        return Sessions(any(path.endswith("]/bgp/asn") for path in sheet.rest))
+        speaks = any(path.endswith("]/bgp/asn") for path in sheet.rest)
+        return Sessions(speaks, addresses=frozenset(_own(sheet)))
     listens = tuple(path.partition(_LISTEN)[2].rpartition("]")[0] for path in sheet.rest if _LISTEN in path)
     by_address, subnets = _reached(sheet)
     federated = any(path.endswith("bgp/confederation") for path in sheet.rest)
@@ -289,7 +290,7 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
     joined = meeting.groups[other] == meeting.groups[peer.device]
     severity = (
         Severity.ERROR if joined else Severity.NOTE
-    )  # it may be the address of a device that is not here
+    )  # else a device that is not here may have the address
     yield told(SESSION, devices[other], paths, message, "session one end", severity, remedy)
 
 

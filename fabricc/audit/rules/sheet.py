@@ -103,7 +103,8 @@ class Sheet:
         for port, says in self.ports.items():
             if port in self.fars or says.get("enabled") == "false" or "kind" in says:
                 continue
-            if self.parsed(port).kind is PortKind.PORT and any(leaf in says for leaf in _USED):
+            name = self.parsed(port)
+            if name.kind is PortKind.PORT and not name.unit and any(leaf in says for leaf in _USED):
                 yield port
 
     @property
