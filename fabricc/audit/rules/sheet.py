@@ -182,7 +182,8 @@ def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tup
         first = next(iter(device.paths.values()), "")
         return first, 1 if first else 0
     file, line = found
-    if like and (other := _instead(device, file, line, like)):
+    leaf = paths[0].rpartition("]/")[2] if paths else ""
+    if like and (other := _instead(device, file, line, like, leaf)):
         file, line = other
     elif word and word not in _line(device, file, line):
         block = (*range(line, line + _BLOCK), *range(line, max(line - _BLOCK, 0), -1))
@@ -245,12 +246,13 @@ def _line(device: Device, file: str, line: int) -> str:
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-def _instead(device: Device, file: str, line: int, like: str) -> tuple[str, int] | None:
-    """A line near to a place, or one that no row knows, which begins as `like` does."""
+def _instead(device: Device, file: str, line: int, like: str, leaf: str) -> tuple[str, int] | None:
+    """A line near to a place, or one that no row knows, which begins as `like` does and says the same of no other."""
     wanted = _beginning(like)
     if not wanted:
         return None
-    stating = set(device.reading.lines.values())
+    suffix = f"]/{leaf}"
+    stating = {place for path, place in device.reading.lines.items() if path.endswith(suffix)}
     near = sorted(range(max(line - _BLOCK, 1), line + _BLOCK), key=lambda at: abs(at - line))
     for at in near:
         if (file, at) not in stating and _beginning(_line(device, file, at)) == wanted:
