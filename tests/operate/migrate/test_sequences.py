@@ -31,10 +31,16 @@ class State:
     dscp: int = 26
     priority: int = 3
     family: str = "ipv4"
+    links: str = "10.64.0.0/10"
+    spine_asn: str = "shared"
     release: str = "sonic-202505"
     hosts: int = 8
     spines: int = 4
     drained: str = ""
+
+    @property
+    def pool(self) -> str:
+        return "" if self.family == "ipv6" else f", links: {self.links}"
 
     @property
     def text(self) -> str:
@@ -44,7 +50,8 @@ cluster: zone
 gpus: {{model: dgx-h100, hosts: {self.hosts}, hosts_per_unit: 4}}
 tors: {{model: sn5400, nos: {self.release}, uplinks: 8}}
 spines: {{model: sn5400, nos: {self.release}, count: {self.spines}}}
-addressing: {{family: {self.family}}}
+addressing: {{family: {self.family}{self.pool}}}
+routing: {{spine_asn: {self.spine_asn}}}
 priorities:
   rdma: {{dscp: {self.dscp}, priority: {self.priority}, lossless: true}}
   cnp: {{dscp: 48, strict: true}}
@@ -56,6 +63,8 @@ CHANGES = st.one_of(
     st.sampled_from([18, 26, 34]).map(lambda dscp: {"dscp": dscp}),
     st.sampled_from([3, 4]).map(lambda priority: {"priority": priority}),
     st.sampled_from(["ipv4", "ipv6", "dual"]).map(lambda family: {"family": family}),
+    st.sampled_from(["10.64.0.0/10", "100.64.0.0/10"]).map(lambda pool: {"links": pool}),
+    st.sampled_from(["shared", "unique"]).map(lambda asn: {"spine_asn": asn}),
     st.sampled_from(["sonic-202505", "sonic-202511"]).map(lambda release: {"release": release}),
     st.sampled_from([12, 16]).map(lambda count: {"hosts": count}),
     st.sampled_from([4, 8]).map(lambda count: {"spines": count}),
