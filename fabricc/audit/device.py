@@ -38,6 +38,10 @@ class Read(NamedTuple):
     identity: Identity
     neighbours: tuple[Neighbour, ...]
 
+    def bare(self) -> Read:
+        """The device without what its `Reading` has."""
+        return self._replace(paths=(), values=(), lines=(), unknown=())
+
 
 def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[Finding]]:
     """The devices of one name's texts, the paths that they are in, and what is told of the others."""

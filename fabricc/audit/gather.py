@@ -79,17 +79,21 @@ def gather(
     pieces = [work[at : at + size] for at in range(0, len(work), size)] if work else []
     findings: list[Finding] = []
     read: list[Read] = []
+    readings: list[Reading] = []
+    alike = _Alike()
     used = done = 0
     with Folder(top) as opened:
         spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(opened, pieces[n]))
         for number, piece in spreading:
-            read += piece.devices
+            for one in piece.devices:
+                readings.append(alike.reading(one))
+                read.append(one.bare())
             findings += piece.findings
             used += piece.used
             done += len(pieces[number])
             if progress:
                 progress("devices read", done, len(work))
-    named, twice = _named(read)
+    named, twice = _named(read, readings)
     devices = _made(top, named)
     findings += [*twice, *_unmatched(devices.values())]
     if not devices:
@@ -135,38 +139,16 @@ def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]]) -> _Piec
     return found._replace(used=used)
 
 
-def _named(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
-    """Devices by name; the second of a name has that of its file, and is told."""
-    named: dict[str, Read] = {}
-    findings: list[Finding] = []
-    for device in sorted(read, key=_path):
-        name = device.name or _path(device)
-        if (first := named.get(name)) is not None:
-            name = _path(device)
-            message = (
-                f"{_path(first)} and {name} both say that they are {device.name}: the second is {name} here"
-            )
-            remedy = "Take out what is collected twice, or give the devices names of their own."
-            findings.append(Finding("FAB9504", message, name, 1, "twice", Severity.WARNING, remedy))
-        named[name] = device
-    return dict(sorted(named.items())), findings
+class _Alike:
+    """What many devices say alike, once: texts, and places of lines."""
 
+    def __init__(self) -> None:
+        self._values: dict[Value, Value] = {}
+        self._places: dict[tuple[str, int], tuple[str, int]] = {}
 
-def _path(device: Read) -> str:
-    return min(path for path, _ in device.places.values())
-
-
-def _made(folder: Path, read: Mapping[str, Read]) -> dict[str, Device]:
-    """The devices, equal texts and places being the same objects."""
-    values: dict[Value, Value] = {}
-    places: dict[tuple[str, int], tuple[str, int]] = {}
-    boxes = Boxes(load_catalog(())[0].switches)
-    models: dict[tuple[str, ...], str | None] = {}
-    made: dict[str, Device] = {}
-    for name, one in read.items():
-        products = one.identity.products
-        if products not in models:
-            models[products] = boxes.model(products)
+    def reading(self, one: Read) -> Reading:
+        """The reading of a device, equal texts and places being the same objects."""
+        values, places = self._values, self._places
         facts = {
             intern(path): values.setdefault(value, value)
             for path, value in zip(one.paths, one.values, strict=True)
@@ -176,7 +158,39 @@ def _made(folder: Path, read: Mapping[str, Read]) -> dict[str, Device]:
             for path, place in zip(facts, one.lines, strict=True)
             if place[1]
         }
-        reading = Reading(facts, lines, list(one.unknown))
+        return Reading(facts, lines, list(one.unknown))
+
+
+def _named(
+    read: list[Read], readings: list[Reading]
+) -> tuple[dict[str, tuple[Read, Reading]], list[Finding]]:
+    """Devices by name; the second of a name has that of its file, and is told."""
+    named: dict[str, tuple[Read, Reading]] = {}
+    findings: list[Finding] = []
+    for device, reading in sorted(zip(read, readings, strict=True), key=lambda pair: _path(pair[0])):
+        name = device.name or _path(device)
+        if (first := named.get(name)) is not None:
+            name = _path(device)
+            message = f"{_path(first[0])} and {name} both say that they are {device.name}: the second is {name} here"
+            remedy = "Take out what is collected twice, or give the devices names of their own."
+            findings.append(Finding("FAB9504", message, name, 1, "twice", Severity.WARNING, remedy))
+        named[name] = device, reading
+    return dict(sorted(named.items())), findings
+
+
+def _path(device: Read) -> str:
+    return min(path for path, _ in device.places.values())
+
+
+def _made(folder: Path, read: Mapping[str, tuple[Read, Reading]]) -> dict[str, Device]:
+    """The devices with their models of the catalog."""
+    boxes = Boxes(load_catalog(())[0].switches)
+    models: dict[tuple[str, ...], str | None] = {}
+    made: dict[str, Device] = {}
+    for name, (one, reading) in read.items():
+        products = one.identity.products
+        if products not in models:
+            models[products] = boxes.model(products)
         made[name] = Device(
             name, Kind.HOST if one.system == HOST else Kind.SWITCH, one.system, Texts(folder, one.places),
             {file: path for file, (path, _) in one.places.items()}, reading, one.aside, one.statements,
@@ -197,7 +211,7 @@ def _unmatched(devices: Iterable[Device]) -> Iterator[Finding]:
         if box:
             message, remedy = (
                 f"the catalog has no {box}: {of}",
-                "A catalog file adds it; see `fabricc docs catalog`.",
+                "What is not known of a box is not guessed; see `fabricc docs catalog`.",
             )
             yield Finding("FAB9506", message, path, 1, box, Severity.NOTE, remedy)
         else:
