@@ -17,6 +17,10 @@ _PROMPT = re.compile(
 )
 """A command as a terminal shows it, or as a heading over its output."""
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[^\n]\x08|\r| ?--More-- ?(?:\x08| )*")
+_SIGNS = ("\x1b", "\r", "\x08", "--More--")
+"""One of these is in whatever `_CONTROLS` takes out; to look for them costs nothing."""
+_COMMANDS = ("show", "sh ", "nv config", "lldpc", "vtysh", "cat ", "ibdev2netdev", "mlnx_qos")
+"""One of these is in whatever `_PROMPT` matches."""
 _BINARY = 4096
 
 
@@ -35,7 +39,7 @@ def text_of(content: bytes) -> str | None:
         return None
     else:
         text = content.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
-    return _CONTROLS.sub("", text) if _CONTROLS.search(text) else text
+    return _CONTROLS.sub("", text) if any(sign in text for sign in _SIGNS) else text
 
 
 def sections(text: str) -> tuple[Section, ...]:
@@ -44,7 +48,7 @@ def sections(text: str) -> tuple[Section, ...]:
 
 
 def _sections(text: str) -> Iterator[Section]:
-    matches = list(_PROMPT.finditer(text))
+    matches = list(_PROMPT.finditer(text)) if any(word in text for word in _COMMANDS) else []
     if not matches:
         yield Section(1, text)
         return
