@@ -196,17 +196,19 @@ def test_live_frr_is_fetched_and_its_cabling_found(
 ) -> None:
     monkeypatch.setenv("LAB_PASSWORD", boxes[0].device.password)
     before = [box.run("vtysh", "-c", "show running-config") for box in boxes]
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60  # sshd and lldpd of a box take their time
     while True:
+        told = []
         for number, box in enumerate(boxes, 1):
             login = Login(box.device.username, Reference("env", "LAB_PASSWORD"), options=box.device.options)
             with kernel.inside(box.namespace):
                 asked = targets([f"frr:box{number}={box.device.host}"])
-                (fetched,) = collect(asked, Access(login), tmp_path / "out", 1, silent).values()
-            assert (fetched.failures, fetched.lacks) == ([], [])
+                told += collect(asked, Access(login), tmp_path / "out", 1, silent).values()
         found = audit(tmp_path / "out", jobs=1)
-        if all(device.neighbours for device in found.devices.values()) or time.monotonic() > deadline:
+        heard = [device.neighbours for device in found.devices.values()]
+        if (len(heard) == len(boxes) and all(heard)) or time.monotonic() > deadline:
             break
+    assert [(one.failures, one.lacks) for one in told] == [([], [])] * len(boxes)
     assert {device.system for device in found.devices.values()} == {"frr"}
     assert found.devices["box1"].release
     (link,) = found.found.links
