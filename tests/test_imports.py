@@ -92,6 +92,7 @@ INSIDE = {
     "fabricc.catalog.load": (2, "a catalog that fits the schema needs nobody to say what does not"),
     "fabricc.catalog.names": (1, "names that are known need no nearest one"),
     "fabricc.cli": (1, "Ctrl-C while the command loads is an exit status too"),
+    "fabricc.cli.adopt": (1, "as for `push`"),
     "fabricc.cli.audit": (1, "as for `push`"),
     "fabricc.cli.collect": (1, "as for `push`"),
     "fabricc.cli.build": (1, "plans, and a build that finds nothing to do does not"),
@@ -138,5 +139,5 @@ def test_an_import_inside_a_function_has_its_reason() -> None:
         if number > INSIDE.get(name, (0, ""))[0]:
             found[name] = number
     assert found == {}, "import at the top, or say here why not"
-    assert sum(number for number, _ in INSIDE.values()) <= 62
+    assert sum(number for number, _ in INSIDE.values()) <= 63
     assert INSIDE.keys() <= MODULES.keys(), "a reason is given for a module that is not there"

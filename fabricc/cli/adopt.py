@@ -23,15 +23,13 @@ def command(folder: Path, target: Path, name: str | None, every: bool, jobs: int
     adoption.txt and adoption.json beside the spec. Exit status: 0 it can be built, 1 it cannot.
     """
     from fabricc.audit.adopt import report, run  # readers of every system; `--help` and completion need none
-    from fabricc.compiler.quoting import tree_texts
 
     with output.progress() as bar:
         adoption = run.adopt(folder, name, jobs=jobs, progress=bar)
     reports = {report.TEXT: report.as_text(adoption), report.JSON: str(report.as_json(adoption))}
     written = run.write(adoption, target, reports)
     diagnostics = run.diagnostics_of(adoption, every=every)
-    top = str(folder if folder.is_dir() else folder.parent)
-    output.tell(diagnostics, "text", tree_texts(diagnostics, Path(top)))
+    output.tell(diagnostics, "text", run.texts(diagnostics, folder))
     output.show(report.parts(adoption))
     output.out(f"{target}: {', '.join(written)}")
     if not adoption.adopted.compiled.sound:

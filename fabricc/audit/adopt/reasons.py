@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Mismatch
 
 _POLICY = ("route_map[", "prefix_list[", "community_list[")
-_NO_WORD = "no word of a spec says it, and its line fits into no overlay"
+_NO_WORD = "no word of a spec says it, and no overlay of the spec keeps it"
 
 
 def reason(device: Device, mismatch: Mismatch) -> str:

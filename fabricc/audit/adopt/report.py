@@ -59,6 +59,10 @@ def as_text(adoption: Adoption) -> str:
         lines += ["## Assumed", "", *(f"- {words}" for words in adopted.assumed), ""]
     if adopted.left:
         lines += ["## Devices that the spec does not hold", "", *(f"- {name}" for name in adopted.left), ""]
+    if adopted.moved:
+        lines += ["## Links that a build would have on other ports", ""]
+        moves = (f"- {each.switch} {each.port} to {each.peer}: {each.planned}" for each in adopted.moved)
+        lines += [*moves, ""]
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for name, mismatches in adopted.differences.items():
         for each in mismatches:
@@ -85,6 +89,7 @@ def as_json(adoption: Adoption) -> Rendered:
         "same": adoption.same,
         "assumed": list(adopted.assumed),
         "left": list(adopted.left),
+        "moved": [each._asdict() for each in adopted.moved],
         "differences": {
             name: [
                 {"path": each.path, "found": each.found, "built": each.planned, "file": each.file, "line": each.line,

@@ -19,11 +19,12 @@ from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.quoting import tree_texts
 from fabricc.proof.compare import Finding
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.audit.adopt.adopting import Adopted
     from fabricc.audit.model import Device
@@ -190,8 +191,17 @@ def _path(device: Device, file: str) -> str:
 
 def diagnostics_of(adoption: Adoption, *, every: bool = False) -> list[Diagnostic]:
     """The findings at their places: of each kind the first few and how many more there are, or all of them."""
-    top = str(adoption.folder if adoption.folder.is_dir() else adoption.folder.parent)
     grouped = Grouped()
     for one in adoption.findings:
         grouped.add([one._replace(group=one.message) if every else one])
-    return list(grouped.diagnostics(top))
+    return list(grouped.diagnostics(str(_top(adoption.folder))))
+
+
+def texts(diagnostics: Iterable[Diagnostic], folder: Path) -> dict[str, str]:
+    """The files that findings are in, for snippets."""
+    return tree_texts(diagnostics, _top(folder))
+
+
+def _top(folder: Path) -> Path:
+    """The folder that files of findings are below; of a single file the one that it is in."""
+    return folder if folder.is_dir() else folder.parent
