@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Tier
 from fabricc.audit.places import places_of
 from fabricc.fabric.model import Host
-from tests.audit.fabrics import collected, disguise, inventory, planned
+from tests.audit import corpora
+from tests.audit.fabrics import collected, device, disguise, inventory, planned
 
 NAMES = (
     "lab-smallest",
@@ -81,3 +85,30 @@ def test_planes_pods_and_cores_are_found(hosts):
     }
     if hosts:
         assert {name: places[name].plane for name in switches} == {n: s.plane for n, s in switches.items()}
+
+
+AVD = ("dual-dc-l3ls", "evpn_underlay_isis_overlay_ibgp", "evpn_underlay_ospf_overlay_ebgp",
+       "evpn_underlay_rfc5549_overlay_ebgp")  # fmt: skip
+
+
+@pytest.mark.parametrize("fabric", AVD)
+@pytest.mark.skipif(not corpora.ROOT.is_dir(), reason="the configurations that others wrote are not here")
+def test_tiers_of_validated_designs_are_those_of_their_names(fabric):
+    """Leaves that bridge alone hang on those that route; `dc1-leaf1c` and `L2LEAF` are such."""
+    found = corpora.devices("eos", "aristanetworks-avd").items()
+    devices = {
+        Path(path).stem: device(Path(path).stem, "eos", files)
+        for path, files in found
+        if f"/{fabric}/" in path
+    }
+    links = links_of(devices)
+    want = {
+        name: Tier.SPINE
+        if "spine" in name.lower()
+        else Tier.OTHER
+        if re.search("L2LEAF|leaf.c$", name)
+        else Tier.TOR
+        for name in devices
+    }
+    assert {name: place.tier for name, place in places_of(devices, links).items()} == want
+    assert not any(link.against for link in links)
