@@ -139,6 +139,13 @@ def test_a_session_that_the_far_end_takes_from_a_range() -> None:
     assert [each for each in found if each.code == "FAB9601"] == []
 
 
+def test_a_neighbour_that_several_devices_could_be() -> None:
+    """Two fabrics with the same addresses in one folder: the end of the link has the address that is named."""
+    facts: Facts = {path: value for path, value in end(1, "leaf").items() if "bgp" not in path}
+    found = told(device("leaf", end(0, "spine")), device("spine", facts), device("other", facts))
+    assert [each for each in found if each.code == "FAB9601"] == []
+
+
 def test_bfd_timers_and_password_at_one_end() -> None:
     near = "bgp/neighbor[10.0.0.1]/"
     found = [
