@@ -210,6 +210,39 @@ def test_an_outlier_and_its_peers() -> None:
     assert [each for each in outlier(0, 3) if each.code == "FAB9610"] == []
 
 
+def open_port(number: int, more: Mapping[str, str | int] | None = None) -> Facts:
+    """A lossless port to a host that the folder does not hold."""
+    port = f"interface[Ethernet{number}]/"
+    facts: Facts = {
+        f"{port}description": f"node{number}", f"{port}unnumbered": "true", f"{port}mtu": 9100,
+        f"{port}speed_gbps": 400, f"{port}pfc": "3", f"{port}watchdog": "true", f"{port}queue[3]/ecn_min_bytes": 1000,
+        f"{port}headroom/cable_m": 5,
+        **(more or {}),
+    }  # fmt: skip
+    return {path: value for path, value in facts.items() if value != ""}
+
+
+def test_few_ports_of_few_devices_are_compared_together() -> None:
+    """Of two switches with three ports to hosts each, neither the switches nor the ports of one are a majority."""
+    odd: Facts
+    for odd, word in (
+        ({"interface[Ethernet3]/mtu": 1500}, "mtu: 1500 here"),
+        ({"interface[Ethernet3]/pfc": "", "interface[Ethernet3]/watchdog": ""}, "pfc: nothing here"),
+    ):
+        sound: Facts = {**open_port(1), **open_port(2), **open_port(3)}
+        spoiled: Facts = {**open_port(1), **open_port(2), **open_port(3, odd)}
+        assert [e for e in told(device("a", sound), device("b", sound)) if e.code == "FAB9610"] == []
+        found = [e for e in told(device("a", spoiled), device("b", sound)) if e.code == "FAB9610"]
+        assert any(f"a Ethernet3: {word}" in each.message for each in found), found
+        assert {each.file for each in found} == {"a"}
+
+
+def test_few_devices_that_differ_by_design_are_not_told() -> None:
+    small = open_port(1, {"interface[Ethernet1]/mtu": 1500})
+    large: Facts = {path: value for number in range(1, 6) for path, value in open_port(number).items()}
+    assert [e for e in told(device("a", small), device("b", large)) if e.code == "FAB9610"] == []
+
+
 def test_nothing_raises_on_odd_values() -> None:
     odd = {
         "interface[Ethernet1]/ipv4": "nonsense", "interface[Ethernet1]/pfc": "x,y", "bgp/asn": "one",

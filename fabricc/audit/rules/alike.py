@@ -61,13 +61,13 @@ class Said(NamedTuple):
 
     Attributes:
         device: path -> value of what is said of the whole device.
-        roles: kind of port or session -> (word of the path, value; None where most say nothing) of most of that kind,
-            and whether all of them say the same.
+        roles: kind of port or session, how many of it, and of what at least half of them say: word of the path, value,
+            and how many say it.
     """
 
     kind: Kind
     device: tuple[tuple[str, Value], ...]
-    roles: tuple[tuple[Role, int, tuple[tuple[str, Value, bool], ...]], ...]
+    roles: tuple[tuple[Role, int, tuple[tuple[str, Value, int], ...]], ...]
 
 
 @dataclass(slots=True)
@@ -187,8 +187,8 @@ def _compared(leaf: str) -> bool:
     return leaf.startswith(_PORT)
 
 
-def _most(says: list[dict[str, Value]]) -> tuple[tuple[str, Value, bool], ...]:
-    """Of each leaf what most say, and whether all do."""
+def _most(says: list[dict[str, Value]]) -> tuple[tuple[str, Value, int], ...]:
+    """Of each leaf what most say, and how many do."""
     counts: dict[str, Counter[Value]] = {}
     for each, times in Counter(tuple(each.items()) for each in says).items():
         for leaf, value in each:
@@ -197,7 +197,7 @@ def _most(says: list[dict[str, Value]]) -> tuple[tuple[str, Value, bool], ...]:
     for leaf, values in counts.items():
         value, times = values.most_common(1)[0]
         if times * 2 >= len(says):
-            found.append((leaf, value, times == len(says)))
+            found.append((leaf, value, times))
     return tuple(found)
 
 
@@ -219,7 +219,9 @@ def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
         if expected.size < _FEW and kind[1] is not Tier.HOST:
             few.append(votes)
         for said, names in votes.items():
-            if _differs(said, expected) or any(not same for *_, leaves in said.roles for *_, same in leaves):
+            if _differs(said, expected) or any(
+                times < ports for _, ports, leaves in said.roles for *_, times in leaves
+            ):
                 for name in names:
                     found.setdefault(name, []).append(expected)
     every = ballot.of_all_tiers() if few else {}
@@ -248,12 +250,17 @@ def _disputed(expected: Expected, mates: Iterable[tuple[Said, list[str]]]) -> Ex
 
 
 class Expected(NamedTuple):
-    """What nearly all devices of a kind say: path -> value; kind of port -> leaf -> value; and how many they are."""
+    """What nearly all devices of a kind say.
+
+    Attributes:
+        device: path -> value, and how many say it.
+        roles: kind of port or session -> word of the path -> value, and who says it.
+    """
 
     kind: Kind
     size: int
     device: dict[str, tuple[Value | None, int]]
-    roles: dict[Role, dict[str, tuple[Value, int]]]
+    roles: dict[Role, dict[str, tuple[Value, str]]]
     witness: str
 
 
@@ -261,14 +268,18 @@ def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
     size = sum(map(len, votes.values()))
     paths: dict[str, Counter[Value]] = {}
     holders: Counter[Role] = Counter()
+    members: Counter[Role] = Counter()  # ports or sessions of all holders
     leaves: dict[tuple[Role, str], Counter[Value]] = {}
+    alike: Counter[tuple[Role, str]] = Counter()  # of the members those that say what most of their device do
     for said, names in votes.items():
         for path, value in said.device:
             paths.setdefault(path, Counter())[value] += len(names)
-        for role, _, found in said.roles:
+        for role, number, found in said.roles:
             holders[role] += len(names)
-            for leaf, value, _ in found:
+            members[role] += number * len(names)
+            for leaf, value, times in found:
                 leaves.setdefault((role, leaf), Counter())[value] += len(names)
+                alike[role, leaf] += times * len(names)
     device: dict[str, tuple[Value | None, int]] = {}
     for path, values in paths.items():
         most, times = values.most_common(1)[0]
@@ -277,11 +288,14 @@ def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
             device[path] = most, times
         elif silent >= _LEAST and overwhelming(silent, size) and _forbidden(path):
             device[path] = None, silent
-    of_roles: dict[Role, dict[str, tuple[Value, int]]] = {}
+    of_roles: dict[Role, dict[str, tuple[Value, str]]] = {}
     for (role, leaf), values in leaves.items():
         most, times = values.most_common(1)[0]
         if overwhelming(times, holders[role]):
-            of_roles.setdefault(role, {})[leaf] = most, times
+            of_roles.setdefault(role, {})[leaf] = most, f"{times:,} {_peers(kind)}"
+        elif 1 < times == holders[role] < _FEW and overwhelming(alike[role, leaf], members[role]):
+            who = f"{alike[role, leaf]} of {members[role]} such {role[0]}s of {times} {_peers(kind)}"
+            of_roles.setdefault(role, {})[leaf] = most, who
     witness = max(votes.values(), key=len)[0]
     return Expected(kind, size, device, of_roles, witness)
 
@@ -386,8 +400,7 @@ def _several(
 ) -> Iterator[Finding]:
     """Ports or sessions of one kind on one device: each leaf on which some are not as the others, here or elsewhere."""
     wanted: dict[str, tuple[Value | None, str]] = {
-        leaf: (value, f"{times:,} {_peers(expected.kind)}")
-        for leaf, (value, times) in expected.roles.get(role, {}).items()
+        leaf: (value, who) for leaf, (value, who) in expected.roles.get(role, {}).items()
     }
     counts: dict[str, Counter[Value | None]] = {}
     for each in says.values():
