@@ -237,6 +237,19 @@ def test_few_ports_of_few_devices_are_compared_together() -> None:
         assert {each.file for each in found} == {"a"}
 
 
+def test_a_port_that_lost_its_headroom_with_its_pfc() -> None:
+    port = "interface[Ethernet2]/"
+    lost = dict.fromkeys((f"{port}{leaf}" for leaf in ("pfc", "watchdog", "headroom/cable_m")), "")
+    sound = {**open_port(1), **open_port(2)}
+    peers = [device(f"leaf{number}", sound) for number in range(5)]
+    assert [e for e in told(*peers) if e.code == "FAB9610"] == []
+    found = [
+        e for e in told(*peers, device("odd", {**open_port(1), **open_port(2, lost)})) if e.code == "FAB9610"
+    ]
+    assert any("odd Ethernet2: pfc: nothing here" in each.message for each in found), found
+    assert {each.file for each in found} == {"odd"}
+
+
 def test_few_devices_that_differ_by_design_are_not_told() -> None:
     small = open_port(1, {"interface[Ethernet1]/mtu": 1500})
     large: Facts = {path: value for number in range(1, 6) for path, value in open_port(number).items()}

@@ -51,6 +51,8 @@ _SESSION = (
 _MAPS = ("route_map[", "prefix_list[", "community_list[")
 _DETAIL = 2
 """Slashes in the path of what only repeats parts of a clause."""
+_CABLE = 2
+"""Where a kind of port has the length of cable that its headroom is for."""
 
 Kind = tuple[str, Tier, str]
 Role = tuple[str, ...]
@@ -296,8 +298,23 @@ def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
         elif 1 < times == holders[role] < _FEW and overwhelming(alike[role, leaf], members[role]):
             who = f"{alike[role, leaf]} of {members[role]} such {role[0]}s of {times} {_peers(kind)}"
             of_roles.setdefault(role, {})[leaf] = most, who
+    for role, number in members.items():
+        if number == 1 and (kin := _without_headroom(role, members)):
+            of_roles[role] = of_roles.get(kin, {})
     witness = max(votes.values(), key=len)[0]
     return Expected(kind, size, device, of_roles, witness)
+
+
+def _without_headroom(role: Role, members: Mapping[Role, int]) -> Role | None:
+    """The kind of port that a lone one would be of if it stated for how long a cable its headroom is."""
+    if role[0] != "port" or role[_CABLE]:
+        return None
+    kin = [each for each in members if each[0] == "port" and each[_CABLE] and _uncabled(each) == role]
+    return kin[0] if len(kin) == 1 and members[kin[0]] >= _LEAST else None
+
+
+def _uncabled(role: Role) -> Role:
+    return (*role[:_CABLE], "", *role[_CABLE + 1 :])
 
 
 def _forbidden(path: str) -> bool:
