@@ -246,7 +246,9 @@ def test_a_port_that_lost_its_headroom_with_its_pfc() -> None:
     found = [
         e for e in told(*peers, device("odd", {**open_port(1), **open_port(2, lost)})) if e.code == "FAB9610"
     ]
-    assert any("odd Ethernet2: pfc: nothing here" in each.message for each in found), found
+    assert ["odd Ethernet2: pfc: nothing here, 3 on 6 switches" in each.message for each in found] == [
+        True
+    ], found
     assert {each.file for each in found} == {"odd"}
 
 

@@ -43,6 +43,8 @@ _PORT = (
     "queue[", "ecn_", "unnumbered", "set_dscp", "service_policy[", "qos_setting[", "routed", "switchport",
 )  # fmt: skip
 _USE = ("speed_gbps", "autoneg", "layer2_mtu", "unnumbered", "routed", "switchport", "service_policy[")
+_WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
+"""What a port without PFC often lacks as well: one thing to tell, not many."""
 _SESSION = (
     "families", "bfd", "import", "export", "send_community", "keepalive_s", "hold_s", "maximum_prefixes", "enabled",
     "ttl_security_hops", "multihop", "next_hop_self", "reflector_client", "extended_next_hop", "remove_private",
@@ -431,9 +433,14 @@ def _several(
             if len(+values) > 1 and enough and overwhelming(times, len(says)):
                 kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
                 wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
+    bare = (
+        {name for name, each in says.items() if "pfc" not in each} if wanted.get("pfc", (None,))[0] else set()
+    )
     for leaf, (right, who) in wanted.items():
         odd: dict[Value | None, list[str]] = {}
         for name, each in says.items():
+            if name in bare and leaf not in each and leaf.startswith(_WITH_PFC):
+                continue
             if each.get(leaf) != right:
                 odd.setdefault(each.get(leaf), []).append(name)
         for mine, names in odd.items():
