@@ -13,6 +13,7 @@ from fabricc.back.nos.cumulus import (
     found,
     interfaces,
     qos,
+    roce,
     services,
     startup,
     words,
@@ -88,6 +89,7 @@ def read(files: Mapping[str, str]) -> Reading:
     if (text := files.get(words.FILE)) is not None:
         reader(startup.release_in(startup.parsed(text))).read_file(words.FILE, text, reading)
         beyond.read(text, words.FILE, reading)
+        roce.expand(text, words.FILE, reading)
     else:
         flat.read(files, reading)
     return reading

@@ -340,7 +340,7 @@ ROWS: tuple[Row, ...] = (
 @cache
 def reader() -> Reader:
     """The reader of statements; it is made when there is something to read."""
-    return Reader((Topic(ROWS),), TYPES, lambda text: Tree(tuple(_statements(text))))
+    return Reader((Topic(ROWS),), TYPES, lambda text: Tree(tuple(statements(text))))
 
 
 def read(text: str, file: str, reading: Reading) -> None:
@@ -396,7 +396,7 @@ _WHOLE = ("route_map[", "prefix_list[", "community_list[", _ROUTES, "bgp/")
 """Beginnings of paths whose values are made of several lines, of which some were unknown."""
 
 
-def _statements(text: str) -> Iterator[Node]:
+def statements(text: str) -> Iterator[Node]:
     """Each end of the tree with the words on the way there, for each of the interfaces or neighbours of a range."""
     stack: list[tuple[Node, tuple[str, ...]]] = [
         (node, ()) for node in reversed(startup.parsed(text).nodes) if node.key == ("set",)

@@ -1,0 +1,143 @@
+"""NVUE's RoCE profile: what `qos roce` alone sets on every port, by its mode, where no other line says otherwise.
+
+Figures are those of the chapter "RDMA over Converged Ethernet - RoCE" of NVIDIA's Cumulus Linux 5.14 user guide; what
+it does not state is not stated here: sizes of headroom and pools, and all of the mode `lossy-multi-tc`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus import startup
+from fabricc.back.nos.cumulus.beyond import statements
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.facts import Reading, Value
+
+    _Said = tuple[str, int]
+
+LOSSY, LOSSLESS, ONE_POOL = "lossy", "lossless", "lossless-single-ipool"
+ROCE, CNP = 3, 6
+"""Switch priorities with a traffic class of their own; all others share class 0."""
+MARKING = {
+    "min-threshold": ("ecn_min_bytes", 150_000), "max-threshold": ("ecn_max_bytes", 1_501_500),
+    "probability": ("ecn_max_percent", 100),
+}  # fmt: skip
+"""Word of a marking profile -> leaf and value of what the class of RoCE has."""
+SCHEDULERS = {0: "dwrr 50", ROCE: "dwrr 50", CNP: "strict"}
+CABLE_M = 100
+_OFF = (("enable", "off"), ("state", "disabled"))
+_PORT = re.compile(r"swp[0-9]+(s[0-9]+)?")
+_LEAVES = {
+    "pfc": ("pfc", "headroom/", "qos_setting[pfc"), "congestion-control": ("ecn_",), "mapping": ("trust",),
+    "egress-scheduler": ("scheduler",),
+}  # fmt: skip
+"""Feature -> parts of the leaves that a port with a profile of its own does not take from the global one."""
+
+
+@dataclass(slots=True)
+class _Switch:
+    """What a file says of the profile and beside it.
+
+    Attributes:
+        words: of the profile -> what follows them.
+        ports: with the features of which each has a profile of its own.
+        priorities: that the global PFC profile names, and the line; `pfc`: its other words.
+        marking: (traffic class, word) of the global marking profile.
+    """
+
+    words: dict[str, str] = field(default_factory=dict)
+    ports: dict[str, set[str]] = field(default_factory=dict)
+    priorities: dict[str, int] = field(default_factory=dict)
+    pfc: dict[str, _Said] = field(default_factory=dict)
+    marking: dict[tuple[str, str], _Said] = field(default_factory=dict)
+
+    @property
+    def mode(self) -> str:
+        """The mode that is on; "" for none."""
+        off = any(self.words.get(word) == value for word, value in _OFF)
+        return "" if off else self.words.get("mode", LOSSLESS)
+
+
+def expand(text: str, file: str, reading: Reading) -> None:
+    """Add what the RoCE profile of a configuration sets, at its line."""
+    profile = startup.find(startup.parsed(text).nodes, "set", "qos", "roce")
+    if profile is None:
+        return
+    switch, line = _switch(text), profile.line
+    if switch.mode not in (LOSSY, LOSSLESS, ONE_POOL):
+        return
+
+    def put(path: str, value: Value, line: int = line) -> None:
+        if path not in reading.facts:
+            reading.put(path, value, file, line)
+
+    for dscp in range(64):
+        put(f"qos/dscp[{dscp}]/traffic_class", dscp // 8)
+    for priority in range(8):
+        put(f"qos/traffic_class[{priority}]/queue", priority if priority in (ROCE, CNP) else 0)
+    stated = list(_marking(switch, line))
+    if switch.mode != LOSSY:
+        priorities = switch.priorities or {str(ROCE): line}
+        stated += _pfc(switch, priorities, line)
+        for name, at in priorities.items():
+            queue = reading.facts.get(f"qos/traffic_class[{name}]/queue", ROCE)
+            put(f"qos/pfc_priority[{name}]/queue", queue, at)
+    if switch.mode == LOSSLESS:
+        put(f"pool[lossless]/priority[{ROCE}]", "true")
+    stated += [("trust", "dscp", line)]
+    stated += [(f"queue[{queue}]/scheduler", how, line) for queue, how in SCHEDULERS.items()]
+    for port, own in switch.ports.items():
+        without = tuple(part for feature in own for part in _LEAVES.get(feature, ()))
+        for leaf, value, at in stated:
+            if not any(part in leaf for part in without):
+                put(f"interface[{port}]/{leaf}", value, at)
+        trust = f"interface[{port}]/trust"
+        if reading.facts.get(trust) == "both":  # the code point, where there is one
+            reading.facts[trust] = "dscp"
+
+
+def _switch(text: str) -> _Switch:
+    switch = _Switch()
+    for node in statements(text):
+        match node.key:
+            case ("qos", "roce", word, value):
+                switch.words[word] = value
+            case ("interface", port, *rest) if _PORT.fullmatch(port):
+                own = switch.ports.setdefault(port, set())
+                if len(rest) > 2 and rest[0] == "qos" and rest[2] == "profile":
+                    own.add(rest[1])
+            case ("qos", "pfc", "default-global", "switch-priority", key, *_):
+                switch.priorities |= {each: node.line for each in startup.members(key) if each.isdecimal()}
+            case ("qos", "pfc", "default-global", word, value):
+                switch.pfc[word] = value, node.line
+            case ("qos", "congestion-control", "default-global", "traffic-class", key, word, value):
+                switch.marking |= {(each, word): (value, node.line) for each in startup.members(key)}
+    return switch
+
+
+def _marking(switch: _Switch, line: int) -> Iterator[tuple[str, Value, int]]:
+    """Leaf, value and line of how the class of RoCE is marked on every port."""
+    said = {word: at for (queue, word), at in switch.marking.items() if queue == str(ROCE)}
+    if said.get("ecn", ("", 0))[0] == "disable":
+        return
+    for word, (leaf, value) in MARKING.items():
+        yield f"queue[{ROCE}]/{leaf}", *_number(said.get(word), (value, line))
+
+
+def _pfc(switch: _Switch, priorities: dict[str, int], line: int) -> Iterator[tuple[str, Value, int]]:
+    """Leaf, value and line of PFC on every port; one way alone is told as such."""
+    one_way = any(switch.pfc.get(way, ("", 0))[0] == "disable" for way in ("rx", "tx"))
+    leaf = "qos_setting[pfc one way]" if one_way else "pfc"
+    yield leaf, ",".join(sorted(priorities)), min(priorities.values())
+    yield "headroom/cable_m", *_number(switch.pfc.get("cable-length"), (CABLE_M, line))
+
+
+def _number(said: _Said | None, usual: tuple[int, int]) -> tuple[int, int]:
+    """A number and its line as a file says, else the usual ones."""
+    return (int(said[0]), said[1]) if said and said[0].isdecimal() and len(said[0]) < 19 else usual
