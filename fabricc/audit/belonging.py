@@ -29,7 +29,8 @@ def device_of(path: str) -> str:
 
 def _bare(stem: str) -> str:
     """A file's name without words of what it holds, at its beginning and at its end; "" where it has no other."""
-    if stem in _file_names():
+    stem = host_files.NAMED.sub("", stem)
+    if not stem or stem in _file_names():
         return ""
     for name in _file_names():
         for apart in "_-.":

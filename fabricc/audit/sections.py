@@ -12,15 +12,18 @@ if TYPE_CHECKING:
 _PROMPT = re.compile(
     r"^(?P<prompt>(?:\[[^\]\n]{1,64}\] ?)?[\w.@:~/()-]{0,80}[#>$%] ?|[-=*#]{3,80} *|)"
     r"(?P<command>(?:sudo )?"
-    r"(?:show|sh|nv show|nv config|net show|lldpctl|lldpcli|vtysh|cat|ibdev2netdev|show_gids|mlnx_qos)(?: [^{;\n]*)?)$",
+    r"(?:show|sh|nv show|nv config|net show|lldpctl|lldpcli|vtysh|cat|ibdev2netdev|show_gids|mlnx_qos|cma_roce_tos)"
+    r"(?: [^{;\n]*)?)$",
     re.MULTILINE,
 )
 """A command as a terminal shows it, or as a heading over its output."""
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[^\n]\x08|\r| ?--More-- ?(?:\x08| )*")
 _SIGNS = ("\x1b", "\r", "\x08", "--More--")
 """One of these is in whatever `_CONTROLS` takes out; to look for them costs nothing."""
-_COMMANDS = ("show", "sh ", "nv config", "lldpc", "vtysh", "cat ", "ibdev2netdev", "mlnx_qos")
+_COMMANDS = ("show", "sh ", "nv config", "lldpc", "vtysh", "cat ", "ibdev2netdev", "mlnx_qos", "cma_roce_tos")
 """One of these is in whatever `_PROMPT` matches."""
+_SILENT = ("mlnx_qos", "cma_roce_tos")
+"""Commands whose output does not say of which port it is: they stay above it."""
 _BINARY = 4096
 
 
@@ -64,7 +67,8 @@ def _sections(text: str) -> Iterator[Section]:
     for start, end in zip(ends, [*ends[1:], len(text)], strict=True):
         below = text.find("\n", start, end) + 1
         if below:
-            yield _section(text, below, end)
+            named = any(word in text[start:below] for word in _SILENT)
+            yield _section(text, start if named else below, end)
 
 
 def _section(text: str, start: int, end: int) -> Section:

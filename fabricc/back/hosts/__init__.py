@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, qos, services
+from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos, services
 from fabricc.back.hosts.limits import gaps
 from fabricc.back.hosts.words import marked
 from fabricc.fabric.facts import Reading
@@ -32,7 +32,10 @@ _TOPICS: tuple[Topic, ...] = (interfaces, qos, services, nccl)
 _OF_PORTS: tuple[Topic, ...] = (interfaces, qos)
 _OWN: Mapping[str, Reader] = {**netplan.READERS, **keyfile.READERS}
 """Readers of files that no two hosts have alike."""
-_COMMON: Mapping[str, Reader] = {file: read for topic in _TOPICS for file, read in topic.READERS.items()}
+_COMMON: Mapping[str, Reader] = {
+    **{file: read for topic in _TOPICS for file, read in topic.READERS.items()},
+    **outputs.READERS,
+}
 READERS = frozenset((*_OWN, *_COMMON))
 """Paths below a host's root that are read, with `*` for anything."""
 

@@ -6,9 +6,10 @@ import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from fabricc.back.hosts import READERS, nccl
+from fabricc.back.hosts import READERS, nccl, outputs
 
 NAMES = frozenset(("nccl", "netplan", "rccl", *(path for path in READERS if "/" not in path)))
+NAMED = outputs.NAMED
 COMMENTS = "#"
 _ROOTS = ("etc", "usr", "lib", "opt", "run")
 _NETPLAN = re.compile(r"^network:\s*(?:#.*)?$", re.MULTILINE)
@@ -34,7 +35,7 @@ def takes(path: str, text: str) -> str | None:
         return f"etc/netplan/{name}"
     if _KEYFILE.search(text):
         return f"etc/NetworkManager/system-connections/{name}"
-    return nccl.FILE if _NCCL.search(text) else None
+    return nccl.FILE if _NCCL.search(text) else outputs.takes(path, text)
 
 
 @lru_cache(maxsize=4096)
