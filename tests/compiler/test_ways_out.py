@@ -65,8 +65,8 @@ def test_a_gate_does_not_wait_for_a_party_that_is_yet_to_be_set_up() -> None:
     spine = switch("frr", SPINE)
     up = {session.remote: [True, 4] for session in spine.bgp.sessions if session.peer != "core-1"}
     before, now = {"sessions": up}, {"sessions": {**up, "192.0.2.1": [False, 0]}}
-    assert _sessions(spine, before, now, (), ()) == []
-    lost = _sessions(spine, {"sessions": {**up, "192.0.2.1": [True, 2]}}, now, (), ())
+    assert _sessions(spine, before, now, (), (), received=False) == []
+    lost = _sessions(spine, {"sessions": {**up, "192.0.2.1": [True, 2]}}, now, (), (), received=False)
     assert lost == ["the session to core-1 (192.0.2.1) is down"]
 
 

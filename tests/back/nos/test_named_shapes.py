@@ -28,6 +28,7 @@ KNOWN = (
     *REASONS,
     (r"mmu queue interface-profile MMU|ipvN-unicast: \[\]", DEFAULT),
     (r"address-family ipvN \[\]", UNUSED),
+    (r"address-family ipvN unicast \[\]", "what stands in it may stand in the process"),
 )
 
 

@@ -635,7 +635,7 @@ def _clause(action: str, clause: Scope) -> str:
     for text in (name for name in clause.values if name != "action"):
         words = text.split()
         key = _IN_CLAUSES.get(" ".join(words[:2]), "")
-        if key == "add_community" and words[2:] != ["none"]:
+        if key == "add_community" and words[2:] not in ([], ["none"]):
             communities.append(_WELL_KNOWN.get(words[2], words[2]))
         elif key and key != "add_community" and len(words) == 3:
             said[key] = words[2]
