@@ -13,13 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import Tier
+from fabricc.audit.model import End, Tier
 from fabricc.audit.rules import findings
 from fabricc.base.diagnostics import Severity
 from tests.audit import ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fabricc.audit.model import Device, Found
     from fabricc.proof.compare import Finding
@@ -129,21 +129,23 @@ ALTERED: dict[str, tuple[str, dict[str, Edit]]] = {
 
 def altered(found: Found, kind: str, system: str, rng: random.Random) -> Planted | None:
     """One line altered."""
-    pattern, edits = ALTERED[kind]
+    pattern, edits = ALTERED[kind.removesuffix(TO_HOSTS)]
     if system not in edits:
         return None
     linked = {(end.device, end.port): link for end, link in found.by_end.items()}
+    to_hosts = kind.endswith(TO_HOSTS)
     between = {
         key
         for key, link in linked.items()
         if link.a.device in found.devices and link.b.device in found.devices
     }
+    ports = _to_hosts(found) if to_hosts else between
     form = re.compile(pattern.replace("<PORT>", "(?P<port>[^]]*)"))
     places: dict[tuple[str, str, int], None] = {}
     for name, device in found.devices.items():
         for path, (file, line) in device.reading.lines.items():
             match = form.fullmatch(path)
-            if match and ("port" not in form.groupindex or (name, match["port"]) in between):
+            if match and ("port" not in form.groupindex or (name, match["port"]) in ports):
                 places[name, file, line] = None
     every = list(places)
     rng.shuffle(every)
@@ -160,6 +162,17 @@ def altered(found: Found, kind: str, system: str, rng: random.Random) -> Planted
                     kind, name, texts, found.devices[name].paths[file], frozenset((nearby + 1,)), gone
                 )
     return None
+
+
+def _to_hosts(found: Found) -> set[tuple[str, str]]:
+    """Ports of ToRs that are lossless and lead to nobody in the folder."""
+    return {
+        (name, path[len("interface[") : -len("]/pfc")])
+        for name, device in found.devices.items()
+        if found.places[name].tier is Tier.TOR
+        for path in device.reading.facts
+        if path.endswith("]/pfc") and End(name, path[len("interface[") : -len("]/pfc")]) not in found.by_end
+    }
 
 
 def _near(lines: list[str], at: int, pattern: str) -> int | None:
@@ -255,8 +268,12 @@ def no_filter(found: Found, kind: str, system: str, rng: random.Random) -> Plant
     )
 
 
+TO_HOSTS = " to hosts"
+"""Ends the kinds of fault that are planted on ports to hosts, of which the folder holds none."""
+
 KINDS: dict[str, Callable[[Found, str, str, random.Random], Planted | None]] = {
-    **dict.fromkeys(ALTERED, altered), "address twice": twice, "no session": no_session, "no filter": no_filter,
+    **dict.fromkeys((*ALTERED, f"MTU{TO_HOSTS}", f"PFC off{TO_HOSTS}"), altered),
+    "address twice": twice, "no session": no_session, "no filter": no_filter,
 }  # fmt: skip
 
 
@@ -269,22 +286,40 @@ def named(planted: Planted, told: list[Finding]) -> bool:
             return True
         if (
             planted.gone
-            and any(word in each.message for word in planted.gone)
+            and any(word.lower() in each.message.lower() for word in planted.gone)
             and planted.device in each.message
         ):
             return True
     return False
 
 
-def tried(system: str, times: int, start: int = 0) -> Iterator[tuple[Planted, list[Finding]]]:
+SHAPES = {
+    "unnumbered": ("uplinks: 4", "uplinks: 2", "addressing: {fabric_links: unnumbered}"),
+    "dual stack": ("uplinks: 4", "uplinks: 2", "addressing: {family: dual}"),
+    "racks": (
+        "hosts: 8, hosts_per_unit: 4}", "racks: 8, hosts_per_rack: 2, wiring: rack}", "addressing: {family: ipv4}",
+    ),
+}  # fmt: skip
+"""Fabrics otherwise made -> what of the spec is replaced by what, and what is added."""
+
+
+def shaped(system: str, shape: str) -> str:
+    """The spec of a fabric that is otherwise made."""
+    old, new, more = SHAPES[shape]
+    return ours.spec_of(system, more=f"{more}\n").replace(old, new)
+
+
+def tried(
+    system: str, times: int, start: int = 0, kinds: Iterable[str] = KINDS, text: str = ""
+) -> Iterator[tuple[Planted, list[Finding]]]:
     """Faults of each kind that the system can say, each planted so many times, and what the audit says."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
-        path.write_text(ours.spec_of(system))
+        path.write_text(text or ours.spec_of(system))
         found = ours.foreign(path)
-        for kind, plant in KINDS.items():
+        for kind in kinds:
             for number in range(start, start + times):
-                planted = plant(found, kind, system, random.Random(f"{system} {kind} {number}"))
+                planted = KINDS[kind](found, kind, system, random.Random(f"{system} {kind} {number}"))
                 if planted is not None:
                     device: Device = found.devices[planted.device]
                     read = ours.switch_device(device.name, device.system, planted.texts, device.model)

@@ -10,7 +10,7 @@ import pytest
 from fabricc.audit.rules import asked, findings
 from fabricc.base.diagnostics import Severity
 from tests.audit import ours
-from tests.audit.seeds import KINDS, named, tried
+from tests.audit.seeds import KINDS, SHAPES, TO_HOSTS, named, shaped, tried
 
 LEAST = {"eos": 16, "nxos": 15, "junos": 13, "sonic": 15, "cumulus": 15, "frr": 8}
 """How many kinds of fault a system can say, at least."""
@@ -32,6 +32,18 @@ def test_faults_are_named_at_their_line(system: str) -> None:
             missed.append((planted.kind, planted.file, sorted(planted.lines)))
     assert len(kinds) >= LEAST[system], sorted(KINDS.keys() - kinds)
     assert found[True] * 100 >= REACHED * found.total(), missed
+
+
+@pytest.mark.parametrize(("system", "shape"), [
+    ("eos", "unnumbered"), ("eos", "dual stack"), ("eos", "racks"), ("nxos", "dual stack"), ("junos", "racks"),
+    ("sonic", "unnumbered"), ("cumulus", "dual stack"),
+])  # fmt: skip
+def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) -> None:
+    assert shape in SHAPES
+    kinds = ("MTU", "PFC off", "remote AS", f"MTU{TO_HOSTS}", f"PFC off{TO_HOSTS}")
+    faults = list(tried(system, 1, kinds=kinds, text=shaped(system, shape)))
+    assert len(faults) >= 4
+    assert [(each.kind, each.file) for each, told in faults if not named(each, told)] == []
 
 
 @pytest.mark.parametrize("system", ours.MODELS)
