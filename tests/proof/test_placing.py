@@ -84,7 +84,7 @@ def test_a_line_left_out_is_told_where_it_belongs_and_by_its_text() -> None:
 def test_one_altered_line_is_not_a_page_of_findings() -> None:
     text, places = conf()
     (line,) = (line for line in places if line.startswith("router bgp "))
-    found = told({"frr.conf": text.replace(line, "router ospf")})
+    found = told({"frr.conf": text.replace(line, "router odd")})
     assert {(file, number) for _, file, number, _ in found} == {("frr.conf", places[line])}
     assert len(found) <= 6
     assert f"the build writes '{line}' here" in found[0][3]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
 
 ISOLATED = "management/isolated"
+_SETTING = "setting["
 
 
 def state_isolation(
@@ -23,10 +24,12 @@ def state_isolation(
         reading: what was read of all files, with its unknown lines.
         apart: whether the files say what keeps the two apart on this system.
         place: file and line that say so, or where that is missing.
-        joins: what a line contains that lets routes of one into the other; no plan has one, so it is among the unknown.
+        joins: what a line contains that lets routes of one into the other; no plan has one, so it is among the unknown,
+            or a setting that is told by its words.
     """
-    found = (
-        [] if joins is None else [(file, line) for file, line, text in reading.unknown if joins.search(text)]
-    )
+    found: list[tuple[str, int]] = []
+    if joins is not None:
+        found += [(file, line) for file, line, text in reading.unknown if joins.search(text)]
+        found += [reading.lines[path] for path in reading.facts if _SETTING in path and joins.search(path)]
     file, line = found[0] if found else place
     reading.put(ISOLATED, boolean(apart and not found), file, line)

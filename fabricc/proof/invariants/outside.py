@@ -81,10 +81,12 @@ def _reached(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
         for name in sessions:
             secret = str(seen.neighbours[name].get("secret", ""))
             at = f"bgp/neighbor[{name}]/"
-            if passwords.get(planned.get(link.port.name, "")) and not secret:
+            plain = "password" if "password" in seen.neighbours[name] else ""
+            if plain or (secret and not secret.startswith(SECRET_PREFIX)):
+                message = f"the password of the session with {name} stands in the file"
+                yield Breach(21, message, at + (plain or "secret"))
+            elif passwords.get(planned.get(link.port.name, "")) and not secret:
                 yield Breach(21, f"the session with {name} has no password", at + "remote_asn")
-            elif secret and not secret.startswith(SECRET_PREFIX):
-                yield Breach(21, f"the password of the session with {name} stands in the file", at + "secret")
 
 
 def _addresses(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:

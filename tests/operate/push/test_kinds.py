@@ -40,6 +40,7 @@ ANYTHING = st.recursive(
     LEAVES, lambda below: st.lists(below, max_size=3) | st.dictionaries(NAMES | LEAVES, below, max_size=3)
 )
 HONEST: dict[str, Any] = {
+    "get_facts": {"hostname": "spine01a", "vendor": "ours", "model": "box", "os_version": "1"},
     "get_alarms": ["fan 1"],
     "get_bgp_neighbors": {
         "global": {
