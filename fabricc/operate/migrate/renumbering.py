@@ -56,6 +56,8 @@ def asns(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Part]:
     moving = {before.name(at): number for at, number in wanted.items() if number != theirs[at]}
     if not moving or {*moving.values()} & {*theirs.values()}:
         return
+    if len({(number, theirs[at]) for at, number in wanted.items()}) > len({*wanted.values()}):
+        return  # no table gives one number to switches that have numbers of their own
     done: dict[str, int] = {}
     for batch in _batches(before, keep):
         if changing := {name: moving[name] for name in batch if name in moving}:

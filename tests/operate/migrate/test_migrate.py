@@ -181,6 +181,13 @@ def test_what_both_ends_of_links_agree_on_goes_a_few_spines_at_a_time(
     assert "identities" not in wanted.spec.read_text()
 
 
+def test_one_number_for_spines_that_had_their_own_is_one_step(tmp_path: Path) -> None:
+    """No table gives one AS number to switches that have numbers of their own."""
+    own = NARROW.replace("priorities:", "routing: {spine_asn: unique}\npriorities:")
+    found = migrated(tmp_path, ("routing: {spine_asn: unique}\n", ""), base=own)
+    assert [name for name, _, _ in said(found)] == ["wanted"]
+
+
 @pytest.mark.parametrize(
     "change",
     [
