@@ -72,7 +72,8 @@ def test_a_commit_runs_is_saved_and_can_be_undone(boxes: list[Box], driver: Any)
 
 
 def test_daemons_have_the_name_that_the_configuration_gives_them(boxes: list[Box], driver: Any) -> None:
-    for name in ("other", "again"):
+    before = boxes[0].run("hostname").strip()
+    for name in ("other", "again", before):
         boxes[0].run("hostname", name)
         driver.load_replace_candidate(config=f"hostname {name}\n{NEW}")
         driver.commit_config()
