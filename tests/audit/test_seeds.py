@@ -34,6 +34,7 @@ def test_faults_are_named_at_their_line(system: str) -> None:
     assert found[True] * 100 >= REACHED * found.total(), missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("system", "shape"), [
     ("eos", "unnumbered"), ("eos", "dual stack"), ("eos", "racks"), ("nxos", "dual stack"), ("junos", "racks"),
     ("sonic", "unnumbered"), ("cumulus", "dual stack"),
