@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.browser import Chromium
+
 settings.register_profile("explore", deadline=None)
 settings.register_profile("fabricc", deadline=None, derandomize=True)
 settings.load_profile("fabricc")
@@ -20,3 +22,10 @@ def _state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    browser = Chromium(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.driver.quit()

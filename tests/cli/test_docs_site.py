@@ -13,10 +13,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from fabricc.base.diagnostics.codes import TITLES
+from tests.browser import without_axe, without_browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.browser import Chromium
     from tests.cli.conftest import Ran
 
     Fabricc = Callable[..., Ran]
@@ -99,3 +101,15 @@ def test_a_second_run_writes_nothing(tmp_path: Path, fabricc: Fabricc) -> None:
     assert (first.status, second.status) == (0, 0)
     assert ": 0 files written" in second.out
     assert fabricc("docs", "push", "--site", str(place)).status == 2
+
+
+@without_browser
+@without_axe
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "page", ["index.html", "tutorial/index.html", "codes/index.html", "nos-eos/index.html"]
+)
+def test_an_accessibility_checker_convicts_nothing(
+    chromium: Chromium, built: Path, page: str, scheme: str
+) -> None:
+    assert chromium.violations(built / page, scheme) == []

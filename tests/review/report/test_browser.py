@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.review.report.page import html
+from tests.browser import without_axe, without_browser
 from tests.review.report.conftest import ROOT
 from tests.review.report.specs import MIXED, front_of
 from tests.review.report.test_page import bench
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-webdriver = pytest.importorskip(
-    "selenium.webdriver", reason="selenium is not installed: `make lint` installs it"
-)
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER),
-    reason="Chromium or its driver is not installed (Debian: chromium, chromium-driver)",
-)
+    from tests.browser import Chromium
 
-OPTIONS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-)  # fmt: skip
+pytestmark = without_browser
+
 PAGES = ("lab-smallest", "hpn-dual-plane-pod", "quantum2-512", "mixed", "largest")
 CONTRAST = """
 const parse = (text) => { const m = text.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
@@ -59,42 +49,6 @@ while (walker.nextNode()) {
 return poor;
 """
 """Texts of less than 4.5:1 against what lies behind them (WCAG 2.2, success criterion 1.4.3)."""
-
-
-class Chromium:
-    """A browser and the few things that are asked of it."""
-
-    def __init__(self, profile: Path) -> None:
-        options = webdriver.ChromeOptions()
-        options.binary_location = BROWSER
-        for option in (*OPTIONS, f"--user-data-dir={profile}"):
-            options.add_argument(option)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-
-    def command(self, name: str, **arguments: Any) -> Any:
-        return self.driver.execute_cdp_cmd(name, arguments)
-
-    def show(self, page: Path, width: int = 1280, scheme: str = "light", media: str = "") -> None:
-        self.command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
-        )
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.command("Emulation.setEmulatedMedia", media=media, features=features)
-        self.driver.get(page.as_uri())
-
-    def ask(self, script: str) -> Any:
-        return self.driver.execute_script(script)
-
-    def log(self, kind: str) -> list[dict[str, Any]]:
-        return list(self.driver.get_log(kind))
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    browser = Chromium(tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.driver.quit()
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -168,6 +122,12 @@ def test_every_text_contrasts_with_what_is_behind_it(chromium: Chromium, page: P
     paper = chromium.ask("return getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
     assert chromium.ask(CONTRAST) == []
+
+
+@without_axe
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_accessibility_checker_convicts_nothing(chromium: Chromium, page: Path, scheme: str) -> None:
+    assert chromium.violations(page, scheme) == []
 
 
 def test_print_shows_everything_that_is_folded_and_fits_the_sheet(chromium: Chromium, page: Path) -> None:
