@@ -11,7 +11,7 @@ import click
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.foreign.screen import Line
+from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.foreign.text import json_document
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Power
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
     from fabricc.catalog.model import Catalog
     from fabricc.catalog.power import Draw
@@ -54,9 +55,10 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.review.report.failure import Failure
 
-HEAD = (
-    "shape", "switches", "of each tier", "model", "hosts of a unit", "planes", "ratio", "optics", "cables",
-    "idle ports", "GPUs cut", "bandwidth left", "room, hosts", "power, kW",
+TAKEN = ("shape", "switches", "of each tier", "model", "hosts of a unit", "planes", "ratio")
+GIVEN = (
+    "shape", "optics", "cables", "idle ports", "GPUs cut", "bandwidth left", "room, hosts", "kW", "known",
+    "price",
 )  # fmt: skip
 
 
@@ -182,20 +184,19 @@ def _draw(shape: Candidate) -> Draw:
     return drawn([*boxes, *((item.power, count) for item, count in parts if item.power), lacking])
 
 
-def _shown(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bool) -> Iterator[Line]:
+def _shown(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bool) -> Iterator[Part]:
     if not rows:
         yield Line("No shape to show.")
         return
-    yield Line(f"{cluster}: shapes for the same hosts", "bold")
-    head = (*HEAD, "price") if priced else HEAD
-    table = [tuple(head), *(_cells(row)[: len(head)] for row in rows)]
-    yield from map(Line, output.columns(table))
+    cells = [_cells(row) for row in rows]
+    given = len(GIVEN) if priced else len(GIVEN) - 1
+    yield Table(f"{cluster}: shapes for the same hosts", TAKEN, [each[: len(TAKEN)] for each in cells])
+    sides = [(each[0], *each[len(TAKEN) :]) for each in cells]
+    yield Table("What they need, and what they leave", GIVEN[:given], [each[:given] for each in sides])
     told = f"Not listed: {plural(found.bettered, 'shape')} that one of these betters"
     yield Line(f"{told}, and {found.unpriced} with a switch without a price." if priced else f"{told}.")
-    yield Line(
-        "Power is the most that switches, optics and cables draw, as far as the catalog has it: in brackets, of how "
-        "many. Hosts are not in it, and no shape is judged by it."
-    )
+    yield Line("kW is the most that switches, optics and cables draw, as far as that is known of")
+    yield Line("them. Hosts are not in it, and no shape is judged by it.")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -208,7 +209,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", ratio(figures.ratio),
         f"{figures.optics + figures.outside.optics:,}", f"{figures.cables + figures.outside.links:,}",
         f"{figures.idle:,}", f"{figures.cut:,}", percent(_worst(fabric)[1]), f"{figures.room:,}",
-        f"{f'{draw.maximum_w / 1000:,.1f}' if draw.maximum_of else '-'} ({draw.maximum_of:,} of {draw.devices:,})",
+        f"{draw.maximum_w / 1000:,.1f}" if draw.maximum_of else "-", f"{draw.maximum_of:,}/{draw.devices:,}",
         "-" if row.price is None else f"{float(row.price):,.0f}",
     )  # fmt: skip
 

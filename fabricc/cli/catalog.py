@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import json_document
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
@@ -21,6 +22,7 @@ from fabricc.compiler.result import exit_status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
     from fabricc.catalog.model import Catalog, NicModel
 
@@ -52,7 +54,7 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         if format_ == "json":
             output.document(_list_json(catalog))
         else:
-            output.out(*_list_text(catalog))
+            output.show(_list(catalog))
         return exit_status(found)
     model = catalog.switches.get(name) or catalog.hosts.get(name) or catalog.nics.get(name)
     if model is None:
@@ -71,13 +73,12 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     return exit_status(found)
 
 
-def _list_text(catalog: Catalog) -> list[str]:
-    lines: list[str] = []
+def _list(catalog: Catalog) -> Iterator[Part]:
     for heading, models in _sections(catalog):
         rows = [(model.name, model.title, _gist(model)) for _, model in sorted(models.items())]
-        lines += [*([""] if lines else []), f"{heading} ({len(rows)})", *output.columns(rows)]
-    systems = [(system, f"{number:,}") for system, number in _systems(catalog).items()]
-    return [*lines, "", "systems, and on how many switches each runs", *output.columns(systems)]
+        yield Table(f"{heading} ({len(rows)})", ("model", "name", "what it is"), rows)
+    systems = list(_systems(catalog).items())
+    yield Table("systems, and on how many switches each runs", ("system", "switches"), systems)
 
 
 def _systems(catalog: Catalog) -> dict[str, int]:

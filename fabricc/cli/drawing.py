@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as Drawn
 from rich.text import Text
@@ -14,11 +16,15 @@ from fabricc.base.foreign.screen import Line
 from fabricc.base.foreign.text import line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fabricc.base.foreign.screen import Part, Table
 
 _WIDEST_PAGE = 100
+_BETWEEN = 3
+"""Columns between two cells of a row."""
+_WHOLE = 10_000
+"""Columns of what is no terminal: each row of a table on one line, for those who search and cut."""
 
 
 def width() -> int:
@@ -40,31 +46,50 @@ def page(text: str) -> str:
 
 def parts(shown: Iterable[Part]) -> str:
     """Lines in their style, and tables."""
-    console = Console(highlight=False, no_color="NO_COLOR" in os.environ)
+    console = Console(
+        highlight=False, no_color="NO_COLOR" in os.environ, width=None if sys.stdout.isatty() else _WHOLE
+    )
     with console.capture() as captured:
         for part in shown:
             if isinstance(part, Line):
                 text = Text(line(part.text), part.style)
                 console.print(text.append(line(part.rest), "default") if part.rest else text, soft_wrap=True)
             else:
-                console.print(_drawn(part), soft_wrap=not part.title)
+                if part.title:
+                    console.print(Text(line(part.title), "bold"), soft_wrap=True)
+                console.print(_drawn(part, console.width), soft_wrap=not part.title)
     return captured.get()
 
 
-def _drawn(table: Table) -> Drawn:
-    if table.title:
-        drawn = Drawn(
-            title=Text(line(table.title), "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
-        )
-    else:
-        drawn = Drawn(box=None, pad_edge=False, header_style="bold")
-    for index, name in enumerate(table.head):
+def _drawn(table: Table, room: int) -> Drawn:
+    drawn = Drawn(box=box.SIMPLE_HEAD if table.title else None, pad_edge=False, header_style="bold")
+    rows = [
+        [f"{cell:,}" if type(cell) in (int, float) else line(str(cell)) for cell in row] for row in table.rows
+    ]
+    columns = list(zip(map(line, table.head), *rows, strict=True))
+    widths = _widths(columns, room) if table.title else [None] * len(columns)
+    for index, ((name, *_), width) in enumerate(zip(columns, widths, strict=True)):
         numeric = table.title and all(isinstance(row[index], int | float) for row in table.rows)
         drawn.add_column(
-            Text(line(name)),
+            Text(name),
             justify="right" if numeric else "left",
             overflow="fold" if table.title else "ellipsis",
+            width=width,
         )
-    for row in table.rows:
-        drawn.add_row(*(Text(f"{cell:,}" if type(cell) in (int, float) else line(str(cell))) for cell in row))
+    for row in rows:
+        drawn.add_row(*map(Text, row))
     return drawn
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """The width of each column: that of its longest cell, less where they need more than the room, the widest first.
+
+    None gets narrower than its longest word while another can; rich itself would cut words.
+    """
+    widths = [max(map(cell_len, cells)) for cells in columns]
+    words = [max(map(cell_len, " ".join(cells).split()), default=1) for cells in columns]
+    room -= _BETWEEN * (len(columns) - 1) + 2
+    while (over := sum(widths) - room) > 0 and widths != words:
+        widest, at = max((width, at) for at, width in enumerate(widths) if width > words[at])
+        widths[at] = max(words[at], widest - over, *(width for width in widths if width < widest), 1)
+    return widths

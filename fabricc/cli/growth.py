@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.model import Power
@@ -85,7 +86,10 @@ def _known(watts: float, number: int) -> tuple[object, int]:
 
 def assumed_table(spec: ClusterSpec) -> _Table:
     """What the planner took, and for which key."""
-    rows = [(path, str(value)) for path, value in spec.assumptions.items()]
+    rows = [
+        (path, value if isinstance(value, str) else json.dumps(value))
+        for path, value in spec.assumptions.items()
+    ]
     return "Assumed, because the spec does not say", ("key", "value"), rows
 
 

@@ -50,11 +50,9 @@ def test_the_shape_of_the_spec_is_marked(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(POD)
     ran = fabricc("plan", "cluster.yaml", "--alternatives")
     assert ran.status == 0
-    (own,) = [line for line in ran.out.splitlines() if "spec" in line]
-    assert own.split()[1:] == [
-        "spec", "48", "32", "+", "16", "sn5400", "32", "1", "1:1", "2,048", "2,048", "0", "32", "93.75", "%", "128",
-        "-", "(0", "of", "2,096)",
-    ]  # fmt: skip
+    taken, given = (line.split()[1:] for line in ran.out.splitlines() if "spec" in line)
+    assert taken == ["spec", "48", "32", "+", "16", "sn5400", "32", "1", "1:1"]
+    assert given == ["spec", "2,048", "2,048", "0", "32", "93.75", "%", "128", "-", "0/2,096"]
     assert "shapes that one of these betters" in ran.out
 
 
@@ -140,10 +138,8 @@ def test_prices_decide_instead_of_counts(repo: Path, fabricc: Fabricc) -> None:
     for shape in told["alternatives"]:
         assert shape["price"] == sum(each[tier["model"]] * tier["switches"] for tier in shape["tiers"])
     assert any(tier["model"] == "nh-4010" for shape in told["alternatives"] for tier in shape["tiers"])
-    assert (
-        "price"
-        in fabricc("plan", "cluster.yaml", "--alternatives", "--prices", "prices.csv").out.splitlines()[1]
-    )
+    lines = fabricc("plan", "cluster.yaml", "--alternatives", "--prices", "prices.csv").out.splitlines()
+    assert any(line.split()[-2:] == ["known", "price"] for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -243,8 +239,12 @@ def test_tables_of_the_documentation_are_what_is_printed(
     (repo / "cluster.yaml").write_text(f"{text}{rest}\n")
 
     def rows(lines: str) -> set[tuple[str, ...]]:
-        cells = (re.split(r"  +", line.strip())[1:] for line in lines.splitlines())
-        return {tuple(row) for row in cells if len(row) == 13 and row[2] == model and row[5] == "1:1"}
+        shapes: dict[str, list[str]] = {}
+        for number, *cells in (re.split(r"  +", line.strip()) for line in lines.splitlines()):
+            shapes.setdefault(number, []).extend(cells)
+        return {
+            tuple(row) for row in shapes.values() if len(row) == 14 and row[2] == model and row[5] == "1:1"
+        }
 
     (shown,) = (block for block in DOCUMENTED if block[0] == gpus)
     assert rows(shown[1]) == rows(fabricc("plan", "cluster.yaml", "--alternatives").out)

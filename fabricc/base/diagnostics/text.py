@@ -63,7 +63,8 @@ def _block(each: Diagnostic, lines: Mapping[str, list[str]], colour: bool, width
     gutter = ""
     if place is not None and 0 < place.line <= len(lines.get(place.file, ())):
         gutter = " " * len(str(place.line))
-        source, offset = _excerpt(lines[place.file][place.line - 1], place)
+        room = WIDTH if width is None else min(WIDTH, max(width - len(gutter) - len(" | ……"), _NARROWEST))
+        source, offset = _excerpt(lines[place.file][place.line - 1], place, room)
         bar = styled(dim, f"{place.line} |")
         parts.append(Terminal("{} {}").format(bar, source.rstrip()) if source.strip() else bar)
         parts.append(Terminal("{} {}{}").format(styled(dim, f"{gutter} |"), " " * offset, styled(tint, "^")))
@@ -93,11 +94,11 @@ def _wrapped(text: str, first: int, margin: int, width: int | None) -> list[str]
     return [lines[0][len(begun) :], *(part[margin:] for part in lines[1:])]
 
 
-def _excerpt(line: str, place: Position) -> tuple[str, int]:
+def _excerpt(line: str, place: Position, room: int) -> tuple[str, int]:
     """The source line as shown, clipped around the column, and how many cells before the caret."""
     column = min(max(place.column - 1, 0), len(line))
-    start = max(0, column - WIDTH // 2) if len(line) > WIDTH else 0
-    end = min(len(line), start + WIDTH)
+    start = max(0, column - room // 2) if len(line) > room else 0
+    end = min(len(line), start + room)
     before, after = visible(line[start:column]), visible(line[column:end])
     if start:
         before = "…" + before

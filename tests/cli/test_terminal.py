@@ -1,0 +1,82 @@
+"""What people see: on a terminal of 80 columns, on a light or a dark one, and on one without colours."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CLUSTER = "inventories/lab-smallest/cluster.yaml"
+VERBS = {
+    "help": ("--help",),
+    "help of push": ("push", "--help"),
+    "catalog": ("catalog",),
+    "plan": ("plan", "inventories/superpod-b200-4su/cluster.yaml"),
+    "plan of InfiniBand": ("plan", "inventories/quantum2-512/cluster.yaml"),
+    "alternatives": ("plan", "--alternatives", "inventories/rack-zone-512/cluster.yaml"),
+    "explain": ("explain", CLUSTER, "tor01"),
+    "an error": ("validate", "tests/cli/test_terminal.py"),
+}
+ADAPTED = {"", "0", "1", "2", "31", "32", "33", "34", "35", "36"}
+"""Styles that terminals show in colours of their own scheme, so that all are legible: never black, white or a number of
+the 256 colours, and no background."""
+STYLE = re.compile(r"\x1b\[([\d;]*)m")
+OTHER = re.compile(r"\x1b\[[\d;?]*[A-Za-z]|\r")
+
+
+def shown(columns: int, words: tuple[str, ...], **environment: str) -> str:
+    """What fabricc writes to a terminal of so many columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fabricc", *words],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env=kept | {"TERM": "xterm-256color"} | environment,
+    )
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the terminal is closed when its last writer ends
+            break
+        said += part
+    os.close(ours)
+    process.wait(timeout=60)
+    return said.decode()
+
+
+def plain(said: str) -> str:
+    return OTHER.sub("", STYLE.sub("", said))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_eighty_columns_are_enough_and_cut_no_word(verb: str) -> None:
+    narrow, wide = plain(shown(80, VERBS[verb])), plain(shown(400, VERBS[verb]))
+    assert max(map(len, narrow.splitlines())) <= 80
+    new = set(narrow.split()) - set(wide.split())
+    assert not [word for word in new if word.strip("─") and not word.endswith("…")], (
+        "an excerpt of a spec ends in …"
+    )
+
+
+@pytest.mark.parametrize("verb", ["plan", "catalog", "explain", "an error"])
+def test_colours_are_those_of_the_terminals_scheme(verb: str) -> None:
+    said = shown(80, VERBS[verb])
+    assert {each for style in STYLE.findall(said) for each in style.split(";")} <= ADAPTED
+    without = shown(80, VERBS[verb], NO_COLOR="1")
+    assert not any(int(each or 0) >= 30 for style in STYLE.findall(without) for each in style.split(";"))
+    assert plain(without) == plain(said)
