@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 from fabricc.base.installation import folder
 from fabricc.cli import output
 from fabricc.cli.docs_site import write_site
+from fabricc.cli.manual import manual
 
 _LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")
 
@@ -33,8 +34,14 @@ def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) ->
 @click.option(
     "--site", type=click.Path(path_type=Path), help="Write the source of a documentation site to a folder."
 )
-def command(topic: str | None, site: Path | None) -> int:
+@click.option("--man", is_flag=True, help="Print the manual page, fabricc(1), for `man`.")
+def command(topic: str | None, site: Path | None, man: bool) -> int:
     """List every topic, or show the page of TOPIC: laid out in a pager on a terminal, Markdown elsewhere."""
+    if man:
+        if topic is not None or site is not None:
+            raise click.UsageError("`--man` prints one page of all verbs; leave out the topic and `--site`.")
+        output.out(*manual().splitlines())
+        return 0
     known = pages()
     if site is not None:
         if topic is not None:
