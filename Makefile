@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 SOURCES := fabricc custom_napalm benchmarks tests
 DEMO := inventories/superpod-b200-4su/cluster.yaml
 PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontools lldpd openssh-server iproute2 netplan.io network-manager dbus ethtool udev shellcheck slurmctld openmpi-bin ucx-utils perftest libyang2-tools \
+  man-db groff minisign zsh fish \
   libyang2-dev build-essential pkg-config python3-dev chromium chromium-driver
 APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
 
-.PHONY: demo test test-all fuzz site lint clean peers
+.PHONY: demo test test-all fuzz site release lint clean peers
 
 demo: $(VENV)/.installed
 	@$(BIN)/fabricc build $(DEMO) -o build
@@ -31,6 +32,10 @@ fuzz: $(VENV)/.dev
 site: $(VENV)/.dev
 	@$(BIN)/fabricc docs --site build/site
 	@$(BIN)/zensical build --strict -f build/site/mkdocs.yml
+
+# What a release holds, of the last commit, in dist/: wheel, source archive, SBOM, checksums.
+release: $(VENV)/.dev
+	@PYTHON=$(BIN)/python .ci/release dist
 
 lint: $(VENV)/.dev peers
 	@$(BIN)/ruff check $(SOURCES)
