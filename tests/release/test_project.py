@@ -1,0 +1,84 @@
+"""What forges and containers find beside the code: it fits its schema, and nothing in it runs by a moving name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(sys.executable).parent
+WORKFLOW = ROOT / ".github/workflows/release.yml"
+JOBS = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+
+
+def program(name: str) -> str:
+    found = shutil.which(name, path=f"{PROGRAMS}:{os.environ['PATH']}")
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def test_the_release_workflow_fits_the_forge() -> None:
+    command = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", str(WORKFLOW)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stdout
+    assert all(job["timeout-minutes"] <= 120 for job in JOBS.values())
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    used = re.findall(r"uses: *(\S+)(.*)", WORKFLOW.read_text() + (ROOT / "action.yml").read_text())
+    assert len(used) > 8
+    for name, comment in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name), name
+        assert re.fullmatch(r"  # v\d+\.\d+\.\d+", comment), name
+
+
+def test_nothing_is_published_that_was_not_tested_compared_and_attested() -> None:
+    assert set(JOBS["attest"]["needs"]) == {"test", "build"}
+    assert (JOBS["publish"]["needs"], JOBS["notes"]["needs"]) == ("attest", "publish")
+    compared = next(step["run"] for step in JOBS["attest"]["steps"] if "run" in step)
+    assert "cmp " in compared
+    assert "sha256sum --check" in compared
+
+
+def test_only_the_jobs_that_sign_may_ask_for_an_identity_and_hold_no_secret() -> None:
+    may = {name: job["permissions"] for name, job in JOBS.items()}
+    assert {name for name, held in may.items() if held.get("id-token") == "write"} == {"attest", "publish"}
+    assert {name for name, held in may.items() if held.get("contents") == "write"} == {"notes"}
+    assert "secrets." not in WORKFLOW.read_text()
+
+
+def test_a_container_is_made_as_the_linter_wants_it() -> None:
+    ran = subprocess.run(
+        [program("hadolint"), "--no-color", str(ROOT / "Dockerfile")],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+def test_a_container_runs_a_wheel_as_nobody_in_particular_from_a_named_base() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    bases = [line.split()[1] for line in lines if line.startswith("FROM ")]
+    assert len(bases) == 2
+    assert all(re.fullmatch(r"python:\d+\.\d+-slim-\w+", base) for base in bases)
+    last = lines[max(at for at, line in enumerate(lines) if line.startswith("FROM ")) :]
+    assert not any(line.startswith(("COPY", "ADD")) for line in last)
+    assert int(next(line.split()[1] for line in last if line.startswith("USER "))) > 0
+
+
+def test_the_development_container_calls_what_the_makefile_has() -> None:
+    stated = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    targets = re.findall(r"make ([\w./]+)", stated["postCreateCommand"])
+    makefile = (ROOT / "Makefile").read_text().replace("$(VENV)", ".venv")
+    assert targets == [".venv/.dev", "peers"]
+    assert all(f"\n{target}:" in makefile for target in targets)
+    for schema in stated["customizations"]["vscode"]["settings"]["yaml.schemas"]:
+        assert (ROOT / schema).is_file()
