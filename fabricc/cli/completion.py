@@ -14,7 +14,8 @@ from fabricc.cli.entry import cli
 def command(shell: str) -> None:
     """Print the completion script of SHELL.
 
-    For bash: `fabricc completion bash > ~/.local/share/bash-completion/completions/fabricc`.
+    For bash: `fabricc completion bash > ~/.local/share/bash-completion/completions/fabricc`; for the others see
+    `fabricc docs build`.
     """
     kind = get_completion_class(shell)
     if kind is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fabricc.cli import options
+from fabricc.cli import options, words
 
 _TIME = re.compile(r"(?:(\d{1,3})d)?(?:(\d{1,4})h)?(?:(\d{1,5})m(?:in)?)?")
 
@@ -48,11 +48,11 @@ class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 @click.command("maintain")
-@click.argument("devices", metavar="DEVICE...", nargs=-1, required=True)
+@click.argument("devices", metavar="DEVICE...", nargs=-1, required=True, shell_complete=words.maintained)
 @options.spec_argument
 @click.option("--window", type=Duration(), required=True, help="How long, such as 2h or 90m.")
 @click.option("--at", "start", type=Moment(), help="When, in the scheduler's local time. [default: at once]")
-@click.option("--down", multiple=True, metavar="DEVICE",
+@click.option("--down", multiple=True, metavar="DEVICE", shell_complete=words.maintained,
               help="A device or link that is out of service already; repeatable.")  # fmt: skip
 @click.option("--verified", type=options.PATH, metavar="FILE",
               help="What `fabricc verify --format json` printed: what is down there is out already.")  # fmt: skip

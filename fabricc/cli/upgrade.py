@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
-from fabricc.cli import options
+from fabricc.cli import options, words
 
 
 @click.command("upgrade")
 @options.spec_argument
-@click.option(
-    "--to", required=True, metavar="NOS-RELEASE", help="The release to go to, such as sonic-202511."
-)
-@click.option("--from", "since", metavar="NOS-RELEASE",
+@click.option("--to", required=True, metavar="NOS-RELEASE", shell_complete=words.releases,
+              help="The release to go to, such as sonic-202511.")  # fmt: skip
+@click.option("--from", "since", metavar="NOS-RELEASE", shell_complete=words.releases,
               help="The release to leave. [default: any other of that system]")  # fmt: skip
-@click.option("--only", multiple=True, metavar="SWITCH", help="Only this switch; repeatable.")
+@click.option("--only", multiple=True, metavar="SWITCH", shell_complete=words.upgraded,
+              help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--images", type=options.PATH, metavar="FILE",
               help="Table of image files: nos, release, model, file, sha256.")  # fmt: skip
 @click.option("--keep", type=options.Share(), default="75%", show_default=True,

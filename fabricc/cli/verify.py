@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from fabricc.cli import options
 from fabricc.cli.words import switches
@@ -30,6 +31,13 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             if self._known and word not in self._known:
                 self.fail(f"{word!r} is none of {', '.join(self._known)}", param, ctx)
         return words
+
+    def shell_complete(
+        self, _context: click.Context, _parameter: click.Parameter, begun: str
+    ) -> list[CompletionItem]:
+        """The words known, behind the last comma."""
+        before, comma, last = begun.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{word}") for word in self._known if word.startswith(last)]
 
 
 @click.command("verify")

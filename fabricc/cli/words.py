@@ -1,4 +1,4 @@
-"""Words that a shell completes: models, codes, devices of a spec or a tree, and nodes of a lab.
+"""Words that a shell completes: models, codes, releases, devices of a spec or a tree, and nodes of a lab.
 
 Completion runs at every key press of a user who may be half done: what cannot be read completes to nothing.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from click.shell_completion import CompletionItem
 
+from fabricc.back import nos
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.catalog.library import Library
 
@@ -41,18 +42,39 @@ def explained(_context: click.Context, _parameter: click.Parameter, begun: str) 
 
 def subjects(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Devices of the spec that was named first."""
+    return [] if context.params.get("words") else _fitting(_devices(context.params.get("first")), begun)
+
+
+def maintained(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Devices of `cluster.yaml`, as the spec is named behind them; else the spec itself."""
+    fitting = _fitting(_devices(context.params.get("spec") or "cluster.yaml"), begun) if begun else []
+    return fitting or [CompletionItem(begun, type="file")]
+
+
+def upgraded(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Devices of the spec that was named."""
+    spec = context.params.get("spec") or next(iter(context.args), "")  # see `switches`
+    return _fitting(_devices(spec), begun)
+
+
+def releases(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Systems with the releases that are known of each."""
+    every = (f"{name}-{release}" for name in nos.names() for release in nos.load(name).releases)
+    return _fitting(every, begun)
+
+
+def _devices(spec: object) -> Iterable[str]:
+    """Switches and hosts of a spec, each once; none of what does not plan."""
     from fabricc.compiler.compiled import compile_spec  # the other words need no plan
 
-    spec = Path(str(context.params.get("first") or ""))
-    if context.params.get("words") or not spec.is_file():
-        return []
-    fabric = compile_spec(spec, gaps=False, ethernet_only=True).planned
+    path = Path(str(spec or ""))
+    fabric = compile_spec(path, gaps=False, ethernet_only=True).planned if path.is_file() else None
     if fabric is None:
-        return []
+        return ()
     every = (fabric, *fabric.networks)
     switches = (each.name(at) for each in every for at in each.switch_ids())
     hosts = (name for each in every for unit in each.units.values() for name in unit.hosts.values())
-    return _fitting(dict.fromkeys(chain(switches, hosts)), begun)
+    return dict.fromkeys(chain(switches, hosts))
 
 
 def switches(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -51,6 +51,16 @@ def test_switches_of_a_tree(repo: Path, fabricc: Fabricc) -> None:
     assert completed("verify", "build/none", "--devices", "s") == []
 
 
+def test_devices_and_releases_where_they_are_asked_for(repo: Path) -> None:
+    assert completed("maintain", "spine0") == ["spine01a", "spine02a"]
+    assert completed("maintain", "spine01a", "--down", "spine0") == ["spine01a", "spine02a"]
+    (item,) = BashComplete(cli, {}, "fabricc", "_X").get_completions(["maintain", "spine01a"], "clu")
+    assert item.type == "file"
+    assert completed("upgrade", "cluster.yaml", "--only", "spine0") == ["spine01a", "spine02a"]
+    assert "sonic-202505" in completed("upgrade", "cluster.yaml", "--to", "sonic-2025")
+    assert completed("verify", "build/lab", "--only", "bgp,ro") == ["bgp,routes"]
+
+
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The record of a lab, as if it ran."""
