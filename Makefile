@@ -64,6 +64,8 @@ $(VENV)/.peers: | $(VENV)/bin/pip
 	  || echo "note: the Python judges (libyang, nvueschema) could not be installed; their tests skip"
 	@timeout 120 npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4 >/dev/null 2>&1 \
 	  || echo "note: npm could not install axe-core; the tests of accessibility skip"
+	@timeout 120 npm install --silent --no-audit --no-fund --prefix $(VENV)/editor yaml-language-server@2 >/dev/null 2>&1 \
+	  || echo "note: npm could not install yaml-language-server; the test of what editors say skips"
 
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
