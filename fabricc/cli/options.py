@@ -49,6 +49,9 @@ access_option = click.option(
     metavar="FILE",
     help="How to log in. [default: fabricc-access.yaml beside the spec]",
 )
+signature_option = click.option(
+    "--signature", type=PATH, metavar="FILE", help="The signature, where it is not beside the tree."
+)
 parallel_option = click.option(
     "--parallel", type=click.IntRange(1, 1024), default=32, show_default=True, help="Connections at once."
 )

@@ -41,6 +41,9 @@ from fabricc.cli.words import switches
 @options.network_option
 @click.option("--tree-digest", default="", metavar="SHA256",
               help="What the tree's digest must be, in place of the proof that the spec gives its files.")  # fmt: skip
+@click.option("--require-signature", "allowed", type=options.PATH, metavar="ALLOWED",
+              help="Push only what somebody in this file of keys signed; see `fabricc docs sign`.")  # fmt: skip
+@options.signature_option
 @click.option("--journal", type=options.PATH,
               help="The journal. [default: ~/.local/state/fabricc/push/<cluster>.sqlite]")  # fmt: skip
 @click.option("--only", multiple=True, metavar="SWITCH", shell_complete=switches,

@@ -21,6 +21,7 @@ from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.run import Teller
 from fabricc.operate.push.start import Setting
+from fabricc.proof import signed
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     absent = chosen["access_file"] is None and not (source.spec.parent / NAME).exists()
     unasked = mode == "status" or (mode == "plan" and absent)
     access = Access(Login()) if unasked else logins.access(source.spec, chosen["access_file"])
+    if mode != "status" and (allowed := chosen["allowed"] or access.allowed):
+        who = signed.signer_of(source.tree, source.digest, allowed, chosen["signature"])
+        output.err(f"{source.tree}: as {who} signed it")
     path = chosen["journal"] or journal.default_path(_journal_name(source.fabric))
     return Setting(
         source,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.git import GitError, kind, shown
+from fabricc.base.foreign.signers import Kind
 from fabricc.base.values import dataclass
 from fabricc.compiler.driver import build
 from fabricc.compiler.result import BuildResult
@@ -51,7 +52,7 @@ def check_committed(
     """Compare what a revision has at `folder` with a fresh build; the work tree is neither read nor written.
 
     Args:
-        folder: the tree, `build/<cluster>`, or the folder of trees, in which nothing else may be then.
+        folder: the tree, `build/<cluster>`, or the folder of trees, in which nothing but its signature may be then.
         revision: the Git revision that has the spec, its lock and the tree.
         spec: where the spec is in the work tree, if it is there.
         jobs: worker processes; None for one per usable CPU.
@@ -91,7 +92,10 @@ def _compared(
     tree = path if path.rpartition("/")[2] == cluster else f"{path}/{cluster}"
     wrong: dict[str, list[str]] = {code: [] for code in _REMEDIES}
     same_size = []
+    signatures = {f"{tree}.{kind}" for kind in Kind}
     for entry in entries:
+        if entry.plain and entry.path in signatures:
+            continue
         file = fresh.get(entry.path.removeprefix(f"{tree}/")) if entry.path.startswith(f"{tree}/") else None
         if not entry.plain:
             wrong["FAB6033"].append(f"{shown(entry.path)} is {kind(entry)}")

@@ -81,6 +81,20 @@ def test_an_honest_tree_passes_and_nothing_is_written(
     assert sorted(path for path in repository.rglob("*") if ".git/" not in str(path)) == before
 
 
+def test_the_signature_of_a_tree_may_be_committed_beside_it_and_no_link_of_its_name(
+    repository: Path, check: Callable[..., Checked]
+) -> None:
+    (repository / f"{TREE}.sig").write_text("signed\n", "utf-8")
+    git(repository, "add", "-A")
+    committed(repository)
+    assert check()[0] == 0
+    (repository / f"{TREE}.minisig").symlink_to("/etc/passwd")
+    git(repository, "add", "-A")
+    committed(repository)
+    status, said = check()
+    assert (status, "FAB6033" in said) == (1, True)
+
+
 def test_the_trees_of_two_specs_are_checked_one_by_one(
     repository: Path, check: Callable[..., Checked]
 ) -> None:

@@ -14,6 +14,7 @@ OPENING = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "fdop
            "copytree", "file_digest", "readlines"}  # fmt: skip
 PACKAGED = "a file of the product itself"
 STATE = "the user's own state, whose folder nobody else may write in"
+QUESTION = "a folder made anew for one signature"
 LAB = "a folder that the lab made and owns"
 SIMULATION = "a folder that the simulation made and owns"
 KERNEL = "a file of /proc or /sys, or a namespace"
@@ -23,6 +24,8 @@ SESSION = "opens no file: a session with a device"
 ALLOWED = {
     ("base/foreign/files.py", "open"): "the door",
     ("base/foreign/files.py", "fdopen"): "the door",
+    ("base/foreign/signers.py", "read_bytes"): QUESTION,
+    ("base/foreign/signers.py", "write_bytes"): QUESTION,
     ("tree/exclusive.py", "open"): "the lock file of a tree, O_NOFOLLOW",
     ("tree/file.py", "open"): "a draft made anew, O_EXCL and O_NOFOLLOW; and the door",
     ("tree/file.py", "fdopen"): "that draft",

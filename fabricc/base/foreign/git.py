@@ -12,16 +12,16 @@ import hashlib
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Self
 
+from fabricc.base.foreign import programs
 from fabricc.base.values import dataclass
 
 LARGEST = 64 << 20
@@ -408,12 +408,7 @@ def program() -> str:
     Raises:
         GitError: there is none.
     """
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    found = shutil.which("git", path=os.pathsep.join(_absolute(folders)))
+    found = programs.found("git")
     if found is None:
         raise GitError("there is no `git` on this machine", "Install Git.")
     return found
-
-
-def _absolute(folders: Iterable[str]) -> Iterator[str]:
-    return (folder for folder in folders if Path(folder).is_absolute())

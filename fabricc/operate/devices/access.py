@@ -71,7 +71,12 @@ class Login:
 
 
 class Access:
-    """The access file: a default login, exceptions by NOS and by device. Each secret is looked up once."""
+    """The access file: a default login, exceptions by NOS and by device. Each secret is looked up once.
+
+    Attributes:
+        default: the login of devices without exceptions.
+        allowed: file of the keys of those who have to have signed what is pushed; None where nobody has to.
+    """
 
     def __init__(
         self,
@@ -79,8 +84,9 @@ class Access:
         by_nos: Mapping[str, Mapping[str, Any]] | None = None,
         by_device: Mapping[str, Mapping[str, Any]] | None = None,
         secrets: Mapping[str, Reference] | None = None,
+        allowed: Path | None = None,
     ) -> None:
-        self.default = default
+        self.default, self.allowed = default, allowed
         self._by_nos, self._by_device = by_nos or {}, by_device or {}
         self._places = secrets or {}
         self._named: dict[str, Secret] = {}
@@ -193,7 +199,10 @@ def read_access(path: Path) -> Access:
     by_device = {
         name: _login(path, table, f"devices.{name}", {"address"}) for name, table in nested["devices"].items()
     }
-    return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device, secrets)
+    allowed = stated.pop("require_signature", None)
+    if allowed is not None:
+        allowed = path.parent / Path(str(_typed(path, "the file", "require_signature", allowed))).expanduser()
+    return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device, secrets, allowed)
 
 
 def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:

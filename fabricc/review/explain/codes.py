@@ -19,6 +19,7 @@ _NEAR = 3
 _ABOUT = {
     "FAB003": ("the lock", "fabricc docs lock"),
     "FAB004": ("layout", "fabricc docs fmt"),
+    "FAB005": ("signed trees", "fabricc docs sign"),
     "FAB0": ("reading the spec", "fabricc docs validate"),
     "FAB1": ("the shape of the spec", "fabricc docs validate"),
     "FAB2070": ("the lock", "fabricc docs lock"),

@@ -1,0 +1,176 @@
+"""The one door to `ssh-keygen` and `minisign`: signatures made and proved by the programs that people trust for it.
+
+A signature holds for one purpose alone: that is its namespace where SSH signs, the first word of its trusted comment
+where minisign does. What is judged lies in a folder made for one question, so no program reads a file that changes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.base.foreign import programs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MINISIGN = b"untrusted comment:"
+_OTHER_KEY = b"the key id in the public key"
+"""What minisign says of a signature by a key that is not the one named."""
+_SECONDS = 60.0
+"""For a proof; nobody knows how long a person takes who is asked for a passphrase or a touch."""
+
+
+class Kind(StrEnum):
+    """Who signs; how the file of a signature ends."""
+
+    SSH = "sig"
+    MINISIGN = "minisig"
+
+    @property
+    def program(self) -> str:
+        """What signs and proves."""
+        return "ssh-keygen" if self is Kind.SSH else "minisign"
+
+
+class Fault(StrEnum):
+    """Why there is no signature, or none that holds."""
+
+    PROGRAM = "there is no program for it"
+    KEY = "the key does not sign"
+    SIGNER = "nobody who is allowed made it"
+    CONTENT = "it is of something else, or for another purpose"
+
+
+class SignatureError(Exception):
+    """A signature is not made, or does not hold; the text is the program's own reason, "" where it gave none."""
+
+    def __init__(self, fault: Fault, reason: str) -> None:
+        super().__init__(reason)
+        self.fault = fault
+
+
+def kind_of(content: bytes) -> Kind:
+    """Whose a key, a signature or a list of keys is, by its first line."""
+    return Kind.MINISIGN if content.lstrip().startswith(_MINISIGN) else Kind.SSH
+
+
+def sign(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> bytes:
+    """A signature, detached; the program may ask for a passphrase or a touch on the terminal.
+
+    Args:
+        kind: whose key it is.
+        key: file of the private key, or for SSH of a public one whose private one an agent has.
+        content: what is signed.
+        purpose: one word.
+        note: said beside the purpose, where the kind has a place for it.
+
+    Raises:
+        SignatureError: PROGRAM or KEY.
+    """
+    with TemporaryDirectory(prefix="fabricc-sign-") as folder:
+        Path(folder, "content").write_bytes(content)
+        path = str(key.absolute())
+        words = {
+            Kind.SSH: ["-q", "-Y", "sign", "-f", path, "-n", purpose, "content"],
+            Kind.MINISIGN: ["-S", "-s", path, "-m", "content", "-x", f"content.{kind}", "-t", f"{purpose} {note}"],
+        }  # fmt: skip
+        # The terminal stays the program's, which asks there; what it says goes where messages go.
+        done = subprocess.run(
+            [_program(kind), *words[kind]], cwd=folder, stdout=2, env=_environment(), check=False
+        )
+        if done.returncode:
+            raise _error(Fault.KEY, b"")
+        return Path(folder, f"content.{kind}").read_bytes()
+
+
+def signer(kind: Kind, content: bytes, signature: bytes, allowed: bytes, purpose: str) -> str:
+    """Who of those allowed signed it: a principal of an `allowed_signers` file, or the public key of a minisign file.
+
+    Args:
+        kind: whose signature it is to be.
+        content: what was signed.
+        signature: the detached signature.
+        allowed: the text of the file of keys.
+        purpose: what it has to be made for.
+
+    Raises:
+        SignatureError: PROGRAM, SIGNER or CONTENT.
+    """
+    with TemporaryDirectory(prefix="fabricc-proof-") as folder:
+        for name, text in {"content": content, "signature": signature, "allowed": allowed}.items():
+            Path(folder, name).write_bytes(text)
+        if kind is Kind.SSH:
+            return _by_ssh(folder, content, purpose)
+        lines = allowed.decode("utf-8", "replace").splitlines()
+        keys = [line.strip() for line in lines if line.strip() and not line.startswith(_MINISIGN.decode())]
+        return _by_minisign(folder, keys, purpose)
+
+
+def _by_ssh(folder: str, content: bytes, purpose: str) -> str:
+    """First that the signature holds, whoever made it, then who did."""
+
+    def asked(act: str, *words: str) -> subprocess.CompletedProcess[bytes]:
+        return _asked(Kind.SSH, folder, "-Y", act, "-s", "signature", *words, content=content)
+
+    held = asked("check-novalidate", "-n", purpose)
+    if held.returncode:
+        raise _error(Fault.CONTENT, held.stderr)
+    proof = asked("find-principals", "-f", "allowed")
+    for principal in proof.stdout.decode("utf-8", "replace").splitlines():
+        proof = asked("verify", "-f", "allowed", "-n", purpose, "-I", principal)
+        if proof.returncode == 0:
+            return principal
+    raise _error(Fault.SIGNER, proof.stderr)
+
+
+def _by_minisign(folder: str, keys: Sequence[str], purpose: str) -> str:
+    faults = [_error(Fault.SIGNER, b"the file of allowed keys has none")]
+    for key in keys:
+        proof = _asked(Kind.MINISIGN, folder, "-V", "-Q", "-P", key, "-m", "content", "-x", "signature")
+        if proof.returncode == 0:
+            if proof.stdout.decode("utf-8", "replace").split()[:1] == [purpose]:
+                return key
+            faults.append(_error(Fault.CONTENT, b"it was made for something else"))
+        elif _OTHER_KEY in proof.stderr:
+            faults.append(_error(Fault.SIGNER, b"it is by another key"))
+        else:
+            faults.append(_error(Fault.CONTENT, proof.stderr))
+    raise next((one for one in faults if one.fault is Fault.CONTENT), faults[-1])
+
+
+def _asked(kind: Kind, folder: str, *words: str, content: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [_program(kind), *words]
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            input=content,
+            capture_output=True,
+            env=_environment(),
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        late = f"{kind.program} did not answer within {_SECONDS:.0f} seconds"
+        raise _error(Fault.PROGRAM, late.encode()) from None
+
+
+def _program(kind: Kind) -> str:
+    if path := programs.found(kind.program):
+        return path
+    raise _error(Fault.PROGRAM, f"there is no `{kind.program}`".encode())
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "LC_ALL": "C"}
+
+
+def _error(fault: Fault, said: bytes) -> SignatureError:
+    """The error with the last line that a program said."""
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    return SignatureError(fault, lines[-1] if lines else "")

@@ -1,0 +1,41 @@
+"""`fabricc sign`: a built tree, so that what is pushed is what was reviewed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabricc.cli import options, output
+from fabricc.proof import signed
+from fabricc.tree.file import write_file
+
+
+@click.command("sign")
+@options.tree_argument
+@click.option("--key", type=options.PATH, metavar="FILE",
+              help="Private key of SSH or minisign, or public one of SSH that an agent has.")  # fmt: skip
+@click.option("--out", type=options.PATH, metavar="FILE",
+              help="Where the signature goes. [default: TREE.sig, or TREE.minisig of minisign]")  # fmt: skip
+@click.option("--verify", "allowed", type=options.PATH, metavar="ALLOWED",
+              help="Sign nothing: prove that the tree is as somebody in this file of keys signed it.")  # fmt: skip
+@options.signature_option
+def command(
+    tree: Path, key: Path | None, out: Path | None, allowed: Path | None, signature: Path | None
+) -> int:
+    """Sign TREE (build/<cluster>), or prove its signature: of its manifest, which states every file's SHA-256.
+
+    The tree has to be as its build left it. Exit status: 0 done, 1 not signed, or not as it was signed.
+    """
+    if (key is None) == (allowed is None):
+        raise click.UsageError("Name either --key, to sign, or --verify.")
+    if (out and allowed) or (signature and key):
+        raise click.UsageError("--out goes with --key, --signature with --verify.")
+    if allowed is not None:
+        output.out(f"{tree}: as {signed.signer(tree, allowed, signature)} signed it")
+    elif key is not None:
+        kind, made = signed.sign(tree, key)
+        place = out or signed.beside(tree, kind)
+        write_file(place, made)
+        output.out(f"{place}: the signature of {tree}")
+    return 0

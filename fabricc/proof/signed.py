@@ -1,0 +1,151 @@
+"""Signed trees: who signs a tree signs its manifest, which states the SHA-256 of every other file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import FindingsError, Severity
+from fabricc.base.foreign import files, signers
+from fabricc.base.foreign.signers import Fault, SignatureError
+from fabricc.proof.tree import TreeError, open_tree, verify_manifest
+
+if TYPE_CHECKING:
+    from fabricc.base.foreign.signers import Kind
+    from fabricc.tree.manifest import Manifest
+
+PURPOSE = "fabricc-tree"
+"""The namespace of a signature by SSH, and the first word of the trusted comment of one by minisign."""
+_LARGEST = 1 << 20
+"""Bytes of a key, a signature or a list of keys."""
+_FAULTS = {
+    Fault.CONTENT: (
+        "FAB0051",
+        "the signature {signature} does not hold for {tree}",
+        "See what changed with `fabricc check` and `fabricc diff`, and have what was reviewed signed again.",
+    ),
+    Fault.SIGNER: (
+        "FAB0052",
+        "nobody whom {allowed} names signed {tree} with {signature}",
+        "Have it signed with a key of that file, or add the key there if its owner may release trees.",
+    ),
+    Fault.PROGRAM: (
+        "FAB0055",
+        "the signature {signature} cannot be proved",
+        "Install OpenSSH 8.2 or later, or minisign.",
+    ),
+}
+
+
+class SignedError(FindingsError):
+    """A tree that is not signed as it has to be, or cannot be signed."""
+
+    @property
+    def status(self) -> int | None:
+        """3 where the machine lacks a program."""
+        return 3 if self.code == "FAB0055" else None
+
+
+def beside(tree: Path, kind: Kind) -> Path:
+    """Where the signature of a tree is unless somebody says otherwise: `build/zone-a.sig`."""
+    named = tree if tree.name not in ("", "..") else tree.resolve()
+    return named.parent / f"{named.name}.{kind}"
+
+
+def sign(tree: Path, key: Path) -> tuple[Kind, bytes]:
+    """A signature of a tree that is as its build left it.
+
+    Raises:
+        TreeError: what `open_tree` says; FAB6010 and FAB6011, files are not as the manifest says.
+        SignedError: FAB0054, the key does not sign; FAB0055, there is no program for it.
+    """
+    kind = signers.kind_of(_read(key, "FAB0054", "key", Path("/")))
+    stated, manifest = _whole(tree)
+    try:
+        return kind, signers.sign(kind, key, stated, PURPOSE, manifest.cluster)
+    except SignatureError as error:
+        if error.fault is Fault.PROGRAM:
+            remedy = _FAULTS[Fault.PROGRAM][2]
+            raise SignedError("FAB0055", f"{tree} cannot be signed{_because(error)}", remedy) from None
+        message = f"{kind.program} does not sign with {key}{_because(error)}"
+        remedy = (
+            "Name the file of a private key; for SSH also of a public one whose private one an agent has."
+        )
+        raise SignedError("FAB0054", message, remedy) from None
+
+
+def signer(tree: Path, allowed: Path, signature: Path | None = None) -> str:
+    """Who signed a tree that is whole.
+
+    Raises:
+        TreeError: as `sign`.
+        SignedError: as `signer_of`.
+    """
+    stated, _ = _whole(tree)
+    return _signer(tree, stated, allowed, signature)
+
+
+def signer_of(tree: Path, digest: str, allowed: Path, signature: Path | None = None) -> str:
+    """Who signed a manifest whose files somebody has compared already.
+
+    Args:
+        tree: where it is.
+        digest: SHA-256 (hex) of the manifest that was read.
+        allowed: an `allowed_signers` file of ssh-keygen(1), or public keys of minisign.
+        signature: where the signature is; None for beside the tree.
+
+    Raises:
+        TreeError: what `open_tree` says.
+        SignedError: FAB0050, there is no signature; FAB0051, it does not hold; FAB0052, nobody who is allowed made it;
+            FAB0053, the file of keys cannot be used; FAB0055, there is no program to prove it with.
+    """
+    folder, stated, _ = open_tree(tree)
+    folder.close()
+    if hashlib.sha256(stated).hexdigest() != digest:
+        raise SignedError(
+            "FAB0051", f"{tree} changed while it was read", "Let its build end, and begin again."
+        )
+    return _signer(tree, stated, allowed, signature)
+
+
+def _signer(tree: Path, stated: bytes, allowed: Path, signature: Path | None) -> str:
+    keys = _read(allowed, "FAB0053", "file of allowed keys", Path("/"))
+    kind = signers.kind_of(keys)
+    place = signature or beside(tree, kind)
+    if not place.exists():
+        remedy = (
+            "Sign what was reviewed: `fabricc sign TREE --key FILE`, or name the signature with --signature."
+        )
+        raise SignedError("FAB0050", f"{tree} is not signed: there is no {place}", remedy)
+    try:
+        made = _read(place, "FAB0050", "signature", Path("/") if signature else None)
+        return signers.signer(kind, stated, made, keys, PURPOSE)
+    except SignatureError as error:
+        code, message, remedy = _FAULTS[error.fault]
+        told = message.format(tree=tree, allowed=allowed, signature=place)
+        raise SignedError(code, f"{told}{_because(error)}", remedy) from None
+
+
+def _whole(tree: Path) -> tuple[bytes, Manifest]:
+    """The bytes of a manifest and what they state, every file being as they say."""
+    folder, stated, manifest = open_tree(tree)
+    folder.close()
+    wrong = [one for one in verify_manifest(tree, manifest) if one.severity is Severity.ERROR]
+    if wrong:
+        raise TreeError.of(wrong)
+    return stated, manifest
+
+
+def _read(path: Path, code: str, what: str, root: Path | None) -> bytes:
+    """A file: one that the user named may be a link to anywhere, one beside a tree to nothing out of its clone."""
+    try:
+        return files.read(path, root=root, limit=_LARGEST)
+    except OSError as error:
+        raise SignedError(
+            code, f"cannot read the {what} {path}: {error.strerror}", "Check its name."
+        ) from None
+
+
+def _because(error: SignatureError) -> str:
+    return f": {error}" if str(error) else ""
