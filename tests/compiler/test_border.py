@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from fabricc.cli.explain import _known
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials
 from fabricc.compiler.recheck import check_tree
@@ -21,6 +20,7 @@ from fabricc.operate.lab.slicing import sampled, sliced
 from fabricc.operate.push.impact import Effect, Impact
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.waves import plan
+from fabricc.review.explain.answer import known
 from fabricc.review.explain.ask import explain, subject_of
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.report.page import html
@@ -142,7 +142,7 @@ def test_hosts_have_the_files_that_they_have_without(tmp_path: Path) -> None:
 @pytest.mark.parametrize("nos", ["frr", "eos"])
 def test_every_fact_of_a_border_leaf_is_explained(nos: str) -> None:
     found = compiled(nos)
-    plan, leaf = _known(found), switches(found)[BORDER[1]]
+    plan, leaf = known(found), switches(found)[BORDER[1]]
     subject = subject_of(plan, found.fabric.find(BORDER[1]))
     explainer = Explainer(plan)
     assert all(explainer.fact(subject, path).rule for path in subject.planned)
