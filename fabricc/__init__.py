@@ -1,22 +1,71 @@
-"""fabricc: the compiler for lossless AI fabrics; `from fabricc import compile_spec` is its entry for Python."""
+"""fabricc: the compiler for lossless AI fabrics; what is named here is its stable interface for Python."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
+    from fabricc.audit.gather import Gathered
+    from fabricc.audit.model import Device
+    from fabricc.audit.run import Audit
+    from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
     from fabricc.compiler.compiled import Compiled, CompileError, compile_spec
+    from fabricc.compiler.result import BuildResult
+    from fabricc.interface import audit_folder, build, diff, explain, read_folder
+    from fabricc.review.diff.model import Review
+    from fabricc.review.explain.answer import Answer
+    from fabricc.review.explain.model import Explanation
 
 
-__all__ = ["CompileError", "Compiled", "__version__", "compile_spec"]
+__all__ = [
+    "Answer",
+    "Audit",
+    "BuildResult",
+    "CompileError",
+    "Compiled",
+    "Device",
+    "Diagnostic",
+    "Explanation",
+    "FindingsError",
+    "Gathered",
+    "Position",
+    "Review",
+    "Severity",
+    "__version__",
+    "audit_folder",
+    "build",
+    "compile_spec",
+    "diff",
+    "explain",
+    "read_folder",
+]
+
+_HOMES = {
+    "audit.gather": ("Gathered",),
+    "audit.model": ("Device",),
+    "audit.run": ("Audit",),
+    "base.diagnostics": ("Diagnostic", "FindingsError", "Position", "Severity"),
+    "compiler.compiled": ("CompileError", "Compiled", "compile_spec"),
+    "compiler.result": ("BuildResult",),
+    "interface": ("audit_folder", "build", "diff", "explain", "read_folder"),
+    "review.diff.model": ("Review",),
+    "review.explain.answer": ("Answer",),
+    "review.explain.model": ("Explanation",),
+}
+"""Module -> the public names that it has."""
 
 
 def __getattr__(name: str) -> Any:
-    """One of the public names, imported when it is first asked for (PEP 562)."""
-    if name not in __all__:
+    """One of the public names, its module imported when it is first asked for (PEP 562)."""
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from fabricc.compiler import compiled  # every start of the command imports this module
+    return getattr(import_module(f"fabricc.{home}"), name)
 
-    return getattr(compiled, name)
+
+def __dir__() -> list[str]:
+    """What there is to ask for."""
+    return __all__

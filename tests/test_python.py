@@ -47,16 +47,20 @@ def test_every_block_of_the_page_runs_one_after_another(folder: Path) -> None:
         with contextlib.redirect_stdout(shown):
             exec(compile(block, "docs/python.md", "exec"), names)
         told.append(shown.getvalue())
-    entry, findings, refused, plan, files, others, difference = told
+    entry, findings, refused, plan, files, again, why, difference, others = told
     assert "su001-tor1a/config_db.json: " in entry
     assert findings.startswith("True\n")
     assert refused == "['FAB0001']\n"
     assert plan.startswith("64 ")
     assert files.splitlines()[:2] == ["['config_db.json', 'frr.conf']", "()"]
     assert files.splitlines()[2].startswith("build/zone ")
-    assert others.startswith("17 ")
-    assert "\nsonic sn5600 " in others
-    assert difference == "su001-tor1a\n"
+    assert again == "True 0 0\n"
+    assert why.splitlines()[1] == "device su001-tor1a ToR"
+    assert why.splitlines()[-1] == "FAB9270"
+    assert difference.splitlines()[0] == "True low hitless 1 0"
+    assert "('su001-tor1a',) hitless ('overrides.su001-tor1a.drain',)" in difference
+    assert others.startswith("switch sonic sn5600 25\n")
+    assert "\n17 " in others
 
 
 def test_files_are_those_that_the_command_writes(folder: Path) -> None:
@@ -100,7 +104,7 @@ def test_a_device_that_there_is_not(folder: Path) -> None:
 
 
 def test_importing_the_package_loads_none_of_its_rooms() -> None:
-    script = "import sys, fabricc; print(*[name for name in sys.modules if name.startswith('fabricc.')])"
+    script = "import sys, fabricc; dir(fabricc); print(*[name for name in sys.modules if name.startswith('fabricc.')])"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == "fabricc.version\n"
     assert all(hasattr(fabricc, name) for name in fabricc.__all__)

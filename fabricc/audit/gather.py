@@ -25,6 +25,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.fabric.facts import Reading
 from fabricc.proof import Finding
+from fabricc.tree import manifest as manifests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,6 +72,8 @@ def gather(
         EmitError: a worker died.
     """
     top, names = (folder, files_below(folder)) if folder.is_dir() else (folder.parent, [folder.name])
+    if manifests.NAME in names and _built(top):
+        names = [name for name in names if name.startswith(("switches/", "hosts/"))]
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(device_of(name), []).append(name)
@@ -124,6 +127,15 @@ def files_below(folder: Path) -> list[str]:
                 else:
                     found.append(path)
     return sorted(found)
+
+
+def _built(top: Path) -> bool:
+    """Whether a folder is a tree that fabricc built, of which the rest is of no device."""
+    try:
+        with Folder(top) as folder:
+            return manifests.is_ours(folder.read(manifests.NAME, limit=manifests.LIMIT))
+    except OSError:
+        return False
 
 
 def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]]) -> _Piece:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,10 @@ from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff import markdown, review_json, terminal
 from fabricc.review.diff.findings import as_diagnostics
-from fabricc.review.diff.inputs import InputError, inputs
-from fabricc.review.diff.review_policy import NAME, load_policy, read_policy, violations
-from fabricc.review.diff.run import review
+from fabricc.review.diff.judged import judged
 
 if TYPE_CHECKING:
-    from fabricc.review.diff.inputs import Inputs
     from fabricc.review.diff.model import Review
-    from fabricc.review.diff.review_policy import Policy
 
 FORMATS = ("text", "md", "json", "sarif", "github", "junit")
 CHANGES = 2
@@ -71,36 +66,18 @@ def command(
         raise click.UsageError("Give a second spec or tree, or --base and --head, not both.")
     if second is None and first.is_dir():
         raise click.UsageError("A tree is compared with another tree or a spec: name it.")
-    spec = second or first
     try:
-        with inputs(first, second, base, head) as sides:
-            rules = _policies(sides, policy_file, spec, base or "HEAD")
-            found = review(sides.base, sides.head, sides.context, jobs)
+        found = judged(first, second, base, head, policy=policy_file, labels=labels, jobs=jobs)
     except FindingsError as error:
         output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
         if format_ == "md":
-            output.document(markdown.failure(error.diagnostics, str(spec), markdown.FORGES[forge]))
+            spec = str(second or first)
+            output.document(markdown.failure(error.diagnostics, spec, markdown.FORGES[forge]))
         return exit_status(error.diagnostics) or 1
-    found = replace(found, violations=violations(rules, found, frozenset(labels), str(spec)))
     _tell(found, format_, forge, details_url)
     if found.violations:
         return 1
     return CHANGES if detailed_exitcode and found.differs else 0
-
-
-def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple[Policy, ...]:
-    """The policies that count: the one named, else that of the spec and that of the file beside it.
-
-    Raises:
-        InputError: a policy file is not valid.
-    """
-    if named is None and sides.policy is not None:
-        rules, wrong = read_policy(sides.policy, f"{base}:{NAME}")
-    else:
-        rules, wrong = load_policy(named, spec.parent)
-    if wrong:
-        raise InputError.of(wrong)
-    return (rules,) if named or sides.spec_policy is None else (sides.spec_policy, rules)
 
 
 def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:

@@ -94,6 +94,17 @@ def test_a_built_tree_is_read_as_a_folder_of_others(nos: str, specs: Path, tmp_p
     assert sum(device.kind is Kind.HOST for device in found.devices.values()) == 1
 
 
+def test_of_a_tree_only_the_devices_are_read(specs: Path, tmp_path: Path) -> None:
+    tree = compile_spec(specs / "frr.yaml").write(tmp_path, check=False).tree
+    assert tree is not None
+    assert (tree / "jobs/nccl.conf").is_file()
+    found = gather(tree)
+    assert len(found.devices) == len([*(tree / "switches").iterdir(), *(tree / "hosts").iterdir()])
+    assert "FAB9501" not in [finding.code for finding in found.findings]
+    (tree / "manifest.json").write_text("{}")
+    assert "FAB9501" in [finding.code for finding in gather(tree).findings]
+
+
 @pytest.mark.parametrize("nos", sorted(MODELS))
 def test_the_name_of_a_file_says_nothing_about_its_system(nos: str, specs: Path, tmp_path: Path) -> None:
     name, files = next(iter(rendered(specs / f"{nos}.yaml").items()))

@@ -1,0 +1,120 @@
+"""What Python users call beside `compile_spec`: the verbs as functions of values, which print nothing and never exit.
+
+Paths may be texts. Lengths are metres, speeds Gb/s, sizes bytes, lines count from 1; addresses are canonical text.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.audit.gather import gather
+from fabricc.audit.run import audit
+from fabricc.compiler import driver
+from fabricc.review.diff.judged import judged
+from fabricc.review.explain.answer import answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from fabricc.audit.gather import Gathered
+    from fabricc.audit.run import Audit
+    from fabricc.compiler.result import BuildResult
+    from fabricc.review.diff.model import Review
+    from fabricc.review.explain.answer import Answer
+
+
+def build(
+    spec: Path | str,
+    out: Path | str = "build",
+    *,
+    jobs: int | None = None,
+    frozen: bool = False,
+    repin: Sequence[str] | None = None,
+    check: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> BuildResult:
+    """Bring the tree of a spec up to date as `fabricc build` does: all or nothing, and only what changed.
+
+    Args:
+        spec: the spec; its lock is written beside it.
+        out: folder that holds the tree, which is named after the cluster.
+        jobs: worker processes; None for one per usable CPU.
+        frozen: fail rather than change the lock.
+        repin: pins of the lock that may change, () for the least that suffices; None keeps all.
+        check: read every file back and prove it; without, the tree is written unproved.
+        progress: called with what is being done, how much of it is done, and how much there is.
+
+    Returns:
+        What came of it: an error, also one of the disk, is among its diagnostics, and then nothing was written.
+    """
+    result, _ = driver.build(
+        Path(spec), Path(out), jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress
+    )
+    return result
+
+
+def diff(
+    before: Path | str,
+    after: Path | str | None = None,
+    *,
+    base: str | None = None,
+    head: str | None = None,
+    policy: Path | str | None = None,
+    labels: Iterable[str] = (),
+    jobs: int | None = None,
+) -> Review:
+    """What changes between two specs or built trees, or between a Git revision of one spec and the files as they are.
+
+    Args:
+        before: the spec or tree to compare; without `after`, the spec itself.
+        after: the newer spec or tree.
+        base: Git revision to compare with, where this branch left it; None for HEAD.
+        head: Git revision in place of the files as they are.
+        policy: the policy to hold the change to; None for the spec's own, and fabricc-policy.yaml beside it.
+        labels: that the change has, for policies that ask for one.
+        jobs: worker processes; None for one per usable CPU.
+
+    Raises:
+        FindingsError: a side cannot be read or does not compile, or a policy is not valid.
+        ValueError: `after` goes with neither `base` nor `head`.
+    """
+    if after is not None and (base or head):
+        raise ValueError("give `after`, or `base` and `head`, not both")
+    sides = Path(before), None if after is None else Path(after)
+    rules = None if policy is None else Path(policy)
+    return judged(*sides, base, head, policy=rules, labels=labels, jobs=jobs)
+
+
+def explain(subject: Path | str, *words: str, spec: Path | str | None = None) -> Answer:
+    """Why something is what it is: `explain("FAB4003")`, `explain("cluster.yaml", "10.0.0.6")`, `explain("FILE:LINE")`.
+
+    Args:
+        subject: a code, or FILE:LINE of a built tree; or a spec or a tree, whose `words` are asked about.
+        words: an address, a prefix, an ASN, a device or DEVICE:PORT, and words that choose facts of it.
+        spec: the spec of a line's tree; None to look for it.
+
+    Raises:
+        FindingsError: there is nothing of that name, or the spec does not compile.
+        ValueError: `subject` alone is no question.
+    """
+    return answer(str(subject), words, None if spec is None else Path(spec))
+
+
+def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:
+    """The devices of a folder of configurations, of a built tree or of one file, with their facts.
+
+    Args:
+        folder: running configurations as devices print them, in any arrangement; or a tree that fabricc built.
+        jobs: worker processes; None for one per CPU.
+
+    Raises:
+        OSError: the folder is not there or must not be read.
+        EmitError: a worker process died.
+    """
+    return gather(Path(folder), jobs=jobs)
+
+
+def audit_folder(folder: Path | str, *, jobs: int | None = None) -> Audit:
+    """What is wrong with the fabric whose configurations a folder holds; arguments and errors as for `read_folder`."""
+    return audit(Path(folder), jobs=jobs)

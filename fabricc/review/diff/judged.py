@@ -1,0 +1,64 @@
+"""A review from what the user named, held to the policies that count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.review.diff.inputs import InputError, inputs
+from fabricc.review.diff.review_policy import NAME, load_policy, read_policy, violations
+from fabricc.review.diff.run import review
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from fabricc.review.diff.inputs import Inputs
+    from fabricc.review.diff.model import Review
+    from fabricc.review.diff.review_policy import Policy
+
+
+def judged(
+    first: Path,
+    second: Path | None = None,
+    base: str | None = None,
+    head: str | None = None,
+    *,
+    policy: Path | None = None,
+    labels: Iterable[str] = (),
+    jobs: int | None = None,
+) -> Review:
+    """What changes from `first` to `second`, or of the spec `first` since a Git revision; with policy violations.
+
+    Args:
+        first: a spec or a built tree, the older one of two.
+        second: the newer one.
+        base: revision of the spec to compare with, where the head left it; None for HEAD.
+        head: revision in place of the files as they are; None for these.
+        policy: the policy; None for the spec's own, and the file beside it.
+        labels: that the change has, for policies that ask for one.
+        jobs: worker processes; None for one per usable CPU.
+
+    Raises:
+        FindingsError: a side cannot be read or does not compile, or a policy is not valid.
+    """
+    spec = second or first
+    with inputs(first, second, base, head) as sides:
+        rules = _policies(sides, policy, spec, base or "HEAD")
+        found = review(sides.base, sides.head, sides.context, jobs)
+    return replace(found, violations=violations(rules, found, frozenset(labels), str(spec)))
+
+
+def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple[Policy, ...]:
+    """The policies that count: the one named, else that of the spec and that of the file beside it.
+
+    Raises:
+        InputError: a policy file is not valid.
+    """
+    if named is None and sides.policy is not None:
+        rules, wrong = read_policy(sides.policy, f"{base}:{NAME}")
+    else:
+        rules, wrong = load_policy(named, spec.parent)
+    if wrong:
+        raise InputError.of(wrong)
+    return (rules,) if named or sides.spec_policy is None else (sides.spec_policy, rules)
