@@ -11,7 +11,7 @@ import pytest
 
 from fabricc.cli import logins
 from fabricc.operate.devices.access import NAME
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.devices.failure import DeviceError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def refused(spec: Path) -> str:
-    with pytest.raises(RefusedError) as error:
+    with pytest.raises(DeviceError) as error:
         logins.access(spec, None)
     (found,) = error.value.diagnostics
     assert found.code == "FAB9163"

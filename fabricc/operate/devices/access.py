@@ -205,6 +205,23 @@ def read_access(path: Path) -> Access:
     return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device, secrets, allowed)
 
 
+def access_of(spec: Path, stated: Path | None) -> Access:
+    """The access file that was named, or the user's own beside the spec.
+
+    Raises:
+        DeviceError: FAB9101, there is none; FAB9163, the one beside the spec may be somebody else's; FAB9101 or
+            FAB9102, it cannot be used.
+    """
+    path = stated or spec.parent / NAME
+    if stated is None and not path.exists():
+        help_ = "See `fabricc docs push`, or use --access."
+        raise DeviceError("FAB9101", f"there is no {path}, which says how to log in", help_)
+    if stated is None and (reason := not_own(path)):
+        help_ = "See what it says of secrets and addresses, and name it with --access."
+        raise DeviceError("FAB9163", f"{path} is not taken by itself: it {reason}", help_)
+    return read_access(path)
+
+
 def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:
     """A fault in the syntax by its line alone: no text of the file is shown."""
     mark = getattr(error, "problem_mark", None)

@@ -22,9 +22,9 @@ _LATER = (
 )
 
 
-def driver_name(nos: str, login: Login) -> str:
-    """The name by which `napalm.get_network_driver` finds the driver."""
-    return login.driver or DRIVERS.get(nos, nos)
+def driver_name(nos: str, login: Login | None = None) -> str:
+    """The name by which `napalm.get_network_driver` finds the driver: that of the login, else of the NOS."""
+    return (login and login.driver) or DRIVERS.get(nos, nos)
 
 
 def driver_class(nos: str, login: Login) -> Any:

@@ -1,0 +1,133 @@
+"""Nornir's inventory of a fabric, from its spec: the plugin `FabriccInventory`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nornir.core.inventory import (
+    ConnectionOptions,
+    Defaults,
+    Group,
+    Groups,
+    Host,
+    Hosts,
+    Inventory,
+)
+
+from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric import links
+from fabricc.fabric.model import TierName
+from fabricc.operate.devices.access import NAME, access_of
+from fabricc.operate.devices.connection import driver_name
+from fabricc.operate.devices.inventory import device
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.devices.inventory import Device
+
+
+class FabriccInventory:
+    """Every switch of a spec as a host of Nornir, in groups by tier, unit, rail, plane and NOS.
+
+    Args:
+        spec: path of the spec, which is planned; nothing is built.
+        access_file: how to log in; by default fabricc-access.yaml beside the spec, where there is one.
+        network: which one, where the spec has several: `compute`, or one of `networks`.
+        passwords: look the secrets up that the access file names, so that tasks can log in; no file holds them.
+    """
+
+    def __init__(
+        self,
+        spec: str,
+        access_file: str | None = None,
+        network: str | None = None,
+        *,
+        passwords: bool = True,
+    ) -> None:
+        self._spec = Path(spec).expanduser()
+        self._access = Path(access_file).expanduser() if access_file else None
+        self._network, self._passwords = network, passwords
+
+    def load(self) -> Inventory:
+        """The inventory.
+
+        Raises:
+            CompileError: the spec has errors, or is of InfiniBand.
+            FindingsError: FAB3110, no such network; FAB9101, FAB9102 or FAB9163, what is wrong with the access file.
+        """
+        fabric = compile_spec(self._spec, gaps=False).of_network(self._network).fabric
+        access = None
+        if self._access is not None or (self._spec.parent / NAME).exists():
+            access = access_of(self._spec, self._access)
+        hosts, groups, defaults = Hosts(), Groups(), Defaults(data={"cluster": fabric.cluster})
+        for at in fabric.switch_ids():
+            known = device(fabric, at)
+            host = Host(known.name, known.address, data=_data(fabric, at, known), defaults=defaults)
+            for name in _groups(fabric, at, known):
+                host.groups.append(groups.setdefault(name, Group(name, defaults=defaults)))
+            self._log_in(host, known, access)
+            hosts[known.name] = host
+        return Inventory(hosts, groups, defaults)
+
+    def _log_in(self, host: Host, known: Device, access: Access | None) -> None:
+        if access is None:
+            host.platform = driver_name(known.nos)
+            return
+        login = access.login(known)
+        host.platform = driver_name(known.nos, login)
+        host.hostname = login.address or known.address
+        host.username, host.port = login.username, login.port
+        host.password = access.password(login).reveal() if self._passwords else None
+        extras = {"timeout": login.timeout_s, "optional_args": login.arguments()}
+        host.connection_options["napalm"] = ConnectionOptions(extras=extras)
+
+
+def _groups(fabric: Fabric, at: SwitchId, known: Device) -> Iterator[str]:
+    """Names of the groups that a switch is in, the most special first."""
+    yield from (f"rail_{rail}" for rail in _rails(fabric, at))
+    if at.tier is TierName.TOR:
+        yield f"unit_{fabric.units[at.unit].name}"
+    yield f"plane_{at.plane}"
+    yield f"tier_{known.kind}"
+    yield f"nos_{known.nos}"
+
+
+def _rails(fabric: Fabric, at: SwitchId) -> list[int]:
+    """The rails of hosts with GPUs that a ToR serves, from 0."""
+    if at.tier is not TierName.TOR:
+        return []
+    return sorted(
+        {rail for unit, _, rails in links.served(fabric, at) if unit.beside is None for rail in rails}
+    )
+
+
+def _data(fabric: Fabric, at: SwitchId, known: Device) -> dict[str, Any]:
+    """What tasks may want to know of a switch; addresses without prefix length, None for a family that is absent."""
+    addresses, tor = fabric.addresses, at.tier is TierName.TOR
+
+    def loopback(pool: Pool | None) -> str | None:
+        return pool.address(links.loopback_offset(fabric, at, pool)) if pool else None
+
+    change = fabric.changes.get(known.name)
+    return {
+        "network": fabric.network or "compute",
+        "tier": known.kind,
+        "unit": fabric.units[at.unit].name if tor else None,
+        "pod": at.pod if fabric.shape.cores and at.tier is not TierName.CORE else None,
+        "plane": at.plane,
+        "rails": _rails(fabric, at),
+        "model": fabric.model(at).name,
+        "nos": known.nos,
+        "release": known.release,
+        "asn": links.asn(fabric, at),
+        "loopback4": loopback(addresses.loopbacks4 if addresses.hosts4 else None),
+        "loopback6": loopback(addresses.loopbacks6),
+        "drained": bool(change and change.drained),
+        "former": known.former or None,
+    }
