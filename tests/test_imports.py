@@ -98,6 +98,7 @@ INSIDE = {
     "fabricc.cli.drawing": (1, "rich's parser of Markdown is for `docs` alone"),
     "fabricc.cli.entry": (1, "`--help` needs none of what writes trees"),
     "fabricc.cli.maintain": (1, "as for `push`"),
+    "fabricc.cli.mcp": (1, "the SDK is an extra"),
     "fabricc.cli.migrate": (1, "as for `push`"),
     "fabricc.cli.output": (4, "rich, where it draws"),
     "fabricc.cli.plan": (3, "InfiniBand, other shapes and bills, which few plans are asked for"),
@@ -138,5 +139,5 @@ def test_an_import_inside_a_function_has_its_reason() -> None:
         if number > INSIDE.get(name, (0, ""))[0]:
             found[name] = number
     assert found == {}, "import at the top, or say here why not"
-    assert sum(number for number, _ in INSIDE.values()) <= 62
+    assert sum(number for number, _ in INSIDE.values()) <= 63
     assert INSIDE.keys() <= MODULES.keys(), "a reason is given for a module that is not there"

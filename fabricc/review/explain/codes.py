@@ -20,6 +20,7 @@ _ABOUT = {
     "FAB003": ("the lock", "fabricc docs lock"),
     "FAB004": ("layout", "fabricc docs fmt"),
     "FAB005": ("signed trees", "fabricc docs sign"),
+    "FAB007": ("questions of other programs", "fabricc docs mcp"),
     "FAB0": ("reading the spec", "fabricc docs validate"),
     "FAB1": ("the shape of the spec", "fabricc docs validate"),
     "FAB2070": ("the lock", "fabricc docs lock"),

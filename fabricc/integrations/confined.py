@@ -1,0 +1,148 @@
+"""Verbs for programs that are not trusted with more: each a process of its own, on files below one folder, bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.base.diagnostics import FindingsError
+from fabricc.base.documents.document import clip
+from fabricc.base.values import dataclass
+from fabricc.compiler.finding import find_spec
+from fabricc.proof.tree import read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LONGEST_S = 600
+_LONGEST_TEXT = 8000
+_FIELDS = 40
+"""A mapping of no more entries may be a record, which is told whole."""
+_LINE = re.compile(r"(.+?)((?::[0-9]{1,9}){1,2})")
+
+
+class ConfinedError(FindingsError):
+    """What was asked for is not to be had from here."""
+
+
+class Told(NamedTuple):
+    """What a verb told.
+
+    Attributes:
+        status: its exit status.
+        document: its JSON, long lists and texts cut.
+        left_out: place in the document -> how many entries, or characters of a text, are not there.
+    """
+
+    status: int
+    document: Any
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """A folder that verbs may read, and nothing outside.
+
+    Attributes:
+        root: the folder, an absolute path without links.
+    """
+
+    root: Path
+
+    def path(self, text: str) -> str:
+        """A path below the root as verbs are given it, links resolved.
+
+        Raises:
+            ConfinedError: FAB0071, it leads out of the root.
+        """
+        real = Path(os.path.realpath(self.root / text))
+        if "\0" in text or not real.is_relative_to(self.root):
+            message = f"'{clip(text)}' is not below the folder that this server may read"
+            raise ConfinedError("FAB0071", message, "Name a file or folder below it, relative to it.")
+        return f"./{real.relative_to(self.root)}"
+
+    def spec_of(self, tree: str) -> str:
+        """The spec of a built tree below the root.
+
+        Raises:
+            FindingsError: it is no built tree; FAB6015, its spec is not found; FAB0071, its spec is not below the root.
+        """
+        folder = self.root / tree
+        spec = find_spec(folder, read_manifest(folder))
+        if spec is None:
+            raise ConfinedError("FAB6015", f"the spec of {tree} is not found", "Name the spec.")
+        return self.path(str(spec))
+
+    def tree_of(self, file: str) -> str | None:
+        """The built tree below the root that a file is in."""
+        above = (self.root / file).parents
+        below = (folder for folder in above if folder.is_relative_to(self.root))
+        return next((str(folder) for folder in below if (folder / "manifest.json").is_file()), None)
+
+    async def tell(self, words: Sequence[str], operands: Sequence[str], most: int) -> Told:
+        """Run a verb, whose options are among the words, with `--format json`.
+
+        Args:
+            words: the verb and its options.
+            operands: its arguments, also such as begin with a dash.
+            most: entries of a list or mapping that are told at most.
+
+        Raises:
+            ConfinedError: FAB0072, it told no JSON, and what it told instead; FAB0073, it took too long.
+        """
+        # -P: no module is taken from the folder that the process starts in.
+        command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+        )
+        try:
+            out, err = await asyncio.wait_for(process.communicate(), _LONGEST_S)
+        except TimeoutError:
+            message = f"`fabricc {words[0]}` took longer than {_LONGEST_S} s"
+            raise ConfinedError("FAB0073", message, "Run it in a terminal.") from None
+        finally:
+            if process.returncode is None:
+                process.kill()  # its workers die with it
+                await process.wait()
+        try:
+            document, left_out = shortened(json.loads(out), most)
+        except ValueError:
+            said = err.decode(errors="replace").strip() or "nothing"
+            message = f"`fabricc {words[0]}` ended with status {process.returncode} and told: {said}"
+            raise ConfinedError("FAB0072", message) from None
+        return Told(process.returncode or 0, document, left_out)
+
+
+def shortened(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]:
+    """A JSON value whose lists, and mappings that are no records, have `most` entries at most.
+
+    Returns:
+        What is kept, and the place of what was cut -> how many entries or characters it had more.
+    """
+    left_out: dict[str, int] = {}
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return value[:_LONGEST_TEXT], {at: len(value) - _LONGEST_TEXT}
+    if not isinstance(value, dict | list):
+        return value, {}
+    shown = max(most, _FIELDS) if isinstance(value, dict) else most
+    if len(value) > shown:
+        left_out[at] = len(value) - shown
+    inner = list(value.items() if isinstance(value, dict) else enumerate(value))[:shown]
+    kept = []
+    for key, item in inner:
+        found, more = shortened(item, most, f"{at}.{key}" if at else str(key))
+        kept.append((key, found))
+        left_out |= more
+    return (dict(kept) if isinstance(value, dict) else [item for _, item in kept]), left_out
+
+
+def split_line(text: str) -> tuple[str, str] | None:
+    """The file and the rest of `FILE:LINE` or `FILE:LINE:COLUMN`; None for anything else."""
+    found = _LINE.fullmatch(text)
+    return (found[1], found[2]) if found else None

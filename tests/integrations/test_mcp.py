@@ -1,0 +1,201 @@
+"""The MCP server, asked by the client of the protocol's own SDK over standard input and output."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc import build
+from fabricc.integrations.confined import Confined, ConfinedError, shortened
+from tests.operate.push.network import PASSWORD, SIMULATED, Network
+
+anyio = pytest.importorskip("anyio", reason="the Python package mcp is not installed")
+mcp = pytest.importorskip("mcp", reason="the Python package mcp is not installed")
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+ROOT = Path(__file__).parents[2]
+SPEC = """\
+cluster: zone
+gpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 4}
+tors: {model: 7060x6-64pe, nos: eos}
+spines: {model: 7060x6-64pe, nos: eos, count: 2}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  default: {}
+management: {network: 172.16.0.0/12, snmp: {community: {secret: snmp-read}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a spec, a changed one and a tree, and beside it what is none of a client's business."""
+    top = tmp_path_factory.mktemp("mcp") / "root"
+    top.mkdir()
+    (top / "cluster.yaml").write_text(SPEC)
+    (top / "changed.yaml").write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
+    assert build(top / "cluster.yaml", top / "build", jobs=1).exit_status == 0
+    (top.parent / "outside.yaml").write_text(SPEC)
+    (top / "link.yaml").symlink_to(top.parent / "outside.yaml")
+    return top
+
+
+@asynccontextmanager
+async def asked(folder: Path, *options: str, **environment: str) -> AsyncIterator[Any]:
+    """A client of a server that may read a folder."""
+    paths = os.pathsep.join([str(ROOT), environment.pop("PYTHONPATH", "")]).rstrip(os.pathsep)
+    started = mcp.StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "fabricc", "mcp", "--root", str(folder), *options],
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+    )
+    async with mcp.Client(mcp.stdio_client(started)) as client:
+        yield client
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def told(*words: str, cwd: Path) -> Any:
+    """What the verb itself tells a program."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, "-m", "fabricc", *words, "--format", "json"],
+        cwd=cwd, env=environment, capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    return json.loads(ran.stdout)
+
+
+async def few(root: Path) -> None:
+    async with asked(root) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert list(tools) == ["plan", "explain", "diff", "audit"], "no `verify` without --access"
+        assert all(tool.annotations.read_only_hint for tool in tools.values())
+        assert tools["diff"].input_schema["required"] == ["before"]
+        assert all(said["description"] for said in tools["diff"].input_schema["properties"].values())
+
+        code = await result(client, "explain", subject="FAB0071")
+        assert code["document"]["explanation"]["subject"] == "FAB0071"
+        for path in ("../outside.yaml", str(root.parent / "outside.yaml"), "link.yaml", "/etc/passwd"):
+            for tool, argument in (("plan", "spec"), ("diff", "before"), ("audit", "folder")):
+                assert "FAB0071" in await refused(client, tool, **{argument: path}), (tool, path)
+            assert "FAB0071" in await refused(client, "explain", subject=path, about="spine01a")
+        assert "FAB0071" in await refused(client, "explain", subject="/etc/passwd:1")
+        assert "FAB0071" in await refused(client, "diff", before="cluster.yaml", after="link.yaml")
+        assert "spec" in await refused(client, "plan", spec=["cluster.yaml"])
+
+
+async def many(root: Path) -> None:
+    async with asked(root) as client:
+        plan = await result(client, "plan", spec="cluster.yaml", most=1000)
+        assert (plan["status"], plan["left_out"]) == (0, {})
+        assert plan["document"] == told("plan", "./cluster.yaml", cwd=root)
+        why = await result(client, "explain", subject="build/zone", about="su001-tor1a", facts=["asn"])
+        assert why["document"]["explanation"]["statements"]
+        line = await result(client, "explain", subject="build/zone/switches/su001-tor1a/running-config.cfg:1")
+        assert line["document"]["explanation"]["kind"] == "line"
+        change = await result(client, "diff", before="cluster.yaml", after="changed.yaml", most=1)
+        assert (change["document"]["devices_changed"], change["document"]["renumbered"]["asns"]) == (1, 0)
+        found = await result(client, "audit", folder="build/zone", most=3)
+        assert len(found["document"]["devices"]) == 18 + 8
+        assert len(found["document"]["links"]) == 3 < found["left_out"]["links"]
+        assert "FAB9270" in str(
+            await result(client, "explain", subject="cluster.yaml", about="--spec=/etc/passwd")
+        )
+        assert "FAB9020" in str(
+            await result(client, "diff", before="cluster.yaml", base="--output=changed.yaml")
+        )
+        assert "neither a code nor a line" in await refused(client, "explain", subject="cluster.yaml")
+
+
+async def result(client: Any, tool: str, **arguments: Any) -> Any:
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content
+    return answer.structured_content
+
+
+async def refused(client: Any, tool: str, **arguments: Any) -> str:
+    answer = await client.call_tool(tool, arguments)
+    assert answer.is_error
+    return str(answer.content[0].text)
+
+
+def test_what_leads_out_of_the_folder_is_refused(root: Path) -> None:
+    anyio.run(few, root)
+
+
+@pytest.mark.slow
+def test_what_is_asked_is_what_the_verbs_tell_and_nothing_is_written(root: Path) -> None:
+    before = contents(root)
+    anyio.run(many, root)
+    assert contents(root) == before
+
+
+def test_a_spec_outside_is_not_read_for_a_tree_inside(root: Path, tmp_path: Path) -> None:
+    place = Confined(root.resolve())
+    assert place.spec_of("./build/zone") == "./cluster.yaml"
+    inner = Confined((root / "build").resolve())
+    with pytest.raises(ConfinedError, match="not below the folder"):
+        inner.spec_of("./zone")
+
+
+def test_what_is_long_is_cut_and_said(tmp_path: Path) -> None:
+    value = {"a": [1, 2, 3], "b": {"c": "x" * 9000, "e": [[], [4, 5, 6]]}, "f": None}
+    kept, left_out = shortened(value, 2)
+    assert kept == {"a": [1, 2], "b": {"c": "x" * 8000, "e": [[], [4, 5]]}, "f": None}
+    assert left_out == {"a": 1, "b.c": 1000, "b.e.1": 1}
+    assert shortened(dict.fromkeys(range(50), 0), 2)[1] == {"": 10}
+    assert shortened(value, 10_000)[0]["f"] is None
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[Network]:
+    found = Network.start(tmp_path)
+    yield found
+    found.stop()
+
+
+async def verification(network: Network, secret: str) -> None:
+    access = network.spec.parent / "fabricc-access.yaml"
+    aside = network.folder.parent / f"{network.folder.name}-access.yaml"
+    aside.write_text(access.read_text())
+    access.unlink()
+    async with asked(network.folder, "--access", str(aside), PYTHONPATH=str(SIMULATED)) as client:
+        assert "verify" in {tool.name for tool in (await client.list_tools()).tools}
+        tree = f"out/{network.source.tree.name}"
+        answer = await client.call_tool("verify", {"tree": tree, "devices": ["spine01a"], "aspects": ["bgp"]})
+        assert not answer.is_error, answer.content
+        document = answer.structured_content["document"]
+        assert (answer.structured_content["status"], list(document["compared"]["bgp"])) == (0, ["spine01a"])
+        assert secret not in str(answer)
+        wrong = await client.call_tool("verify", {"tree": tree, "aspects": ["no-such-aspect"]})
+        assert wrong.is_error
+
+
+@pytest.mark.slow
+def test_live_switches_are_asked_only_with_logins_that_were_given(network: Network) -> None:
+    anyio.run(partial(verification, network, PASSWORD))
+
+
+def test_without_the_package_it_is_told_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "mcp.py").write_text("raise ModuleNotFoundError('no', name='mcp')\n")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "fabricc", "mcp"],
+        env=environment, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert "FAB0070" in ran.stderr
+    assert "fabricc[mcp]" in ran.stderr
