@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
     from fabricc.compiler.compiled import Compiled, CompileError, compile_spec
     from fabricc.compiler.result import BuildResult
-    from fabricc.interface import audit_folder, build, diff, explain, read_folder
+    from fabricc.interface import audit_folder, build, check, diff, explain, read_folder
     from fabricc.review.diff.model import Review
     from fabricc.review.explain.answer import Answer
     from fabricc.review.explain.model import Explanation
@@ -37,6 +37,7 @@ __all__ = [
     "__version__",
     "audit_folder",
     "build",
+    "check",
     "compile_spec",
     "diff",
     "explain",
@@ -50,7 +51,7 @@ _HOMES = {
     "base.diagnostics": ("Diagnostic", "FindingsError", "Position", "Severity"),
     "compiler.compiled": ("CompileError", "Compiled", "compile_spec"),
     "compiler.result": ("BuildResult",),
-    "interface": ("audit_folder", "build", "diff", "explain", "read_folder"),
+    "interface": ("audit_folder", "build", "check", "diff", "explain", "read_folder"),
     "review.diff.model": ("Review",),
     "review.explain.answer": ("Answer",),
     "review.explain.model": ("Explanation",),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.gather import gather
 from fabricc.audit.run import audit
 from fabricc.compiler import driver
+from fabricc.compiler.recheck import check_tree
 from fabricc.review.diff.judged import judged
 from fabricc.review.explain.answer import answer
 
@@ -51,6 +52,25 @@ def build(
     result, _ = driver.build(
         Path(spec), Path(out), jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress
     )
+    return result
+
+
+def check(
+    tree: Path | str,
+    spec: Path | str | None = None,
+    *,
+    jobs: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> BuildResult:
+    """Prove a built tree, as `fabricc check` does: its bytes, its meaning, both ends of every link; nothing is written.
+
+    Args:
+        tree: what `build` wrote, `build/<cluster>`.
+        spec: its spec; None to look for it where the last build or the tree's parents have it.
+        jobs: worker processes; None for one per usable CPU.
+        progress: as for `build`.
+    """
+    result, _ = check_tree(Path(tree), None if spec is None else Path(spec), jobs=jobs, progress=progress)
     return result
 
 

@@ -54,7 +54,7 @@ def test_every_block_of_the_page_runs_one_after_another(folder: Path) -> None:
     assert plan.startswith("64 ")
     assert files.splitlines()[:2] == ["['config_db.json', 'frr.conf']", "()"]
     assert files.splitlines()[2].startswith("build/zone ")
-    assert again == "True 0 0\n"
+    assert again == "True 0 0\n0\n"
     assert why.splitlines()[1] == "device su001-tor1a ToR"
     assert why.splitlines()[-1] == "FAB9270"
     assert difference.splitlines()[0] == "True low hitless 1 0"

@@ -53,10 +53,10 @@ def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, c
     if mode == "status":
         return _status(setting.journal, chosen["number"])
     if mode in ("plan", "dry-run"):
-        return _preview(setting, ask=mode == "dry-run")
+        return _preview(setting, chosen["format_"], ask=mode == "dry-run")
     if mode == "try":
         return _try(setting, chosen["ledger"], record=chosen["record"])
-    return _carry_out(setting, mode, rollback)
+    return _carry_out(setting, mode, rollback, chosen["format_"])
 
 
 def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
@@ -147,16 +147,20 @@ def _export(setting: Setting, folder: Path) -> int:
     return 0
 
 
-def _preview(setting: Setting, *, ask: bool) -> int:
+def _preview(setting: Setting, format_: str, *, ask: bool) -> int:
     found: Preview
     if ask:
         with _attended(setting) as attended:
             found = start.preview(attended)
     else:
         found = start.planned(setting)
+    remarks = confirming.remarks(setting, list(found.effects))
+    if format_ == "json":
+        output.document(report.preview_json(found, remarks))
+        return 0
     output.out(*report.preview(found, setting.options))
     output.tell(found.findings, "text", {})
-    output.tell(confirming.remarks(setting, list(found.effects)), "text", {})
+    output.tell(remarks, "text", {})
     return 0
 
 
@@ -178,8 +182,10 @@ def _try(setting: Setting, ledger: Path | None, *, record: bool) -> int:
     return 1 if any(trial.refused for trial in found.trials) else 0
 
 
-def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
-    output.tell(confirming.remarks(setting, setting.names), "text", {})
+def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_: str) -> int:
+    remarks = confirming.remarks(setting, setting.names)
+    if format_ == "text":
+        output.tell(remarks, "text", {})
     outcome: Outcome
     with _attended(setting) as attended:
         if mode == "resume":
@@ -188,6 +194,9 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None) -> int:
             outcome = start.rollback(attended, rollback)
         else:
             outcome = start.push(attended)
+    if format_ == "json":
+        output.document(report.outcome_json(outcome, remarks))
+        return outcome.exit_status
     output.tell(outcome.diagnostics, "text", {})
     output.out(report.outcome(outcome))
     return outcome.exit_status

@@ -6,7 +6,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.wording import listed
+from fabricc.base.foreign.text import json_document
 from fabricc.operate.push.run import kept_words, percent
 from fabricc.operate.push.start import minutes
 from fabricc.review.diff import redact
@@ -14,6 +16,8 @@ from fabricc.review.diff import redact
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.foreign.text import Rendered
     from fabricc.operate.push.journal import Run, State
     from fabricc.operate.push.options import Options
     from fabricc.operate.push.run import Outcome
@@ -55,6 +59,23 @@ def preview(found: Preview, options: Options) -> list[str]:
     return lines
 
 
+def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
+    """The same for programs; `diff` is a switch's own, None where it was not asked."""
+    return json_document({
+        "tree_sha256": found.digest,
+        "switches": {
+            name: {
+                "impact": effect.impact.label, "why": effect.why, "drained": effect.disruptive,
+                "diff": masked(found.asked[name].diff) if name in found.asked else None,
+            }
+            for name, effect in found.effects.items()
+        },
+        "waves": [list(wave.members) for wave in found.waves],
+        "seconds": round(found.seconds),
+        "findings": [entry(one) for one in (*found.findings, *remarks)],
+    })  # fmt: skip
+
+
 def trials(found: Trials) -> list[str]:
     """Lines: what became of each kind of configuration."""
     lines = []
@@ -78,6 +99,15 @@ def outcome(found: Outcome) -> str:
     """How a run ended, in a line."""
     counts = ", ".join(f"{count} {state}" for state, count in sorted(found.states.items()))
     return f"run {found.run}: {counts or 'nothing to do'}; tree sha256 {found.digest}"
+
+
+def outcome_json(found: Outcome, remarks: Sequence[Diagnostic]) -> Rendered:
+    """The same for programs."""
+    return json_document({
+        "run": found.run, "tree_sha256": found.digest, "exit_status": found.exit_status,
+        "states": dict(sorted(found.states.items())),
+        "findings": [entry(one) for one in (*remarks, *found.diagnostics)],
+    })  # fmt: skip
 
 
 def status(

@@ -169,11 +169,12 @@ def run_here(words: list[str], state: str = "") -> subprocess.CompletedProcess[s
     """The command in this process."""
     if str(SIMULATED) not in sys.path:
         sys.path.append(str(SIMULATED))
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True), io.StringIO()
     own = {"XDG_STATE_HOME": state} if state else {}
     with redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, own):
         status = run(words[3:])
-    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+    told = out.buffer.getvalue().decode()
+    return subprocess.CompletedProcess(words, status, told, err.getvalue())
 
 
 def built(spec: Path, out: Path) -> BuiltTree:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,22 @@ def test_a_push_goes_in_waves_and_back_again(network: Network) -> None:
     network.push("--rollback", "2", status=0)
     assert {network.interval(name) for name in network.source.devices} == {"first"}
     assert "rollback of 2" in network.push("--status", status=0).stdout
+
+
+def test_programs_are_told_what_changes_and_how_it_ended(network: Network) -> None:
+    network.edit(HITLESS)
+    before = network.runs("spine01a")
+    dry = json.loads(network.push("--dry-run", "--adopt", "--format", "json", status=0).stdout)
+    assert network.runs("spine01a") == before
+    assert dry["switches"].keys() == network.source.devices.keys()
+    assert "+  transmit-interval 500" in dry["switches"]["spine01a"]["diff"]
+    assert sum(map(len, dry["waves"])) == len(dry["switches"])
+    ended = json.loads(network.push("--adopt", "--format", "json", status=0).stdout)
+    assert (ended["states"], ended["exit_status"]) == ({"confirmed": len(network.source.devices)}, 0)
+    assert ended["tree_sha256"] == dry["tree_sha256"]
+    again = json.loads(network.push("--format", "json", status=0).stdout)
+    assert again["states"] == {"unchanged": len(network.source.devices)}
+    network.push("--status", "--format", "json", status=2)
 
 
 def test_a_push_does_not_start_on_what_it_does_not_know(network: Network) -> None:
