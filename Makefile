@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := fabricc custom_napalm benchmarks tests
+SOURCES := fabricc custom_napalm benchmarks tests ansible_collections
 DEMO := inventories/superpod-b200-4su/cluster.yaml
 PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontools lldpd openssh-server iproute2 netplan.io network-manager dbus ethtool udev shellcheck slurmctld openmpi-bin ucx-utils perftest libyang2-tools \
   man-db groff minisign zsh fish \

@@ -1,0 +1,58 @@
+"""What the modules share: fabricc's interface for Python, its findings as plain values, and its command."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+
+from ansible.module_utils.basic import missing_required_lib
+
+try:
+    import fabricc
+except ImportError:
+    fabricc = None
+    IMPORT_ERROR = traceback.format_exc()
+else:
+    IMPORT_ERROR = None
+
+
+def required(module):
+    """The package fabricc; the task fails where it is not installed."""
+    if fabricc is None:
+        module.fail_json(msg=missing_required_lib("fabricc"), exception=IMPORT_ERROR)
+    return fabricc
+
+
+def plain(diagnostics):
+    """Findings as a task returns them."""
+    return [
+        {
+            "code": one.code,
+            "severity": one.severity.value,
+            "message": one.message,
+            "help": one.help,
+            "file": one.position.file if one.position else None,
+            "line": one.position.line if one.position else None,
+        }
+        for one in diagnostics
+    ]
+
+
+def wrong(findings):
+    """What is wrong, a line each."""
+    return "\n".join(f"{one['code']}: {one['message']}" for one in findings if one["severity"] == "error")
+
+
+def told(module, words, operand):
+    """The exit status and the JSON of a verb with its options; the task fails where it tells none."""
+    required(module)
+    # -P: nothing is imported from the folder that the task runs in.
+    command = [sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", operand]
+    status, out, err = module.run_command(command)
+    try:
+        return status, json.loads(out)
+    except ValueError:
+        return module.fail_json(
+            msg=err.strip() or f"fabricc {words[0]} ended with status {status}", rc=status
+        )

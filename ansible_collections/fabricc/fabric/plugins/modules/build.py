@@ -1,0 +1,194 @@
+#!/usr/bin/python
+"""Build the tree of a fabric from its spec."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: build
+short_description: Build the configuration of every switch and host from a spec
+version_added: "0.1.0"
+description:
+  - Writes the tree of a fabricc spec (every configuration, the plan and the job files) and the lock beside the spec.
+  - The tree appears in one step, and only when every file was read back and found to say what was planned.
+  - Files that do not change are not touched.
+author:
+  - The authors of fabricc (@fabricc)
+requirements:
+  - fabricc (Python package)
+options:
+  spec:
+    description: Path of the spec, such as V(cluster.yaml).
+    type: path
+    required: true
+  dest:
+    description: Folder of trees; the tree in it is named after the cluster.
+    type: path
+    default: build
+  frozen:
+    description: Fail rather than change the lock.
+    type: bool
+    default: false
+  repin:
+    description:
+      - Pins of the lock that may change, so that addresses and ports may.
+      - An empty list is the least that suffices; leave it out to keep all.
+    type: list
+    elements: str
+  prove:
+    description: Read every file back and prove it; without, the tree is written unproved.
+    type: bool
+    default: true
+  jobs:
+    description: Worker processes; by default one for each CPU.
+    type: int
+attributes:
+  check_mode:
+    description: Builds in a temporary folder and tells what would change.
+    support: full
+  diff_mode:
+    description: Shows each file of the tree that changes, 200 at most.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Build a fabric
+  fabricc.fabric.build:
+    spec: zone-a/cluster.yaml
+    dest: build
+    frozen: true
+  register: built
+
+- name: Say where it is
+  ansible.builtin.debug:
+    msg: "{{ built.tree }}: {{ built.counts.gpus }} GPUs"
+"""
+
+RETURN = r"""
+tree:
+  description: Path of the tree.
+  returned: success
+  type: str
+  sample: build/zone-a
+cluster:
+  description: Name of the cluster.
+  returned: success
+  type: str
+counts:
+  description: Devices, GPUs and cables by kind.
+  returned: success
+  type: dict
+  sample: {"gpus": 64, "hosts": 8, "spines": 2, "tors": 16}
+files:
+  description: Number of files in the tree.
+  returned: success
+  type: int
+changed_files:
+  description: Files below the tree that differ, 200 at most; known in check mode or diff mode.
+  returned: check mode or diff mode
+  type: list
+  elements: str
+lock_changed:
+  description: Whether the lock beside the spec changes.
+  returned: success
+  type: bool
+findings:
+  description: Everything that was found, with code, severity, message, help, file and line.
+  returned: always
+  type: list
+  elements: dict
+"""
+
+import dataclasses
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.fabricc.fabric.plugins.module_utils.interface import plain, required, wrong
+
+MOST = 200
+
+
+def stated(tree):
+    """Path -> SHA-256 (hex) of the files of a tree as they are; of those alone that its manifest has."""
+    try:
+        names = json.loads((tree / "manifest.json").read_text("utf-8"))["files"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    return {
+        name: hashlib.sha256((tree / name).read_bytes()).hexdigest()
+        for name in names
+        if (tree / name).is_file()
+    }
+
+
+def text(path):
+    """A file as text, empty where there is none."""
+    return path.read_text("utf-8", "replace") if path.is_file() else ""
+
+
+def compared(new, old):
+    """The files that differ between two trees, and their texts for diff mode."""
+    after, before = stated(new), stated(old)
+    paths = sorted(path for path in {*after, *before} if after.get(path) != before.get(path))
+    shown = [
+        {
+            "before_header": str(old / path),
+            "after_header": str(old / path),
+            "before": text(old / path) if path in before else "",
+            "after": text(new / path) if path in after else "",
+        }
+        for path in paths[:MOST]
+    ]
+    return paths, shown
+
+
+def main():
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "spec": {"type": "path", "required": True},
+            "dest": {"type": "path", "default": "build"},
+            "frozen": {"type": "bool", "default": False},
+            "repin": {"type": "list", "elements": "str"},
+            "prove": {"type": "bool", "default": True},
+            "jobs": {"type": "int"},
+        },
+        supports_check_mode=True,
+    )
+    fabricc, wanted = required(module), module.params
+    spec, dest = Path(wanted["spec"]), Path(wanted["dest"])
+    options = {"jobs": wanted["jobs"], "frozen": wanted["frozen"], "check": wanted["prove"]}
+    told = {}
+    if module.check_mode or module._diff:
+        with tempfile.TemporaryDirectory(dir=module.tmpdir) as aside:
+            compiled = fabricc.compile_spec(spec, repin=wanted["repin"])
+            compiled = dataclasses.replace(compiled, lock_path=Path(aside, "fabricc.lock"))
+            result = compiled.write(Path(aside, "trees"), **options)
+            if result.tree is not None:
+                paths, shown = compared(result.tree, dest / result.cluster)
+                told = {"changed_files": paths[:MOST]} | ({"diff": shown} if module._diff else {})
+                result = dataclasses.replace(
+                    result, written=len(paths), removed=0, tree=dest / result.cluster
+                )
+    if not module.check_mode:
+        result = fabricc.build(spec, dest, repin=wanted["repin"], **options)
+    findings = plain(result.diagnostics)
+    if result.tree is None or result.exit_status:
+        module.fail_json(msg=wrong(findings), findings=findings, **told)
+    module.exit_json(
+        changed=bool(result.written or result.removed or result.lock_changed),
+        tree=str(result.tree),
+        cluster=result.cluster,
+        counts=dict(result.counts),
+        files=result.files,
+        lock_changed=result.lock_changed,
+        findings=findings,
+        **told,
+    )
+
+
+if __name__ == "__main__":
+    main()

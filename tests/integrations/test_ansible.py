@@ -1,0 +1,236 @@
+"""The Ansible collection, run by ansible-core: check mode, diff mode, a second run that changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from fabricc.version import __version__
+from tests.operate.push.network import HITLESS, SIMULATED, Network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+COLLECTION = ROOT / "ansible_collections/fabricc/fabric"
+MODULES = sorted(path.stem for path in (COLLECTION / "plugins/modules").glob("*.py"))
+SPEC = """\
+cluster: zone
+gpus: {model: dgx-h100, hosts: 8, hosts_per_unit: 4}
+tors: {model: 7060x6-64pe, nos: eos}
+spines: {model: 7060x6-64pe, nos: eos, count: 2}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  default: {}
+"""
+
+pytestmark = pytest.mark.skipif(find_spec("ansible") is None, reason="ansible-core is not installed")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT),
+        "ANSIBLE_HOME": str(folder / "ansible"),
+        "ANSIBLE_NOCOLOR": "1",
+        "PYTHONPATH": f"{ROOT}:{SIMULATED}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "XDG_STATE_HOME": str(folder / "state"),
+    }
+
+
+def run(folder: Path, tool: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(Path(sys.executable).parent / tool), *words],
+        cwd=folder, env=environment(folder), capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+def played(folder: Path, tasks: list[dict[str, Any]], *options: str) -> list[dict[str, Any]]:
+    """What each task of a playbook returned; it ends at the first that fails."""
+    named = [
+        {"name": f"task {number}", "register": f"r{number}", **task} for number, task in enumerate(tasks)
+    ]
+    results = [f"r{number}" for number in range(len(tasks))]
+    told = {
+        "ansible.builtin.copy": {
+            "dest": str(folder / "told.json"),
+            "content": "{{ [" + ", ".join(f"{name} | default(none)" for name in results) + "] | to_json }}",
+        },
+        "check_mode": False,
+        "diff": False,
+    }
+    play = {
+        "hosts": "localhost", "connection": "local", "gather_facts": False,
+        "vars": {"ansible_python_interpreter": sys.executable},
+        "tasks": [{"block": named, "always": [told]}],
+    }  # fmt: skip
+    (folder / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False))
+    ran = run(folder, "ansible-playbook", "-i", "localhost,", "play.yml", *options)
+    assert (folder / "told.json").exists(), ran.stdout + ran.stderr
+    found: list[dict[str, Any]] = json.loads((folder / "told.json").read_text())
+    assert "Traceback" not in ran.stdout + ran.stderr
+    found[0]["_stdout"] = ran.stdout
+    return found
+
+
+def run_alone(folder: Path, module: str, **arguments: object) -> Any:
+    """What a module returns to Ansible, run as Ansible runs it but for the way there."""
+    (folder / "arguments.json").write_text(json.dumps({"ANSIBLE_MODULE_ARGS": arguments}))
+    file = COLLECTION / f"plugins/modules/{module}.py"
+    ran = subprocess.run(
+        [sys.executable, str(file), "arguments.json"],
+        cwd=folder, env=environment(folder), capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert "Traceback" not in ran.stderr
+    return json.loads(ran.stdout)
+
+
+def build(**options: object) -> dict[str, Any]:
+    return {"fabricc.fabric.build": {"spec": "cluster.yaml", **options}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "cluster.yaml").write_text(SPEC)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_build_changes_once_and_check_mode_never(folder: Path) -> None:
+    (would,) = played(folder, [build()], "--check")
+    assert would["changed"]
+    assert "switches/spine01a/running-config.cfg" in would["changed_files"]
+    assert not (folder / "build").exists()
+    assert not (folder / "fabricc.lock").exists()
+    first, again, proved, checked = played(
+        folder,
+        [build(), build(), {"fabricc.fabric.check": {"tree": "build/zone"}}, {**build(), "check_mode": True}],
+    )
+    assert (first["changed"], first["lock_changed"], first["counts"]["gpus"]) == (True, True, 64)
+    assert (again["changed"], checked["changed"], checked["changed_files"]) == (False, False, [])
+    assert (proved["changed"], proved["files"]) == (False, first["files"])
+
+
+@pytest.mark.slow
+def test_diff_mode_shows_the_files_that_change(folder: Path) -> None:
+    played(folder, [build()])
+    (folder / "cluster.yaml").write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
+    review, would = played(
+        folder,
+        [{"fabricc.fabric.diff": {"before": "build/zone", "after": "cluster.yaml"}}, build()],
+        "--check", "--diff",
+    )  # fmt: skip
+    changed = [path for path in would["changed_files"] if path.startswith("switches/")]
+    assert changed == ["switches/su001-tor1a/running-config.cfg"]
+    assert "+   set community GSHUT additive" in review["_stdout"]
+    assert "+   set community GSHUT additive" in review["groups"][0]["files"][0]["diff"]
+    assert (review["changed"], review["devices_changed"], review["risk"]) == (False, 1, "low")
+    assert review["groups"][0]["devices"] == ["su001-tor1a"]
+    (folder / "build/zone" / changed[0]).write_text("edited\n")
+    (mended,) = played(folder, [build()], "--check")
+    assert changed[0] in mended["changed_files"]
+
+
+def test_what_is_wrong_fails_with_findings_and_check_mode_writes_nothing(folder: Path) -> None:
+    (folder / "cluster.yaml").write_text(SPEC.replace("7060x6", "7060x7", 1))
+    failed = run_alone(folder, "build", spec="cluster.yaml")
+    assert failed["failed"]
+    (error,) = (each for each in failed["findings"] if each["severity"] == "error")
+    assert error["code"] in failed["msg"]
+    assert error["line"] == 3
+    assert not (folder / "build").exists()
+    (folder / "cluster.yaml").write_text(SPEC)
+    would = run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True)
+    assert (would["changed"], (folder / "build").exists(), (folder / "fabricc.lock").exists()) == (
+        True,
+        False,
+        False,
+    )
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[Network]:
+    found = Network.start(tmp_path)
+    yield found
+    found.stop()
+
+
+@pytest.mark.slow
+def test_a_push_changes_once_and_check_mode_asks_for_diffs(network: Network) -> None:
+    network.edit(HITLESS)
+    push = {
+        "tree": str(network.source.tree), "spec": str(network.spec), "journal": str(network.journal),
+        "settle": 2, "drain_wait": 0, "confirm_within": 10, "keep": "50%", "adopt": True,
+    }  # fmt: skip
+    task = {"fabricc.fabric.push": push}
+    (would,) = played(network.folder, [task], "--check", "--diff")
+    switches = set(network.source.devices)
+    assert (would["changed"], set(would["switches"])) == (True, switches)
+    assert "+  transmit-interval 500" in would["_stdout"]
+    assert {network.interval(name) for name in switches} == {"first"}
+    pushed, again = played(network.folder, [task, task])
+    assert (pushed["changed"], pushed["states"]) == (True, {"confirmed": len(switches)})
+    assert {network.interval(name) for name in switches} != {"first"}
+    assert (again["changed"], again["states"]) == (False, {"unchanged": len(switches)})
+    refused = played(network.folder, [{"fabricc.fabric.push": {**push, "tree_digest": "0" * 64}}])[0]
+    assert refused["failed"]
+    assert "FAB9154" in refused["msg"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", MODULES)
+def test_ansible_doc_shows_every_option(module: str, tmp_path: Path) -> None:
+    ran = run(tmp_path, "ansible-doc", "--json", f"fabricc.fabric.{module}")
+    told = json.loads(ran.stdout)[f"fabricc.fabric.{module}"]
+    assert ran.returncode == 0, ran.stderr
+    assert told["doc"]["short_description"]
+    assert set(told["doc"]["attributes"]) == {"check_mode", "diff_mode"}
+    assert told["examples"]
+    assert told["return"]
+    said = re.findall(
+        r'^ {12}"(\w+)": \{', (COLLECTION / f"plugins/modules/{module}.py").read_text(), re.MULTILINE
+    )
+    assert set(said) <= set(told["doc"]["options"])
+    assert said
+
+
+OFFLINE = (
+    "compile", "empty-init", "line-endings", "no-assert", "no-get-exception", "no-illegal-filenames", "no-smart-quotes",
+    "replace-urlopen", "shebang", "symlinks", "use-argspec-type-path", "use-compat-six",
+)  # fmt: skip
+"""Of the tests of `ansible-test sanity`, those that fetch nothing."""
+
+
+@pytest.mark.slow
+def test_the_collection_is_sane_and_can_be_published(tmp_path: Path) -> None:
+    place = tmp_path / "ansible_collections/fabricc/fabric"
+    shutil.copytree(COLLECTION, place, ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=place, check=True)
+    wanted = [word for test in OFFLINE for word in ("--test", test)]
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    ran = run(place, "ansible-test", "sanity", "--python", version, *wanted)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stderr.count("Running sanity test") + ran.stdout.count("Running sanity test") == len(OFFLINE)
+    made = run(place, "ansible-galaxy", "collection", "build", "--output-path", str(tmp_path))
+    assert made.returncode == 0, made.stderr
+    with tarfile.open(tmp_path / f"fabricc-fabric-{__version__}.tar.gz") as archive:
+        names = archive.getnames()
+    assert {f"plugins/modules/{module}.py" for module in MODULES} < set(names)
+
+
+def test_the_collection_is_of_this_release() -> None:
+    assert yaml.safe_load((COLLECTION / "galaxy.yml").read_text())["version"] == __version__
+    assert MODULES == ["build", "check", "diff", "push"]
