@@ -40,6 +40,7 @@ VERBS = {
     "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
     "catalog": "List the hardware known, or one model with its figures and sources.",
     "import": "Make tables of identities of a NetBox that knows the fabric.",
+    "export": "Write interfaces, BGP and LLDP as OpenConfig's models have them.",
     "mcp": "Answer questions of programs by the Model Context Protocol, changing nothing.",
     "docs": "List the pages of the documentation, or show one.",
     "completion": "Print the script that completes fabricc's commands in a shell.",

@@ -21,6 +21,7 @@ _ABOUT = {
     "FAB004": ("layout", "fabricc docs fmt"),
     "FAB005": ("signed trees", "fabricc docs sign"),
     "FAB007": ("questions of other programs", "fabricc docs mcp"),
+    "FAB008": ("exports", "fabricc docs export"),
     "FAB0": ("reading the spec", "fabricc docs validate"),
     "FAB1": ("the shape of the spec", "fabricc docs validate"),
     "FAB2070": ("the lock", "fabricc docs lock"),

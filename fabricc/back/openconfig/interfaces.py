@@ -1,0 +1,93 @@
+"""openconfig-interfaces with openconfig-if-ethernet and openconfig-if-ip: ports and the loopback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.openconfig.listed import entry
+from fabricc.fabric.facts import boolean
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Port, Switch
+
+TOP = "openconfig-interfaces:interfaces"
+LOOPBACK = "Loopback0"
+"""The models have no name for it; that of the systems that follow them closest."""
+_ETHERNET, _LOOPBACK = "iana-if-type:ethernetCsmacd", "iana-if-type:softwareLoopback"
+_CONTAINER, _SPEED = "openconfig-if-ethernet:ethernet", "openconfig-if-ethernet:SPEED_{}GB"
+_SPEEDS = frozenset((1, 10, 25, 40, 50, 100, 200, 400, 600, 800, 1600))
+_FAMILIES = ("ipv4", "ipv6")
+
+
+def render(switch: Switch) -> dict[str, Any]:
+    """The interfaces of a switch."""
+    ports = [_port(port) for port in switch.ports]
+    own = {
+        "ipv4": f"{switch.loopback4}/32" if switch.loopback4 else None,
+        "ipv6": f"{switch.loopback6}/128" if switch.loopback6 else None,
+    }
+    config = {"name": LOOPBACK, "type": _LOOPBACK, "enabled": True}
+    loopback = entry(("name",), config, subinterfaces=_addressed(own, None))
+    return {TOP: {"interface": [*ports, loopback]}}
+
+
+def read(document: dict[str, Any]) -> Facts:
+    """The facts of interfaces."""
+    facts: Facts = {}
+    for interface in document[TOP]["interface"]:
+        config = interface["config"]
+        families = dict(_families(interface))
+        if config["type"] == _LOOPBACK:
+            facts |= {f"loopback/{family}": _address(families[family]) for family in families}
+            continue
+        paths = port_paths(config["name"])
+        facts[paths["enabled"]] = boolean(config["enabled"])
+        facts[paths["description"]] = config["description"]
+        if speed := interface.get(_CONTAINER, {}).get("config", {}).get("port-speed"):
+            facts[paths["speed_gbps"]] = int("".join(filter(str.isdigit, speed)))
+        for family, content in families.items():
+            facts[paths["mtu"]] = content["config"]["mtu"]
+            facts[paths[family]] = _address(content)
+    return facts
+
+
+def _port(port: Port) -> dict[str, Any]:
+    config = {
+        "name": port.name, "type": _ETHERNET, "enabled": port.enabled, "description": port.description,
+    }  # fmt: skip
+    found = entry(("name",), config)
+    if port.speed_gbps in _SPEEDS:
+        found[_CONTAINER] = {"config": {"port-speed": _SPEED.format(port.speed_gbps)}}
+    addresses = {"ipv4": port.ipv4, "ipv6": port.ipv6}
+    if port.direction is not Direction.UNUSED and any(addresses.values()):
+        found["subinterfaces"] = _addressed(addresses, port.mtu)
+    return found
+
+
+def _addressed(addresses: dict[str, str | None], mtu: int | None) -> dict[str, Any]:
+    """Subinterface 0 with an address of each family; `mtu` is the IP MTU, bytes."""
+    families = {}
+    for family, address in addresses.items():
+        if address is not None:
+            ip, _, length = address.partition("/")
+            said = entry(("ip",), {"ip": ip, "prefix-length": int(length)})
+            families[f"openconfig-if-ip:{family}"] = {
+                "addresses": {"address": [said]},
+                "config": {"enabled": True, **({"mtu": mtu} if mtu is not None else {})},
+            }
+    return {"subinterface": [{**entry(("index",), {"index": 0, "enabled": True}), **families}]}
+
+
+def _families(interface: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The families that have an address, each with its container."""
+    inner = interface.get("subinterfaces", {"subinterface": [{}]})["subinterface"][0]
+    named = ((family, inner.get(f"openconfig-if-ip:{family}")) for family in _FAMILIES)
+    return [(family, content) for family, content in named if content]
+
+
+def _address(content: dict[str, Any]) -> str:
+    (found,) = content["addresses"]["address"]
+    return f"{found['ip']}/{found['config']['prefix-length']}"

@@ -1,0 +1,123 @@
+"""openconfig-routing-policy with openconfig-bgp-policy: prefix sets, community sets, and route maps as policies."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.openconfig.listed import entry
+from fabricc.fabric.facts import clause_text
+from fabricc.fabric.routing import Clause
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.routing import PrefixRule
+
+TOP = "openconfig-routing-policy:routing-policy"
+_BGP = "openconfig-bgp-policy:"
+_SETS, _CONDITIONS, _ACTIONS = f"{_BGP}bgp-defined-sets", f"{_BGP}bgp-conditions", f"{_BGP}bgp-actions"
+_ANY = {"match-set-options": "ANY"}
+
+
+def render(switch: Switch) -> dict[str, Any]:
+    """The policies that the sessions of a switch apply, with their sets."""
+    bgp = switch.bgp
+    prefixes = [
+        entry(
+            ("name",),
+            {"name": each.name, "mode": f"IPV{each.family}"},
+            prefixes={"prefix": [_prefix(rule) for rule in each.rules]},
+        )
+        for each in bgp.prefix_lists
+    ]
+    communities = [
+        entry(
+            ("community-set-name",),
+            {"community-set-name": each.name, "community-member": [each.community]},
+        )
+        for each in bgp.community_lists
+    ]
+    policies = [
+        entry(("name",), {"name": each.name}, statements={"statement": [_statement(c) for c in each.clauses]})
+        for each in bgp.route_maps
+    ]
+    sets: dict[str, Any] = {"prefix-sets": {"prefix-set": prefixes}}
+    if communities:
+        sets[_SETS] = {"community-sets": {"community-set": communities}}
+    return {TOP: {"defined-sets": sets, "policy-definitions": {"policy-definition": policies}}}
+
+
+def read(document: dict[str, Any]) -> Facts:
+    """The facts of routing policy."""
+    facts: Facts = {}
+    sets = document[TOP]["defined-sets"]
+    for each in sets["prefix-sets"]["prefix-set"]:
+        for index, prefix in enumerate(each["prefixes"]["prefix"]):
+            facts[f"prefix_list[{each['name']}]/{index}"] = _rule(prefix)
+    for each in sets.get(_SETS, {}).get("community-sets", {}).get("community-set", ()):
+        (member,) = each["config"]["community-member"]
+        facts[f"community_list[{each['community-set-name']}]"] = member
+    for each in document[TOP]["policy-definitions"]["policy-definition"]:
+        for said in each["statements"]["statement"]:
+            facts[f"route_map[{each['name']}]/{said['name']}"] = clause_text(_clause(said))
+    return facts
+
+
+def _prefix(rule: PrefixRule) -> dict[str, Any]:
+    """A prefix with the lengths that it stands for, `exact` or `FROM..TO`."""
+    network = ip_network(rule.prefix)
+    lengths = "exact"
+    if rule.ge is not None or rule.le is not None:
+        lengths = f"{rule.ge or network.prefixlen}..{rule.le or network.max_prefixlen}"
+    return entry(("ip-prefix", "masklength-range"), {"ip-prefix": rule.prefix, "masklength-range": lengths})
+
+
+def _rule(prefix: dict[str, Any]) -> str:
+    """The same as a fact has it: a bound that the prefix or its family has anyhow is not stated."""
+    text, lengths = prefix["ip-prefix"], prefix["masklength-range"]
+    if lengths == "exact":
+        return str(text)
+    network = ip_network(text)
+    least, most = map(int, lengths.split(".."))
+    text += f" ge {least}" if least != network.prefixlen else ""
+    bounded = most != network.max_prefixlen or least in (network.prefixlen, most)
+    return f"{text} le {most}" if bounded else str(text)
+
+
+def _statement(clause: Clause) -> dict[str, Any]:
+    conditions: dict[str, Any] = {}
+    if clause.prefix_list:
+        conditions["match-prefix-set"] = {"config": {"prefix-set": clause.prefix_list, **_ANY}}
+    if clause.community_list:
+        said = {"community-set": clause.community_list, **_ANY}
+        conditions[_CONDITIONS] = {"match-community-set": {"config": said}}
+    actions: dict[str, Any] = {
+        "config": {"policy-result": "ACCEPT_ROUTE" if clause.permit else "REJECT_ROUTE"}
+    }
+    sets: dict[str, Any] = {}
+    if clause.local_preference is not None:
+        sets["config"] = {"set-local-pref": clause.local_preference}
+    if clause.add_community:
+        sets["set-community"] = {
+            "config": {"method": "INLINE", "options": "ADD"},
+            "inline": {"config": {"communities": [clause.add_community]}},
+        }
+    if sets:
+        actions[_ACTIONS] = sets
+    return entry(("name",), {"name": str(clause.sequence)}, conditions=conditions, actions=actions)
+
+
+def _clause(statement: dict[str, Any]) -> Clause:
+    conditions, actions = statement.get("conditions", {}), statement["actions"]
+    sets = actions.get(_ACTIONS, {})
+    matched = conditions.get(_CONDITIONS, {}).get("match-community-set", {}).get("config", {})
+    added = sets.get("set-community", {}).get("inline", {}).get("config", {}).get("communities", [None])
+    return Clause(
+        int(statement["name"]),
+        actions["config"]["policy-result"] == "ACCEPT_ROUTE",
+        prefix_list=conditions.get("match-prefix-set", {}).get("config", {}).get("prefix-set"),
+        community_list=matched.get("community-set"),
+        local_preference=sets.get("config", {}).get("set-local-pref"),
+        add_community=added[0],
+    )

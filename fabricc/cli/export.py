@@ -1,0 +1,68 @@
+"""`fabricc export`: a fabric in the words of other systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.formats import entry
+from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import json_document
+from fabricc.cli import options, output
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.result import exit_status
+from fabricc.integrations.openconfig import MISSING, export
+
+_SHOWN = 12
+
+
+@click.group()
+def command() -> None:
+    """Write a fabric in the words of other systems."""
+
+
+@command.command()
+@options.spec_argument
+@click.option("-o", "--output", "folder", type=options.PATH, default=Path("openconfig"), show_default=True,
+              help="Folder for switches/NAME.json and not-carried.json.")  # fmt: skip
+@click.option("--only", multiple=True, metavar="SWITCH", help="Only this switch; repeatable.")
+@options.network_option
+@options.jobs_option
+@options.data_option("A table for people, or one JSON object with what is not carried, and the findings.")
+def openconfig(
+    spec: Path,
+    folder: Path,
+    only: tuple[str, ...],
+    network: str | None,
+    jobs: int | None,
+    format_: str,
+) -> int:
+    """Write interfaces, BGP and LLDP of every switch of SPEC as JSON of OpenConfig's models (RFC 7951).
+
+    What the models do not carry (PFC, ECN, buffers, …) is counted: FAB0081, a table, and not-carried.json.
+    """
+    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    if not compiled.sound:
+        output.tell(compiled.diagnostics, format_, compiled.sources)
+        return exit_status(compiled.diagnostics)
+    found = export(compiled.of_network(network).fabric, folder, only, jobs)
+    message = (
+        f"OpenConfig carries {found.carried:,} of {found.facts:,} facts of {spec}; {len(found.missing)} kinds of fact "
+        "are in no document"
+    )
+    help_ = "What `fabricc build` writes for each operating system has them all."
+    told = Diagnostic("FAB0081", Severity.NOTE, message, None, help_)
+    if format_ == "json":
+        output.document(json_document({**found.as_json(), "findings": [entry(told)]}))
+        return 0
+    rows = [(kind, f"{count:,}") for kind, count in found.missing.items()]
+    output.show(
+        [Table(f"Not carried, the {_SHOWN} most frequent of {len(rows)}", ("fact", "times"), rows[:_SHOWN])]
+    )
+    output.tell([told], "text", {})
+    output.out(
+        f"{folder}: {found.switches:,} documents; {folder / MISSING} has every kind of fact not carried"
+    )
+    return 0

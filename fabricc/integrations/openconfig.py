@@ -1,0 +1,105 @@
+"""A fabric's switches as OpenConfig documents in a folder, and beside them what these do not carry."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back import openconfig
+from fabricc.base.diagnostics import FindingsError
+from fabricc.base.documents.document import clip
+from fabricc.base.foreign.text import json_document
+from fabricc.base.values import dataclass
+from fabricc.compiler.workers import spread, usable_cpus
+from fabricc.fabric.vocabulary import waist
+from fabricc.tree.file import make_folder, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+
+SWITCHES, MISSING = "switches", "not-carried.json"
+_PIECE = 16
+_KEY = re.compile(r"\[[^\]]*\]")
+
+
+class Exported(NamedTuple):
+    """What was written.
+
+    Attributes:
+        switches: how many documents.
+        facts, carried: how many facts these switches have, and how many of them the documents state alike.
+        missing: kind of fact, its keys starred -> how many of them are not carried, the most first.
+    """
+
+    switches: int
+    facts: int
+    carried: int
+    missing: Mapping[str, int]
+
+    def as_json(self) -> dict[str, object]:
+        """The same as plain values, with what each kind means."""
+        return {
+            "switches": self.switches,
+            "facts": self.facts,
+            "carried": self.carried,
+            "not_carried": [
+                {"fact": kind, "count": count, "means": waist().row(kind).means}
+                for kind, count in self.missing.items()
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    fabric: Fabric
+    folder: Path
+    pieces: Sequence[Sequence[SwitchId]]
+
+    def __call__(self, number: int) -> tuple[int, Counter[str]]:
+        """Write the documents of a piece; how many facts its switches have, and of each kind how many are missing."""
+        facts, missing = 0, Counter[str]()
+        for switch in map(self.fabric.switch, self.pieces[number]):
+            document = openconfig.render(switch)
+            write_file(self.folder / f"{switch.name}.json", json_document(document).encode())
+            stated, carried = openconfig.stated(switch), openconfig.read(document)
+            facts += len(stated)
+            missing.update(
+                _KEY.sub("[*]", path) for path, value in stated.items() if carried.get(path) != value
+            )
+        return facts, missing
+
+
+def export(fabric: Fabric, folder: Path, only: Sequence[str] = (), jobs: int | None = None) -> Exported:
+    """Write `switches/NAME.json` for each switch, and `not-carried.json`.
+
+    Args:
+        fabric: of one network.
+        folder: where; it is made.
+        only: the switches; empty for all.
+        jobs: worker processes; None for one per usable CPU.
+
+    Raises:
+        FindingsError: FAB0080, no such switch; FAB7001, the folder cannot be written.
+    """
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    if unknown := [name for name in only if name not in places]:
+        message = f"{fabric.cluster} has no switch '{clip(unknown[0])}'"
+        raise FindingsError("FAB0080", message, "`fabricc plan` shows how they are called.")
+    wanted = [at for name, at in places.items() if not only or name in only]
+    make_folder(folder / SWITCHES)
+    pieces = [wanted[at : at + _PIECE] for at in range(0, len(wanted), _PIECE)]
+    facts, missing = 0, Counter[str]()
+    for _, (stated, lacking) in spread(
+        jobs or usable_cpus(), len(pieces), _Work(fabric, folder / SWITCHES, pieces)
+    ):
+        facts += stated
+        missing.update(lacking)
+    ordered = dict(sorted(missing.items(), key=lambda item: (-item[1], item[0])))
+    found = Exported(len(wanted), facts, facts - missing.total(), ordered)
+    write_file(folder / MISSING, json_document(found.as_json()).encode())
+    return found
