@@ -61,8 +61,8 @@ class Confined:
         Raises:
             ConfinedError: FAB0071, it leads out of the root.
         """
-        real = Path(os.path.realpath(self.root / text))
-        if "\0" in text or not real.is_relative_to(self.root):
+        real = None if "\0" in text else Path(os.path.realpath(self.root / text))
+        if real is None or not real.is_relative_to(self.root):
             message = f"'{clip(text)}' is not below the folder that this server may read"
             raise ConfinedError("FAB0071", message, "Name a file or folder below it, relative to it.")
         return f"./{real.relative_to(self.root)}"

@@ -146,6 +146,10 @@ def test_what_is_asked_is_what_the_verbs_tell_and_nothing_is_written(root: Path)
 def test_a_spec_outside_is_not_read_for_a_tree_inside(root: Path, tmp_path: Path) -> None:
     place = Confined(root.resolve())
     assert place.spec_of("./build/zone") == "./cluster.yaml"
+    assert (place.path("-x"), place.path("build/../cluster.yaml")) == ("./-x", "./cluster.yaml")
+    for path in ("cluster\0.yaml", "build/../../outside.yaml"):
+        with pytest.raises(ConfinedError, match="not below the folder"):
+            place.path(path)
     inner = Confined((root / "build").resolve())
     with pytest.raises(ConfinedError, match="not below the folder"):
         inner.spec_of("./zone")

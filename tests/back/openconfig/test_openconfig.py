@@ -81,7 +81,12 @@ def check(switch: Switch) -> dict[str, Any]:
     return document  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("name", [*INVENTORIES, "ways out"])
+EACH = pytest.mark.parametrize(
+    "name", ["ways out", *(pytest.param(name, marks=pytest.mark.slow) for name in INVENTORIES)]
+)
+
+
+@EACH
 def test_what_a_document_states_is_what_the_plan_states(name: str) -> None:
     for switch in samples(fabric(name)):
         check(switch)
@@ -141,10 +146,7 @@ def judged(models: Path, document: Path) -> str:
     return "\n".join(errors)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["ways out", *(pytest.param(name, marks=pytest.mark.slow) for name in INVENTORIES)],
-)
+@EACH
 def test_the_published_models_accept_it(name: str, models: Path, tmp_path: Path) -> None:
     for switch in samples(fabric(name)):
         file = tmp_path / f"{switch.name}.json"
