@@ -30,7 +30,7 @@ def render(switch: Switch) -> dict[str, Any]:
     sources = {name: policy for name, policy in maps.items() if policy}
     instance = entry(
         ("name",),
-        {"name": "default", "type": "openconfig-network-instance-types:DEFAULT_INSTANCE"},
+        {"name": "DEFAULT", "type": "openconfig-network-instance-types:DEFAULT_INSTANCE"},
         tables={"table": [_table(name, family) for name in ("BGP", *sources) for family in bgp.families]},
         table_connections={
             "table-connection": [
@@ -128,7 +128,7 @@ def _group(bgp: Bgp, group: PeerGroup) -> dict[str, Any]:
         }
     return entry(
         ("peer-group-name",),
-        {"peer-group-name": group.name},
+        {"peer-group-name": group.name, "send-community-type": ["STANDARD"]},
         timers={"config": {"hold-time": bgp.hold_s, "keepalive-interval": bgp.keepalive_s}},
         apply_policy={
             "config": {
