@@ -80,3 +80,8 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
     thing = getattr(fabricc, name)
     assert thing.__doc__
     assert not thing.__doc__.startswith(f"{name}(")
+
+
+def test_no_public_name_is_hidden_by_a_module() -> None:
+    package = Path(fabricc.__file__).parent
+    assert not {path.stem for path in package.iterdir()} & {*fabricc.__all__}

@@ -206,6 +206,17 @@ def test_ansible_doc_shows_every_option(module: str, tmp_path: Path) -> None:
     assert said
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [ROOT / "docs/ansible.md", COLLECTION / "README.md"], ids=lambda path: path.stem
+)
+def test_the_playbook_of_a_page_is_one(page: Path, tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (tmp_path / "play.yml").write_text(block)
+    ran = run(tmp_path, "ansible-playbook", "-i", "localhost,", "--syntax-check", "play.yml")
+    assert ran.returncode == 0, ran.stderr
+
+
 OFFLINE = (
     "compile", "empty-init", "line-endings", "no-assert", "no-get-exception", "no-illegal-filenames", "no-smart-quotes",
     "replace-urlopen", "shebang", "symlinks", "use-argspec-type-path", "use-compat-six",
