@@ -101,13 +101,18 @@ class CableKind:
 
 @dataclass(frozen=True, slots=True)
 class DeviceChange:
-    """What one switch does differently; `ports` maps a port name to (cable_m, medium, shutdown)."""
+    """What one switch does differently; `ports` maps a port name to (cable_m, medium, shutdown).
+
+    Attributes:
+        unnumbered: whether its links to switches below have no addresses, though others have.
+    """
 
     nos: str | None
     release: str | None
     drained: bool
     cable_m: int | None
     ports: Mapping[str, tuple[int | None, str | None, bool]]
+    unnumbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

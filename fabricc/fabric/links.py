@@ -329,19 +329,23 @@ def _between(
     addresses = fabric.addresses
     numbered, up = addresses.numbered, direction is UP
     pool4, pool6 = (addresses.links4, addresses.links6) if numbered else (None, None)
-    usual, given = _usual_cable(fabric, kind), fabric.given.links
+    usual, given, changes = _usual_cable(fabric, kind), fabric.given.links, fabric.changes
+    own_name = switch_name(fabric, at) if changes else ""
     for slot, peer, peer_slot, offset in ends:
+        far = far_end(fabric, peer)
         own4, own6 = given.get(offset, COMPUTED) if given else COMPUTED
         remote4, local4 = own4 or (pool4.pair(offset) if pool4 else (None, None))
         remote6, local6 = own6 or (pool6.pair(offset) if pool6 else (None, None))
+        upper = changes.get(far.name if up else own_name) if changes else None
+        if bare := not numbered or (upper is not None and upper.unnumbered):
+            remote4 = local4 = remote6 = local6 = None
         if not up:
             local4, remote4, local6, remote6 = remote4, local4, remote6, local6
         near, distant = (at, slot), (peer, peer_slot)
         cable = usual or _cable(fabric, kind, *((near, distant) if up else (distant, near)))
-        far = far_end(fabric, peer)
         yield Link(
             slot, direction, kind, far.name, far.ports[peer_slot], far.asn, *cable,
-            local4, remote4, local6, remote6, not numbered,
+            local4, remote4, local6, remote6, bare,
         )  # fmt: skip
 
 

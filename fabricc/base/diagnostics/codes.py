@@ -229,6 +229,7 @@ TITLES: dict[str, str] = {
     "FAB3171": "More hosts in a rack than share NVLink",
     "FAB3180": "A way out of a network that leads into another",
     "FAB3181": "A far port that two links lead to",
+    "FAB3182": "Links without addresses to nothing below",
     "FAB3210": "Out-of-band switches or BMCs of a further network",
     "FAB3211": "Fewer addresses for a host than it has BMCs and DPUs",
     "FAB3212": "An out-of-band network that is too small",

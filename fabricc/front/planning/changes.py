@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
 from fabricc.fabric.fabric import DeviceChange
+from fabricc.fabric.model import TierName
 from fabricc.front.planning.boxes import box_of
 from fabricc.front.planning.models import nos_release
 from fabricc.front.spec.model import NosChoice
@@ -38,6 +39,10 @@ def changes(
             findings.append(_unknown_device(spec, fabric, name))
             continue
         tier = fabric.tiers[at.tier]
+        if override.unnumbered and at.tier is TierName.TOR:
+            told = f"{name} is a ToR, with no switches below it"
+            help_ = "Say it of the spines, or of all links: `addressing: {fabric_links: unnumbered}`."
+            findings.append(spec.error("FAB3182", told, "overrides", name, "fabric_links", help=help_))
         release, model = None, models.boxes.get(name, tier.model)
         if override.nos or model is not tier.model:
             path = ("overrides", name, "nos" if override.nos else "model")
@@ -59,6 +64,7 @@ def changes(
                 port: (change.cable_m, change.medium, change.shutdown)
                 for port, change in override.ports.items()
             },
+            unnumbered=override.unnumbered,
         )
     changed = replace(fabric, changes=found)
     if boxes:

@@ -147,7 +147,7 @@ def _ethernet_keys(value: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
             if key in _mapping(part):
                 yield ("priorities", name, key), why
     for name, part in _mapping(value.get("overrides")).items():
-        for key in ("nos", "drain"):
+        for key in ("nos", "drain", "fabric_links"):
             if key in _mapping(part):
                 yield ("overrides", name, key), "there is neither a NOS nor BGP"
 

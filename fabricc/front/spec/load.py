@@ -419,4 +419,5 @@ def _override(raw: Mapping[str, Any]) -> Override:
         raw.get("cable_m"),
         ports,
         raw.get("model"),
+        raw.get("fabric_links") == "unnumbered",
     )

@@ -304,6 +304,7 @@ class Override:
         drain: announce everything with the graceful-shutdown community (RFC 8326).
         cable_m: length of every cable of this device that no port override names.
         ports: port name -> what is different there.
+        unnumbered: its links to switches below it are unnumbered ones, among numbered ones.
     """
 
     nos: NosChoice | None = None
@@ -311,6 +312,7 @@ class Override:
     cable_m: int | None = None
     ports: Mapping[str, PortOverride] = field(default_factory=dict)
     model: str | None = None
+    unnumbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -301,6 +301,24 @@ def test_overrides_reach_both_ends_of_the_cable_and_only_them() -> None:
     assert {clause.add_community for clause in exports} == {"65535:0"}
 
 
+def test_links_of_a_spine_alone_have_no_addresses() -> None:
+    fabric = fabric_of(document(gpus={"hosts": 40}, overrides={"spine02a": {"fabric_links": "unnumbered"}}))
+    tor, spine, other = (fabric.switch(fabric.find(name)) for name in ("su001-tor1a", "spine02a", "spine01a"))
+    assert {(port.ipv4, port.unnumbered) for port in spine.ports if port.peer} == {(None, True)}
+    assert not any(port.unnumbered for port in other.ports)
+    bare = {port.peer.device for port in tor.ports if port.peer and port.unnumbered}
+    assert bare == {"spine02a"}
+    kinds = {(session.peer, session.transport.value) for session in tor.bgp.sessions}
+    assert {peer for peer, kind in kinds if kind == "unnumbered"} == {"spine02a"}
+    assert ("spine01a", "ipv4") in kinds
+
+
+def test_links_of_a_tor_to_nothing_below_are_refused() -> None:
+    wrong = {"su001-tor1a": {"fabric_links": "unnumbered"}}
+    problems = planned(document(gpus={"hosts": 40}, overrides=wrong)).diagnostics
+    assert [p.code for p in problems if p.severity == "error"] == ["FAB3182"]
+
+
 def test_overrides_of_what_does_not_exist_are_refused_with_what_does() -> None:
     wrong = {"su001-tor9a": {"drain": True}, "spine01a": {"ports": {"swp999": {"cable_m": 5}}}}
     problems = planned(document(gpus={"hosts": 40}, overrides=wrong)).diagnostics
