@@ -54,7 +54,8 @@ def plant(fabric: Fabric, places: Mapping[str, SwitchId], effects: Mapping[str, 
             dict(_carries(fabric, at)),
             below,
         )
-    return Plant(members, totals, tiers, frozenset(breaking))
+    drained = frozenset(name for name, change in fabric.changes.items() if change.drained)
+    return Plant(members, totals, tiers, frozenset(breaking), drained)
 
 
 def _uplinks(fabric: Fabric, at: SwitchId) -> int:

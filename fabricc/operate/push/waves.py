@@ -3,7 +3,8 @@
 A path is counted where it is: a ToR's and a spine's in its uplinks, a rail's in the NIC ports that its ToRs serve, a
 plane's in its spines and in its ToRs. A link is up when neither end is out of service and, if the change is one that
 both ends must agree on (`Plant.breaking`), when both ends are old or both are new. Two ToRs, one of them old and one
-new, meet only on spines that both have a link to that is up: what a pair keeps counts, too.
+new, meet only on spines that both have a link to that is up: what a pair keeps counts, too. A switch that is drained
+before and afterwards keeps a third of its uplinks where all of them break, and nobody counts on more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from fabricc.base.values import dataclass
 TIERS = ("tor", "spine", "core")
 _PAIRS = ("pairs of ToRs", "pairs of spines")
 WHOLE = Fraction(1)
+_OUT = Fraction(1, 3)
+"""What a drained switch keeps: changed between two halves of the spines above it, it has as much of two or more."""
 Link = tuple[str, str]
 """Lower and upper switch."""
 
@@ -53,12 +56,14 @@ class Plant:
         totals: resource -> weight in all; a switch with uplinks is a resource under its own name.
         tiers: switch with uplinks -> its tier.
         breaking: pairs of a lower and an upper switch whose links are down while one end is new and the other old.
+        drained: switches on whose uplinks nobody counts.
     """
 
     members: Mapping[str, Member]
     totals: Mapping[str, int]
     tiers: Mapping[str, int] = field(default_factory=dict)
     breaking: frozenset[Link] = frozenset()
+    drained: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +182,7 @@ class _State:
         """Lower switch -> its mesh."""
         uppers: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for lower, upper in sorted(self.plant.breaking):
-            if count := links.get((lower, upper), 0):
+            if lower not in self.plant.drained and (count := links.get((lower, upper), 0)):
                 uppers[lower][upper] = count
         found: dict[object, _Mesh] = {}
         placed = {}
@@ -257,7 +262,7 @@ class _State:
         shares = [
             Fraction(self.plant.totals[name] - down, self.plant.totals[name])
             for name, down in self.broken.items()
-            if self.plant.tiers.get(name) != tier
+            if self.plant.tiers.get(name) != tier and name not in self.plant.drained
         ]
         return min(shares, default=WHOLE)
 
@@ -304,7 +309,7 @@ class _Draft:
             return False
         toggles = self.state.toggles(member)
         for lower, change in toggles.items():
-            if change > 0 and not self._after(lower, self.toggled[lower] + change):
+            if change > 0 and not self._during(lower, self.toggled[lower] + change):
                 return False
         if self.state.meshes and self._joint(member)[0] < self.state.keep:
             return False
@@ -337,10 +342,8 @@ class _Draft:
         return share if tier is None else share * self.floors[tier]
 
     def _during(self, resource: str, out: int) -> bool:
-        return self._share(resource, out) >= self.state.keep
-
-    def _after(self, lower: str, toggled: int) -> bool:
-        return self._share(lower, toggled) >= self.state.keep
+        keep = self.state.keep
+        return self._share(resource, out) >= (min(keep, _OUT) if resource in self.plant.drained else keep)
 
     def add(self, member: Member) -> None:
         self.members.append(member)
@@ -363,10 +366,10 @@ class _Draft:
 
     def shares(self) -> tuple[Fraction, str, Fraction]:
         """What is kept for certain and where, and what would be kept if every member failed."""
-        own = {member.name for member in self.members}
+        own, drained = {member.name for member in self.members}, self.plant.drained
         standing = [(self._share(r, 0), r) for r in self.state.broken if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]
         kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0 or r in own]
-        share, at = min([*standing, *kept, self._joint()])
-        risked = min((self._share(r, out) for r, out in self.lost.items()), default=WHOLE)
+        share, at = min([*(each for each in (*standing, *kept) if each[1] not in drained), self._joint()])
+        risked = min((self._share(r, out) for r, out in self.lost.items() if r not in drained), default=WHOLE)
         return share, at if share < WHOLE else "", min(share, risked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -203,3 +203,22 @@ def test_a_wave_is_no_larger_than_asked() -> None:
     names = frozenset(f"s{at}" for at in range(8))
     clos = Clos(1, 1, 1, 8, 1, names, names, frozenset())
     assert [len(wave.members) for wave in plan(clos.plant(), Fraction(1, 2), 3)] == [1, 3, 3, 1]
+
+
+@settings(deadline=None)
+@given(st.integers(2, 9), st.integers(1, 4), st.integers(1, 2))
+def test_drained_tors_change_at_both_ends_of_every_link_while_the_others_keep_theirs(
+    spines: int, drained: int, parallel: int
+) -> None:
+    blank = Clos(8, 1, 1, spines, parallel, frozenset(), frozenset(), frozenset())
+    out = frozenset(blank.tors[:drained])
+    names = out.union(blank.uppers)
+    clos = Clos(8, 1, 1, spines, parallel, names, names, frozenset(product(out, blank.uppers)))
+    keep = min(1 - Fraction(1, spines), Fraction(1, 2))
+    waves = plan(replace(clos.plant(), drained=out), keep)
+    assert Counter(name for wave in waves for name in wave.members) == dict.fromkeys(names, 1)
+    for wave, before, after in walked(clos, waves):
+        gone = frozenset(wave.members)
+        rest = [clos.uplinks(tor, gone, before) for tor in blank.tors if tor not in out]
+        assert min([*rest, wave.kept]) >= keep, wave
+        assert min(clos.uplinks(tor, frozenset(), after) for tor in out) >= Fraction(1, 3)
