@@ -29,6 +29,9 @@ COUNTED = {
 }
 
 
+SPINES = {"model": "7060x6-64pe", "nos": "eos", "count": 4}
+
+
 def spec_file(folder: Path, base: dict[str, Any], **more: Any) -> Path:
     spec = {
         "cluster": "zone",
@@ -205,6 +208,50 @@ def test_what_retired_gives_its_place_back_and_what_left_does_not(tmp_path: Path
     racks["a03"] = ["fresh"]
     again = built(tmp_path, left, retired=["a02", "a03-h1"])
     assert "host fresh 2 0\n" in again.lock_text
+
+
+def counted(hosts: int) -> dict[str, Any]:
+    gpus = {**COUNTED["gpus"], "hosts": hosts, "capacity": 40}  # type: ignore[dict-item]
+    return {**COUNTED, "gpus": gpus, "spines": SPINES}
+
+
+def test_a_counted_unit_that_retired_leaves_a_place_and_no_other_is_renumbered(tmp_path: Path) -> None:
+    before = built(tmp_path, counted(28))
+    after = built(tmp_path, counted(20), retired=["su002"])
+    assert [unit.name for unit in after.fabric.units.values()] == ["su001", "su003", "su004"]
+    assert [len(unit.hosts) for unit in after.fabric.units.values()] == [8, 8, 4]
+    texts_before, texts_after = texts(before), texts(after)
+    assert texts_after.keys() == {name for name in texts_before if not name.startswith("su002-")}
+    changed = {name for name, text in texts_after.items() if text != texts_before[name]}
+    assert changed == {f"spine0{n}a" for n in range(1, 5)}, "which have no links to it any more"
+    assert texts(built(tmp_path, counted(20))) == texts_after, "the entry may go"
+
+
+@pytest.mark.parametrize(("said", "next_one"), [(["su002"], "su005"), ([], "su002")])
+def test_the_place_of_a_counted_unit_is_for_the_next_once_the_entry_is_gone(
+    tmp_path: Path, said: list[str], next_one: str
+) -> None:
+    before = built(tmp_path, counted(32))
+    built(tmp_path, counted(24), retired=["su002"])
+    grown = built(tmp_path, counted(32), **({"retired": said} if said else {}))
+    assert {unit.name for unit in grown.fabric.units.values()} == {"su001", "su003", "su004", next_one}
+    hosts = [name for name in texts(before) if "host" in name and not name.startswith("su002")]
+    assert {name: texts(grown)[name] for name in hosts} == {name: texts(before)[name] for name in hosts}
+
+
+def test_a_unit_of_one_of_several_counted_groups_retires(tmp_path: Path) -> None:
+    own = {"hosts_per_unit": 8, "model": "dgx-h100"}
+    groups = [{"name": name, "hosts": hosts, **own} for name, hosts in (("a", 24), ("b", 16))]
+    several = {**COUNTED, "gpus": {"capacity": 40, "groups": groups}, "spines": SPINES}
+    before = built(tmp_path, several)
+    groups[0]["hosts"] = 16
+    after = built(tmp_path, several, moved={"su003": "hall3"}, retired=["su002"])
+    assert "unit a/0 0\nunit a/1 2\nunit b/0 3\nunit b/1 4\n" in after.lock_text
+    gone = {name for name in texts(before) if name.startswith("su002-")}
+    assert texts(after, {"hall3": "su003"}).keys() == texts(before).keys() - gone
+    groups[1]["hosts"] = 8
+    again = built(tmp_path, several, retired=["hall3", "su004"])
+    assert [unit.name for unit in again.fabric.units.values()] == ["su001", "su002", "su005"], "a place of before"
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.front.planning.beside import PIN
+from fabricc.front.planning.units import retired_units
 from fabricc.front.spec.document import listed
 from fabricc.front.spec.moves import KINDS, fitting, kinds_of, names_of, path_of, renames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.spec.lock import Lock
@@ -167,11 +168,30 @@ def _released(spec: ClusterSpec, lock: Lock) -> Lock:
     gone, names = frozenset(spec.retired), names_of(spec)
     leaving = gone.difference(*names.values())
     units = {key: at for key, at in lock.units.items() if not leaving & set(key.split("/"))}
+    units = _closed(spec, units, retired_units(spec, lock.names))
     free = set(lock.units.values()) - set(units.values())
     hosts = {name: at for name, at in lock.hosts.items() if name not in leaving and at[0] not in free}
     strides = {name: pin for name, pin in lock.strides.items() if name.removeprefix(PIN) not in leaving}
-    computed = {key: name for key, name in lock.names.items() if key.rpartition("-")[0] not in leaving}
+    computed = {
+        key: name
+        for key, name in lock.names.items()
+        if not {key.rpartition("-")[0], name, name.rpartition("-")[0]} & leaving
+    }
     return replace(lock, units=units, hosts=hosts, strides=strides, names=computed)
+
+
+def _closed(spec: ClusterSpec, units: dict[str, int], gone: Collection[int]) -> dict[str, int]:
+    """The lines of counted units without those at some coordinates: the others move up, and keep their own."""
+    for group in spec.gpus.groups if gone else ():
+        own = {key: at for key, at in units.items() if key.removeprefix(f"{group.name}/").isdigit()}
+        units = {key: at for key, at in units.items() if key not in own}
+        if group.beside is not None:
+            units |= {key: at for key, at in own.items() if int(key.rpartition("/")[2]) not in gone}
+            continue
+        order = sorted(own, key=lambda key: int(key.rpartition("/")[2]))
+        stay = [own[key] for key in order if own[key] not in gone]
+        units |= {f"{group.name}/{number}": at for number, at in enumerate(stay)}
+    return units
 
 
 def _known(lock: Lock) -> dict[str, frozenset[str]]:

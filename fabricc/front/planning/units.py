@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field, replace
 from itertools import count, islice
 from types import MappingProxyType
@@ -158,6 +159,26 @@ def units_of(group: HostGroup, slots: int) -> int:
     return len(group.racks) or -(-group.hosts // slots)
 
 
+def _prefix(spec: ClusterSpec) -> str:
+    """What the computed name of a unit begins with; its number follows."""
+    return "su" if spec.gpus.wiring == "rail" else "rack"
+
+
+def retired_units(spec: ClusterSpec, names: Mapping[str, str]) -> frozenset[int]:
+    """Coordinates of the units that retired, where all units are counted: no other gets one while the spec says so.
+
+    Args:
+        spec: the spec.
+        names: computed name of a unit -> the given one.
+    """
+    if any(group.racks or group.host_names for group in spec.gpus.groups if group.beside is None):
+        return frozenset()
+    computed = {name: key for key, name in names.items()}
+    pattern = re.compile(rf"{_prefix(spec)}(0*[1-9][0-9]{{0,5}})")
+    found = (pattern.fullmatch(computed.get(name, name)) for name in spec.retired)
+    return frozenset(int(match[1]) - 1 for match in found if match)
+
+
 def digits(
     spec: ClusterSpec, attached: Sequence[Attachment], capacity: int, pins: Mapping[str, int]
 ) -> Digits:
@@ -201,12 +222,15 @@ def identities(
         dict(locked_units),
         dict(locked_hosts),
         every_unit=len(groups) > 1 or bool(locked_units) or bool(listed) or bool(border),
-        prefix="su" if spec.gpus.wiring == "rail" else "rack",
+        prefix=_prefix(spec),
         width=width,
         pods=Pods(listed, pod_stride or max(listed, default=1)),
         names=names,
     )
     memory.used.update(number for number in memory.units.values() if number < GUEST_UNITS)
+    if gone := retired_units(spec, names):
+        memory.used |= gone
+        memory.every_unit = True
     for unit, slot in memory.hosts.values():
         memory.slots.setdefault(unit, set()).add(slot)
     found: dict[int, Unit] = {}
