@@ -25,7 +25,7 @@ def drained(
 
     What draining does to a switch is the difference between its two renderings. Here that difference is applied to
     the text of another state of the switch, and the reader proves that exactly the same facts change. A box without
-    a session, such as a new one, has nothing to announce, and stays as it is.
+    a session, such as a new one, has nothing to announce, and stays as it is, as does a state that is drained.
 
     Args:
         name: of the switch, for the error.
@@ -37,17 +37,19 @@ def drained(
     Raises:
         DeviceError: FAB9122, the difference does not fit that text.
     """
-    found = dict(files)
-    if not any(path.startswith(_SESSION) for path in running.read(nos, files).facts):
+    found, facts = dict(files), running.read(nos, files).facts
+    if not any(path.startswith(_SESSION) for path in facts):
         return found
     told = [file for file in files if file in plain]
+    wanted = _change(nos, {f: plain[f] for f in told}, {f: shut[f] for f in told})
+    if wanted and all(facts.get(path) == after for path, (_, after) in wanted.items()):
+        return found
     for file in told:
         if plain[file] != shut[file]:
             text = patched(files[file], plain[file], shut[file])
             if text is None:
                 raise _unfit(name, f"its {file} has no such place")
             found[file] = text
-    wanted = _change(nos, {f: plain[f] for f in told}, {f: shut[f] for f in told})
     made = _change(nos, {f: files[f] for f in told}, {f: found[f] for f in told})
     if {path: after for path, (_, after) in made.items()} != {
         path: after for path, (_, after) in wanted.items()

@@ -56,6 +56,7 @@ def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inven
     older, older_shut = (replace(s, bgp=replace(s.bgp, hold_s=30, keepalive_s=10)) for s in (new, shut))
     render = back_end.render
     assert drained(new.name, nos, render(older), render(new), render(shut)) == render(older_shut)
+    assert drained(new.name, nos, render(older_shut), render(new), render(shut)) == render(older_shut)
 
 
 def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
