@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from importlib import import_module, resources
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import nos as back_ends
+from fabricc.base.documents.reader import parse_yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
     from fabricc.back.nos.limits import Limit
     from fabricc.fabric.model import Switch
 
 _FIELD = re.compile(r"\{[^{}]*\}")
+_IMAGES = "images.yaml"
 
 
 class Feature(NamedTuple):
@@ -32,6 +36,53 @@ class Feature(NamedTuple):
     comes: bool
     words: str
     source: str
+
+
+class ImageStep(NamedTuple):
+    """How a system takes an image and goes back; fabricc runs none of it.
+
+    Attributes:
+        check: what holds a file on the switch to its checksum.
+        install, back: commands in their order; `back` is empty where the maker states no way.
+        limits: what the way back needs, and what it does not do.
+        sources: who says so; `assumed` names the parts that no manual of the maker was found for.
+    """
+
+    nos: str
+    check: str
+    install: tuple[str, ...]
+    back: tuple[str, ...]
+    limits: tuple[str, ...]
+    sources: tuple[str, ...]
+    assumed: tuple[str, ...]
+
+
+def image_step(nos: str, before: str, after: str) -> ImageStep | None:
+    """The image step of a system between two of its releases; None of a third party's.
+
+    Commands that a release lacks are left out: it installs by those of the one that runs, and goes back by those of the
+    new one.
+    """
+    row = _image_steps().get(nos)
+    if row is None:
+        return None
+    order = back_ends.load(nos).releases
+    lacks = {
+        part
+        for part, runs in (("install", before), ("back", after))
+        if (since := row.get("since", {}).get(part)) and order.index(runs) < order.index(since)
+    }
+    ways = {part: () if part in lacks else tuple(row[part]) for part in ("install", "back")}
+    parts = (tuple(row[part]) for part in ("limits", "sources"))
+    return ImageStep(nos, row["check"], *ways.values(), *parts, tuple(row.get("assumed", ())))
+
+
+@cache
+def _image_steps() -> Mapping[str, Any]:
+    """The table of images, by system."""
+    text = (resources.files("fabricc.back.nos") / _IMAGES).read_text(encoding="utf-8")
+    found: Mapping[str, Any] = parse_yaml(text, _IMAGES).value
+    return found
 
 
 def features(before: Switch, after: Switch) -> tuple[Feature, ...]:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.between import Feature, features, one_way
+from fabricc.back.nos.between import Feature, ImageStep, features, image_step, one_way
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.documents.reader import parse_yaml
@@ -104,6 +104,7 @@ class Upgrade:
         features: what the releases have and lack; `gaps`: what is told of the new one alone, and `closed` of the old.
         review: of the configurations.
         waves: network -> the order of its switches.
+        image_steps: how the system takes the image and goes back, from each release that is left.
         returns: what the way back does not bring back.
         words: keys of the spec and their values.
         written: the specs of before and after.
@@ -118,6 +119,7 @@ class Upgrade:
     review: Review
     waves: Mapping[str, Sequence[Wave]]
     images: Images
+    image_steps: tuple[ImageStep, ...]
     returns: tuple[str, ...]
     words: Mapping[KeyPath, str]
     written: tuple[Path, ...]
@@ -180,6 +182,13 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
             for name, part in ways.items()
         },
         images,
+        tuple(
+            dict.fromkeys(
+                step
+                for release in sorted(left)
+                if (step := image_step(wish.to.nos, release, wish.to.release)) is not None
+            )
+        ),
         tuple(filter(None, (one_way(wish.to.nos, release, wish.to.release) for release in sorted(left)))),
         words,
         files,

@@ -47,8 +47,7 @@ def parts(found: Upgrade, spec: str) -> Iterator[Part]:
     yield from (Line(), Line("images", "bold"))
     yield from map(Line, _images(found))
     yield from (Line(), Line("return", "bold"))
-    for line in found.returns or ("nothing is known that the spec of before does not bring back",):
-        yield Line(f"  {line}")
+    yield from map(Line, _return(found))
     yield from (Line(), Line("steps", "bold"))
     yield from (Line(f"  {number}. {step}") for number, step in enumerate(steps(found, spec), 1))
 
@@ -96,12 +95,23 @@ def _configurations(found: Upgrade) -> Iterator[Line]:
 def _images(found: Upgrade) -> Iterator[str]:
     if found.wish.images is None:
         yield "  no table is given (--images), so the hook must know its files"
-        return
-    for model in dict.fromkeys(taker.model for taker in found.takers):
+    for model in dict.fromkeys(taker.model for taker in found.takers) if found.wish.images else ():
         image = found.images.of(Wanted(*found.wish.to, model))
         if image is not None:
             state = "its checksum is right" if image.present else "not here, so not checked"
             yield f"  {model}: {image.file}, sha256 {image.sha256}, {state}"
+    for each in found.image_steps:
+        note = " (assumed: no manual of the maker was found)" if "check" in each.assumed else ""
+        yield f"  on the switch: {each.check}{note}"
+        yield f"  for the hook: {'; '.join(each.install) or 'the release that runs has no command for it'}"
+
+
+def _return(found: Upgrade) -> Iterator[str]:
+    for each in found.image_steps:
+        yield f"  {'; '.join(each.back) or 'the new release has no command for it: install the image of before anew'}"
+        yield from (f"  {limit}" for limit in each.limits)
+        yield from (f"  {source}" for source in each.sources)
+    yield from (f"  {line}" for line in found.returns)
 
 
 def steps(found: Upgrade, spec: str) -> list[str]:
@@ -162,6 +172,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
             model: image._asdict() if (image := found.images.of(Wanted(*found.wish.to, model))) else None
             for model in dict.fromkeys(taker.model for taker in found.takers)
         },
+        "image_step": [each._asdict() for each in found.image_steps],
         "return": list(found.returns),
         "words": {dotted(path): value for path, value in found.words.items()},
         "written": [str(path) for path in found.written],

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.between import features
+from fabricc.back.nos.between import features, image_step
 from fabricc.catalog.library import Library
 from fabricc.compiler.compiled import compile_spec
 from tests.operate.lab import specs
@@ -103,6 +103,41 @@ def test_every_system_tells_its_releases_apart(nos: str) -> None:
     releases = back_ends.load(nos).releases
     old, new = (replace(switch, nos=nos, release=each, model=model) for each in (releases[0], releases[-1]))
     assert all(isinstance(each.name, str) and "{" not in each.name for each in features(old, new))
+
+
+@pytest.mark.parametrize("nos", sorted(back_ends.BUILT_IN))
+def test_every_system_says_how_it_takes_an_image_and_how_it_goes_back_and_who_says_so(nos: str) -> None:
+    releases = back_ends.load(nos).releases
+    step = image_step(nos, releases[-2], releases[-1])
+    assert step is not None
+    assert all((step.check, step.install, step.back, step.limits, step.sources))
+    assert set(step.assumed) <= {"check", "install", "back"}
+    assert image_step("openconfig", "1", "2") is None
+
+
+def test_commands_of_an_image_step_are_those_that_the_release_has() -> None:
+    ways = {
+        pair: image_step("cumulus", *pair) for pair in (("5.9", "5.11"), ("5.11", "5.12"), ("5.10", "5.14"))
+    }
+    assert {pair: (bool(way.install), bool(way.back)) for pair, way in ways.items() if way} == {
+        ("5.9", "5.11"): (False, False),
+        ("5.11", "5.12"): (True, True),
+        ("5.10", "5.14"): (False, True),
+    }
+
+
+def test_the_image_step_of_a_system_is_told_with_its_return_path(
+    fabricc: Callable[..., Ran], tmp_path: Path
+) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SONIC.replace("sn4700, nos: sonic-202305", "7060dx5-64s, nos: eos-4.31"))
+    found = upgrade(fabricc, spec, "--to", "eos-4.32", "--keep", "50%")
+    (step,) = found["image_step"]
+    assert step["back"] == ["boot system flash:IMAGE-OF-BEFORE", "reload"]
+    assert found["return"] == [], "nothing that the spec of before does not bring back"
+    told = fabricc("upgrade", str(spec), "--to", "eos-4.32", "--keep", "50%").out
+    assert "on the switch: verify /sha512 flash:IMAGE (assumed" in told
+    assert "boot system flash:IMAGE-OF-BEFORE; reload" in told
 
 
 def test_some_switches_go_first_by_their_overrides(fabricc: Callable[..., Ran]) -> None:
