@@ -33,6 +33,8 @@ class Move(NamedTuple):
 def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
     """The cables between devices that both have, and between those and new ones; ordered by rounds.
 
+    A switch that is exchanged for one of another model is out with all of its cables.
+
     Args:
         old: the fabric that is cabled.
         new: the next one.
@@ -43,11 +45,13 @@ def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
     if not gone and not come:
         return ()
     links = Counter(device for ends in before for device, _ in ends)
+    for name in _exchanged(old, new):
+        del links[name]
     pairs = _paired(gone, come)
     out: dict[str, int] = defaultdict(int)
     rounds: list[tuple[int, Ends | None, Ends | None]] = []
     for was, now in pairs:
-        touched = {device for device, _ in was} if was else set()
+        touched = {device for device, _ in was if device in links} if was else set()
         number = max((out[device] // _most(links[device], keep) for device in touched), default=0)
         for device in touched:
             out[device] = max(out[device], number * _most(links[device], keep)) + 1
@@ -58,6 +62,13 @@ def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
 
 def _cables(fabric: Fabric) -> set[Ends]:
     return {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables()}
+
+
+def _exchanged(old: Fabric, new: Fabric) -> set[str]:
+    models = {new.name(at): new.model(at) for at in new.switch_ids()}
+    return {
+        name for at in old.switch_ids() if (name := old.name(at)) in models and models[name] != old.model(at)
+    }
 
 
 def _most(links: int, keep: Fraction) -> int:
@@ -87,7 +98,7 @@ def _told(rounds: Iterable[tuple[int, Ends | None, Ends | None]], links: Counter
     least: dict[int, Fraction] = {}
     worst = Fraction(1)
     for number, was, _ in listed:
-        for device in {device for device, _ in was} if was else ():
+        for device in {device for device, _ in was if device in links} if was else ():
             out[device] += 1
             worst = min(worst, 1 - Fraction(out[device], links[device]))
         least[number] = worst

@@ -1,107 +1,332 @@
-"""Links and upper switches that get other numbers a few at a time: tables of identities for the specs in between."""
+"""Switches and links that get other numbers a few at a time: tables of identities for the specs in between.
+
+Spines and cores go first, with both ends of their links: what is out meanwhile is a spine. ToRs follow, a few units at
+a time and one of each pair: an ASN, a router ID and a block of host addresses are a ToR's whole, so no order keeps its
+own paths, and one keeps all others'.
+"""
 
 from __future__ import annotations
 
 import csv
+from collections import Counter, defaultdict
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics.wording import listed
-from fabricc.fabric.links import UP, asn, links, port_names
+from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.fabric.links import UP, asn, host_blocks, links, loopback_offset, port_names, served, upward
 from fabricc.fabric.model import TierName
-from fabricc.front.spec.identities import LINKS
+from fabricc.front.spec.identities import DEVICES, LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.fabric import AddressPlan, Fabric
     from fabricc.fabric.shape import SwitchId
 
-ADDRESSES, ASNS = "migration-links.csv", "migration-devices.csv"
+LINK_TABLE, DEVICE_TABLE = "migration-links.csv", "migration-devices.csv"
 _NAMED = 4
+_WORDS = {"asn": "ASN", "loopback4": "loopback", "loopback6": "loopback",
+          "hosts4": "host addresses", "hosts6": "host addresses", "link": "link addresses"}  # fmt: skip
+_POOLS = ("hosts4", "loopbacks4", "hosts6", "loopbacks6")
+
+
+class Key(NamedTuple):
+    """A number of a switch, or of one of the links down from it.
+
+    Attributes:
+        owner: the switch.
+        column: of the table of devices, or `link`.
+        lower, which: of a link, the switch below and the place among those to it.
+    """
+
+    owner: SwitchId
+    column: str
+    lower: SwitchId | None = None
+    which: int = 0
+
+
+Numbers = dict[Key, tuple[str | None, ...]]
+"""A number, or the addresses of a link as the lower switch has them: its own and the far one, in either family."""
 
 
 class Part(NamedTuple):
-    """One step of it: what gets other numbers, in words, and the table of all that has them by then."""
+    """One step of it.
 
+    Attributes:
+        name: of the step; `what`: it, in words.
+        tables: key of `identities` -> file and text, of all that has its other numbers by then.
+        addressing: keys of that section and their values.
+        bare: spines and cores whose links have no addresses by then, among others that have.
+        drained: ToRs of which nothing is kept meanwhile.
+        before: what has to be done first, "" for nothing.
+    """
+
+    name: str
     what: str
-    table: str
+    tables: Mapping[str, tuple[str, str]]
+    addressing: Mapping[str, str]
+    bare: Sequence[str]
+    drained: Sequence[str] = ()
+    before: str = ""
 
 
-def addresses(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Part]:
-    """Links with addresses of another pool, those of a few upper switches at a time; nothing where that cannot be."""
+def parts(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Part]:
+    """The steps before the wanted spec, which needs no table; none where a table cannot have it.
+
+    Args:
+        old: the spec as it is deployed.
+        new: the one that is wanted, perhaps with other pins, pools and shape.
+        keep: the share of its paths that every rail, plane and switch keeps.
+    """
     before, after = old.fabric, new.fabric
-    pools = [(each.addresses.links4, each.addresses.links6) for each in (before, after)]
-    numbered = before.addresses.numbered and after.addresses.numbered
-    if old.spec.given_links or new.spec.given_links or not numbered or not _same_links(before, after):
+    given = any(each.given_devices or each.given_links for each in (old.spec, new.spec))
+    systems = [
+        {tier: (plan.model.name, plan.nos) for tier, plan in each.tiers.items()} for each in (before, after)
+    ]
+    if given or old.spec.addressing.family != new.spec.addressing.family or systems[0] != systems[1]:
         return
-    if pools[0] == pools[1] or any(_meet(one, other) for one, other in zip(*pools, strict=True)):
+    way = _Way(before, after)
+    uppers = _in_order(way, [way.moving(batch) for batch in batches(before, keep)])
+    tors = _in_order(way, [way.moving(batch) for batch in _tors(before, keep)], uppers)
+    if uppers is None or tors is None:
         return
-    done: set[str] = set()
-    for batch in _batches(before, keep):
+    if (
+        way.middle.addresses != before.addresses
+        and way.middle.addresses.numbered == before.addresses.numbered
+    ):
+        yield way.part("pools", "pools that hold the numbers of before and of afterwards", set())
+    done: set[SwitchId] = set()
+    label = way.label(at for batch in uppers for at in batch)
+    for number, batch in enumerate(uppers, 1):
         done.update(batch)
-        yield Part(f"links of {listed(batch, _NAMED)} from the other pool", _links_table(before, after, done))
+        yield way.part(f"{label}-{number}", way.told(batch), done)
+    for number, batch in enumerate(tors, 1):
+        done.update(batch)
+        part = way.part(f"tors-{number}", way.told(batch), done)
+        yield part._replace(drained=[before.name(at) for at in batch], before=_touched(before, way, batch))
 
 
-def asns(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Part]:
-    """Spines and cores with other ASNs, a few at a time; nothing where that cannot be."""
-    before, after = old.fabric, new.fabric
-    if old.spec.given_devices or new.spec.given_devices or not _same_links(before, after):
-        return
-    theirs = {at: asn(before, at) for at in before.switch_ids()}
-    wanted = {at: asn(after, at) for at in _uppers(before)}
-    moving = {before.name(at): number for at, number in wanted.items() if number != theirs[at]}
-    if not moving or {*moving.values()} & {*theirs.values()}:
-        return
-    if len({(number, theirs[at]) for at, number in wanted.items()}) > len({*wanted.values()}):
-        return  # no table gives one number to switches that have numbers of their own
-    done: dict[str, int] = {}
-    for batch in _batches(before, keep):
-        if changing := {name: moving[name] for name in batch if name in moving}:
-            done |= changing
-            yield Part(
-                f"{listed([*changing], _NAMED)} with the other ASN", _table(("device", "asn"), done.items())
+class _Way:
+    """From the numbers of one fabric to those of another, for the switches that both have.
+
+    Attributes:
+        middle: the earlier fabric with pools that hold the numbers of both: what the specs in between are of.
+        own, wanted: the numbers, as far as tables can have them.
+        computed: those that `middle` has without a table.
+        holders: number -> switches that have it in the earlier fabric.
+    """
+
+    def __init__(self, before: Fabric, after: Fabric) -> None:
+        self.before = before
+        self.middle = replace(before, addresses=_both(before.addresses, after.addresses))
+        columns = [*_columns(before, after, self.middle)]
+        self.own, later, self.computed = (_numbers(each, columns) for each in (before, after, self.middle))
+        self.ends = {key: ends for key, ends, _ in _links(before)}
+        uppers = {key: value for key, value in later.items() if key.column == "asn" and _upper(key.owner)}
+        merged = len({(value, self.own.get(key)) for key, value in uppers.items()}) > len({*uppers.values()})
+        self.wanted = {
+            key: later[key] if key in later and not (merged and key in uppers) else value
+            for key, value in self.own.items()
+        }  # no table gives one ASN to switches that have their own
+        self.changed: defaultdict[SwitchId, list[Key]] = defaultdict(list)
+        self.holders: defaultdict[tuple[str, str], set[SwitchId]] = defaultdict(set)
+        for key, value in self.own.items():
+            if value != self.wanted[key]:
+                self.changed[key.owner].append(key)
+            for each in filter(None, value):
+                self.holders[key.column, each].add(key.owner)
+
+    def moving(self, batch: Iterable[SwitchId]) -> list[SwitchId]:
+        return [at for at in batch if at in self.changed]
+
+    def free(self, batch: Iterable[SwitchId], done: set[SwitchId]) -> bool:
+        """Whether nobody else has what a batch is to have."""
+        gone = done.union(batch)
+        return all(
+            self.holders.get((key.column, each), gone) <= gone
+            for at in batch
+            for key in self.changed[at]
+            for each in filter(None, self.wanted[key])
+        )
+
+    def label(self, switches: Iterable[SwitchId]) -> str:
+        columns = {key.column for at in switches for key in self.changed[at]}
+        return "links" if columns == {"link"} else "spines" if "link" in columns else "devices"
+
+    def told(self, batch: Sequence[SwitchId]) -> str:
+        words = {_WORDS[key.column]: None for at in batch for key in self.changed[at]}
+        names = [self.before.name(at) for at in batch]
+        return f"{listed(names, _NAMED)} with other {listed([*words], len(words), ' and ')}"
+
+    def part(self, name: str, what: str, done: set[SwitchId]) -> Part:
+        """The step by which some switches have their other numbers."""
+        now = {key: self.wanted[key] if key.owner in done else value for key, value in self.own.items()}
+        bare = {key.owner for key, value in now.items() if not any(value) and any(self.computed[key])}
+        rows = {key: value for key, value in now.items() if value != self.computed[key] and any(value)}
+        devices: defaultdict[SwitchId, dict[str, str | None]] = defaultdict(dict)
+        for key, value in rows.items():
+            if key.lower is None:
+                devices[key.owner][key.column] = value[0]
+        named = [{"device": self.before.name(at), **cells} for at, cells in devices.items()]
+        given = [(*self.ends[key], *value) for key, value in rows.items() if key.lower is not None]
+        tables: dict[str, tuple[str, str]] = {}
+        if named:
+            tables["devices"] = (
+                DEVICE_TABLE,
+                _table(DEVICES, [[row.get(each) for each in DEVICES] for row in named]),
             )
+        if given:
+            tables["links"] = LINK_TABLE, _table(LINKS, given)
+        words = _words(self.before.addresses, self.middle.addresses)
+        return Part(name, what, tables, words, sorted(map(self.before.name, bare)))
 
 
-def _same_links(before: Fabric, after: Fabric) -> bool:
-    return before.shape == after.shape and before.strides == after.strides and before.units == after.units
+def _numbers(fabric: Fabric, columns: Iterable[str]) -> Numbers:
+    """What a fabric's switches have in some columns, and the links between them."""
+    found: Numbers = {}
+    values: dict[str, Callable[[SwitchId], str | None]] = {
+        column: _value(fabric, column) for column in columns if column != "link"
+    }
+    for at in fabric.switch_ids():
+        found |= {Key(at, column): (value,) for column, of in values.items() if (value := of(at)) is not None}
+    if "link" in columns:
+        found |= {key: addresses for key, _, addresses in _links(fabric)}
+    return found
 
 
-def _meet(one: Pool | None, other: Pool | None) -> bool:
-    """Whether two pools have addresses in common, or one is not there."""
-    if one is None or other is None:
-        return one is not other
-    return one.first < other.first + (1 << other.bits) and other.first < one.first + (1 << one.bits)
+def _links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[str | None, ...]]]:
+    """Every link between switches, its ends and its addresses as in the table of links, the lower end first."""
+    for at in fabric.switch_ids():
+        name, ports, seen = fabric.name(at), port_names(fabric, at), Counter["SwitchId"]()
+        upwards = (link for link in links(fabric, at) if link.direction is UP)
+        for end, link in zip(upward(fabric, at), upwards, strict=True):
+            key = Key(end.peer, "link", at, seen[end.peer])
+            seen[end.peer] += 1
+            ends = (name, ports[link.slot], link.peer, link.peer_port)
+            yield key, ends, (link.local4, link.remote4, link.local6, link.remote6)
 
 
-def _uppers(fabric: Fabric) -> list[SwitchId]:
-    return [at for at in fabric.switch_ids() if at.tier is not TierName.TOR]
+def _value(fabric: Fabric, column: str) -> Callable[[SwitchId], str | None]:
+    """What a switch has in a column of the table of devices."""
+    if column == "asn":
+        return lambda at: str(asn(fabric, at))
+    version = int(column[-1])
+    pool = fabric.pool(column[:-1].replace("loopback", "loopbacks"), version)
+    assert pool is not None
+    if column.startswith("loopback"):
+        return lambda at: pool.address(loopback_offset(fabric, at, pool))
+
+    def block(at: SwitchId) -> str | None:
+        if at.tier is not TierName.TOR or fabric.units[at.unit].border is not None:
+            return None
+        return pool.prefix(host_blocks(fabric, at, at.unit)[version == 6], fabric.aggregate_bits())
+
+    return block
 
 
-def _batches(fabric: Fabric, keep: Fraction) -> Iterator[list[str]]:
+def _columns(before: Fabric, after: Fabric, middle: Fabric) -> Iterator[str]:
+    """The columns in which a table can give the later numbers to switches of the specs in between."""
+    yield "asn"
+    for name in _POOLS:
+        pool, own = (fabric.addresses.pools().get(name) for fabric in (middle, after))
+        alike = before.aggregate_bits() == after.aggregate_bits() and not before.evpn
+        if pool and own and _holds(pool, own) and (alike or not name.startswith("hosts")):
+            yield name.replace("loopbacks", "loopback")
+    others = [pool for name, pool in middle.addresses.pools().items() if not name.startswith("links")]
+    new = [pool for name, pool in after.addresses.pools().items() if name.startswith("links")]
+    if not any(_holds(one, other) or _holds(other, one) for one in new for other in others):
+        yield "link"
+
+
+def _both(old: AddressPlan, new: AddressPlan) -> AddressPlan:
+    """The pools of before, those of afterwards where they hold them, and pools of links where there were none."""
+    wider = {
+        name: other
+        for name in _POOLS
+        if (own := getattr(old, name)) and (other := getattr(new, name)) and _holds(other, own)
+    }
+    if new.numbered and not old.numbered:
+        wider |= {"links4": new.links4, "links6": new.links6, "numbered": True}
+    return replace(old, **wider)
+
+
+def _words(old: AddressPlan, middle: AddressPlan) -> dict[str, str]:
+    """What the section `addressing` says of pools in between, where that is something else than before."""
+    pools = {name: str(pool) for name, pool in middle.pools().items() if old.pools().get(name) != pool}
+    found = {name.replace("4", ""): text for name, text in pools.items()}
+    return found | ({"fabric_links": "numbered"} if middle.numbered != old.numbered else {})
+
+
+def _holds(one: Pool, other: Pool) -> bool:
+    """Whether a pool has all of another."""
+    return (
+        one.version == other.version
+        and one.length <= other.length
+        and one.first == other.first >> one.bits << one.bits
+    )
+
+
+def _upper(at: SwitchId) -> bool:
+    return at.tier is not TierName.TOR
+
+
+def batches(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
     """Upper switches, spines before cores: of each plane and pod as many at a time as may be out."""
     shape = fabric.shape
     for tier, count in ((TierName.SPINE, shape.spines), (TierName.CORE, shape.cores)):
         size = max(1, int(count * (1 - keep)))
-        members = [at for at in _uppers(fabric) if at.tier is tier]
+        members = [at for at in fabric.switch_ids() if at.tier is tier]
         for first in range(0, count, size):
-            yield [fabric.name(at) for at in members if first <= at.index < first + size]
+            yield [at for at in members if first <= at.index < first + size]
 
 
-def _links_table(before: Fabric, after: Fabric, uppers: set[str]) -> str:
-    """The links to some upper switches, with the addresses that the later fabric gives them."""
-    rows = []
-    for at in before.switch_ids():
-        name, ports = before.name(at), port_names(before, at)
-        for one, other in zip(links(before, at), links(after, at), strict=True):
-            if one.direction is UP and one.peer in uppers:
-                ends = (name, ports[one.slot], one.peer, one.peer_port)
-                rows.append((*ends, other.local4, other.remote4, other.local6, other.remote6))
-    return _table(LINKS, rows)
+def _tors(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
+    """ToRs of as many units at a time as may be out, those of each port of a NIC for themselves."""
+    units = [unit.coordinate for unit in fabric.places()]
+    size = max(1, int(len(units) * (1 - keep)))
+    for port in range(fabric.shape.nic_ports):
+        for first in range(0, len(units), size):
+            some = units[first : first + size]
+            yield [at for unit in some for at in fabric.tor_ids(unit) if at.nic_port == port]
+
+
+def _in_order(
+    way: _Way, some: Iterable[list[SwitchId]], before: Iterable[list[SwitchId]] | None = ()
+) -> list[list[SwitchId]] | None:
+    """The batches, each after those that have its numbers still; None where they have each other's."""
+    waiting = [batch for batch in some if batch]
+    done = {at for batch in before or () for at in batch}
+    found: list[list[SwitchId]] = []
+    while waiting:
+        batch = next((each for each in waiting if way.free(each, done)), None)
+        if batch is None:
+            return None
+        waiting.remove(batch)
+        done.update(batch)
+        found.append(batch)
+    return found
+
+
+def _touched(fabric: Fabric, way: _Way, batch: Sequence[SwitchId]) -> str:
+    """Whose hosts do what before the ToRs of a batch get other numbers."""
+    tors = {*batch}
+    hosts = {
+        unit.hosts[slot]: None for at in batch for unit, slots, _ in served(fabric, at) for slot in slots
+    }
+    if not hosts:
+        return ""
+    whole = all(tors.issuperset(fabric.tor_ids(unit)) for unit in {at.unit for at in batch})
+    addresses = any(key.column.startswith("hosts") for at in batch for key in way.changed[at])
+    who = f"{plural(len(hosts), 'host')} ({listed([*hosts], _NAMED)})"
+    if addresses:
+        return f"take {who} out of service: their addresses change, so apply their files with it"
+    if whole:
+        return f"take {who} out of service: all their ToRs restart BGP"
+    return f"let {who} do without one port of each NIC: those ToRs restart BGP"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

@@ -41,6 +41,8 @@ def parts(found: Migration) -> Iterator[Part]:
     for stage in found.stages:
         yield Line()
         yield Line(f"{stage.number}. {stage.step.what}", "bold")
+        if stage.step.before:
+            yield Line(f"  First {stage.step.before}.")
         for sentence in wording.drain_steps(stage.review):
             yield Line(f"  {sentence}")
         if stage.moves:
@@ -101,6 +103,7 @@ def as_json(found: Migration) -> Rendered:
                     "number": stage.number,
                     "name": stage.step.name,
                     "what": stage.step.what,
+                    "first": stage.step.before or None,
                     "then_wait": stage.step.after or None,
                     "spec": str(stage.spec) if stage.spec else None,
                     "review": _review_json(stage.review),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import listed
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import TierName
+from fabricc.front.planning.boxes import box_of
 from fabricc.front.spec.canonical import edited
 from fabricc.front.spec.classes import CODE_POINTS, effective_priority
 from fabricc.operate.migrate import renumbering
@@ -16,9 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
+    from fabricc.catalog.model import SwitchModel
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.model import ClusterSpec, Priority
 
 DUAL = "dual"
@@ -27,6 +32,7 @@ JOBS_END = (
 )
 CANARY_RUNS = "as long as you want to see it carry traffic"
 WANTED = "wanted"
+_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,7 @@ class Step:
 
     Attributes:
         name: of its folder; what: what it does, a sentence.
+        before: what has to be done before it.
         changes: path -> value as it is written, or a mapping of such; None takes the key away.
         after: what has to be waited for after it.
         files: name -> text of tables beside the spec.
@@ -45,6 +52,7 @@ class Step:
     changes: Mapping[KeyPath, object]
     after: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    before: str = ""
 
 
 def steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
@@ -63,16 +71,13 @@ def steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
     ]
     settled: dict[KeyPath, object] = {}
     for root, before, after in pairs:
-        for kind in (_family, _classes, _systems):
-            found = list(kind(root, before, after))
+        for kind in (_family, _classes, _models, _systems):
+            found = list(kind(root, before, after, keep))
             for step in found:
                 yield replace(step, changes={**settled, **step.changes})
             settled |= found[-1].changes if found else {}
-    files: dict[str, str] = {}
     for step in _renumbered(old, new, keep):
-        settled |= step.changes
-        files |= step.files
-        yield replace(step, changes=dict(settled), files=dict(files))
+        yield replace(step, changes={**settled, **step.changes})
 
 
 def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
@@ -99,7 +104,7 @@ def _merged(one: object, other: object) -> object:
     return {**one, **{key: _merged(one.get(key), value) for key, value in other.items()}}
 
 
-def _family(root: KeyPath, old: Compiled, new: Compiled) -> Iterator[Step]:
+def _family(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterator[Step]:
     families = {old.spec.addressing.family, new.spec.addressing.family}
     if len(families) > 1 and DUAL not in families:
         yield Step(
@@ -110,7 +115,7 @@ def _family(root: KeyPath, old: Compiled, new: Compiled) -> Iterator[Step]:
         )
 
 
-def _classes(root: KeyPath, before: Compiled, after: Compiled) -> Iterator[Step]:
+def _classes(root: KeyPath, before: Compiled, after: Compiled, _: Fraction) -> Iterator[Step]:
     old, new = before.spec, after.spec
     wanted = {each.name: each for each in new.priorities}
     for each in old.priorities:
@@ -221,16 +226,63 @@ def _users(root: KeyPath, spec: ClusterSpec, name: str, other: str) -> dict[KeyP
 
 
 def _renumbered(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
-    """Addresses of links and ASNs of spines: both ends of a few links at a time, which no traffic needs meanwhile."""
-    for key, file, parts in (
-        ("links", renumbering.ADDRESSES, renumbering.addresses(old, new, keep)),
-        ("devices", renumbering.ASNS, renumbering.asns(old, new, keep)),
-    ):
-        for number, part in enumerate(parts, 1):
-            yield Step(f"{key}-{number}", part.what, {("identities", key): file}, files={file: part.table})
+    """Numbers of links, spines and ToRs: both ends of a few links at a time, which no traffic needs meanwhile."""
+    for part in renumbering.parts(old, new, keep):
+        changes: dict[KeyPath, object] = {("addressing", key): said for key, said in part.addressing.items()}
+        changes |= {("identities", key): file for key, (file, _) in part.tables.items()}
+        changes |= {("overrides", name, "fabric_links"): "unnumbered" for name in part.bare}
+        changes |= {("overrides", name, "drain"): "true" for name in part.drained}
+        yield Step(part.name, part.what, changes, files=dict(part.tables.values()), before=part.before)
 
 
-def _systems(root: KeyPath, old: Compiled, new: Compiled) -> Iterator[Step]:
+def _models(root: KeyPath, old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
+    """Spines and cores of another model: as many as may be out are drained, exchanged and cabled at a time.
+
+    None where a single switch of that model cannot stand among those of the other.
+    """
+    done: dict[KeyPath, object] = {}
+    for tier in (TierName.CORE, TierName.SPINE):
+        before, after = old.fabric.tiers.get(tier), new.fabric.tiers.get(tier)
+        if before is None or after is None or before.model == after.model:
+            continue
+        plain = [
+            each
+            for batch in renumbering.batches(old.fabric, keep)
+            if (
+                each := [at for at in batch if at.tier is tier and not _is_own(old.spec, old.fabric.name(at))]
+            )
+        ]
+        if any(not _stands(old, at, after.model) for batch in plain for at in batch):
+            return
+        kind, system = f"{tier.value}-box", f"{after.nos}-{after.release}"
+        for number, batch in enumerate(plain, 1):
+            names = [old.fabric.name(at) for at in batch]
+            told = listed(names, _NAMED)
+            drains: dict[KeyPath, object] = {(*root, "overrides", name, "drain"): "true" for name in names}
+            yield Step(
+                f"{kind}-{number}-drain",
+                f"{told} drained",
+                {**done, **drains},
+                f"until no traffic crosses them; then exchange each for {after.model.title} with the cables of the "
+                "next step",
+            )
+            done |= {(*root, "overrides", name, "model"): after.model.name for name in names}
+            done |= {(*root, "overrides", name, "nos"): system for name in names}
+            yield Step(f"{kind}-{number}", f"{told}: {after.model.title} with {system}", dict(done))
+
+
+def _is_own(spec: ClusterSpec, name: str) -> bool:
+    """Whether a switch has a model or a system of its own."""
+    return _says_system(spec, name) or (name in spec.overrides and spec.overrides[name].model is not None)
+
+
+def _stands(old: Compiled, at: SwitchId, model: SwitchModel) -> bool:
+    """Whether a switch can be of another model where it stands."""
+    findings: list[Diagnostic] = []
+    return box_of(old.spec, old.fabric, at, model, findings) is not None
+
+
+def _systems(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterator[Step]:
     """Another system or release in a tier: its first switch, a half, then all, from the top down."""
     done: dict[KeyPath, object] = {}
     for tier in (TierName.CORE, TierName.SPINE, TierName.TOR):

@@ -45,15 +45,20 @@ def orders(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
     found = []
     for network, part in {"": after, **after.networks}.items():
         places = {part.fabric.name(at): at for at in part.fabric.switch_ids()}
-        effects: dict[str, Effect] = {}
-        for group in told.groups:
-            if group.kind != "host":
-                roles = _roles(group, part.fabric)
-                for name in group.devices:
-                    if name in places:
-                        effects[name] = Effect(
-                            group.platform, group.impact, "", _peers(part.fabric, places[name], roles)
-                        )
+        changing = [
+            (name, group, _roles(group, part.fabric))
+            for group in told.groups
+            if group.kind != "host"
+            for name in group.devices
+            if name in places
+        ]
+        breaking = {name for name, _, roles in changing if roles}
+        effects = {
+            name: Effect(
+                group.platform, group.impact, "", _peers(part.fabric, places[name], roles) & breaking
+            )
+            for name, group, roles in changing
+        }
         if any(effect.disruptive for effect in effects.values()):
             found.append(_order(network, part.fabric, places, effects, keep))
     return tuple(found)

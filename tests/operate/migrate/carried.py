@@ -84,7 +84,12 @@ def _common(before: Mapping[str, int], after: Mapping[str, int], hosts: Abstract
 
 
 def under_traffic(
-    live: Live, after: Network, work: Callable[[], None], version: int = 4, marks: Sequence[int] = (0,)
+    live: Live,
+    after: Network,
+    work: Callable[[], None],
+    version: int = 4,
+    marks: Sequence[int] = (0,),
+    out: Sequence[str] = (),
 ) -> Seen:
     """Do something that brings the live fabric to another state, with traffic between all hosts of both.
 
@@ -94,9 +99,10 @@ def under_traffic(
         work: what to do.
         version: of the addresses between which traffic runs.
         marks: its DSCPs, in turn.
+        out: hosts that are out of service.
     """
     before, then = live.network.predict(), after.predict()
-    stay = {host.name for host in after.hosts}
+    stay = {host.name for host in after.hosts}.difference(out)
     pairs = [
         pair
         for pair in scenarios.surviving(live.network, before)
@@ -124,6 +130,7 @@ def pushed(
     marks: Sequence[int] = (0,),
     named: Network | None = None,
     first: Callable[[], None] = lambda: None,
+    out: Sequence[str] = (),
 ) -> Seen:
     """Build a spec and push its tree.
 
@@ -135,6 +142,7 @@ def pushed(
         marks: see `version`.
         named: what the fabric comes to, by the names that the lab has for its boxes, where the step has others.
         first: what to do under the same traffic, before.
+        out: hosts that are out of service, between which no traffic runs.
     """
     live.spec = spec
     live.source = built(spec, spec.parent / "out")
@@ -147,7 +155,7 @@ def pushed(
         assert status == 0, said
         print(said)  # which switches changed, and in which waves
 
-    return under_traffic(live, after, push, version, marks)
+    return under_traffic(live, after, push, version, marks, out)
 
 
 def hosts_turned(live: Live, after: Network) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 from collections import Counter
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.model import TierName
 from fabricc.front.spec.classes import effective_priority
 from fabricc.operate.migrate.cables import moves
 from fabricc.operate.migrate.prepare import Migration, prepare
@@ -34,7 +36,9 @@ priorities:
 """
 NARROW = SPEC.replace("hosts: 8, hosts_per_unit: 4", "hosts: 8, hosts_per_unit: 1, rails_per_tor: 8")
 """Eight ToRs."""
-ROOM = Fraction(3, 4)
+FOUR = NARROW.replace("hosts: 8,", "hosts: 4,")
+ROOM, HALF = Fraction(3, 4), Fraction(1, 2)
+ASNS = ("priorities:", "routing: {asn_base: 4210000000}\npriorities:")
 
 
 def sound(path: Path) -> Compiled:
@@ -181,6 +185,43 @@ def test_what_both_ends_of_links_agree_on_goes_a_few_spines_at_a_time(
     assert "identities" not in wanted.spec.read_text()
 
 
+def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_time(tmp_path: Path) -> None:
+    base = SPEC.replace("hosts: 8, hosts_per_unit: 4", "hosts: 4, hosts_per_unit: 2")
+    other = ("spines: {model: sn5400, nos: sonic-202505", "spines: {model: 7060dx5-64s, nos: eos-4.32")
+    found = migrated(tmp_path, other, base=base, keep=HALF)
+    assert said(found) == [
+        ("spine-box-1-drain", "hitless", 0),
+        ("spine-box-1", "reload", 0),
+        ("spine-box-2-drain", "hitless", 0),
+        ("spine-box-2", "reload", 0),
+        ("wanted", "hitless", 0),
+    ]
+    for number in (1, 3):
+        stage = found.stages[number]
+        spines = {f"spine0{number}a", f"spine0{number + 1}a"}
+        assert {device for move in stage.moves for device, _ in move.was or ()} >= spines
+        assert {name for move in stage.moves for name, _ in move.now or () if "spine" in name} == spines
+        assert min(move.keeps for move in stage.moves) == Fraction(3, 5), "of the ten links of a ToR"
+        kept, switches = ends(found, stage.step.name)
+        assert kept >= HALF
+        assert spines <= switches
+    assert found.stages[-1].moves == ()
+    spec = found.stages[1].spec
+    assert spec is not None
+    mixed = sound(spec).fabric
+    models = [mixed.model(at).name for at in mixed.switch_ids() if at.tier is TierName.SPINE]
+    assert models == ["7060dx5-64s", "7060dx5-64s", "sn5400", "sn5400"]
+
+
+def test_a_model_that_cannot_stand_among_the_others_comes_at_once(tmp_path: Path) -> None:
+    full = NARROW.replace("hosts: 8,", "hosts: 16,").replace("count: 4", "count: 2")
+    smaller = (
+        "spines: {model: sn5400, nos: sonic-202505, count: 2",
+        "spines: {model: sn4700, nos: sonic-202505, count: 4",
+    )
+    assert [name for name, _, _ in said(migrated(tmp_path, smaller, base=full))] == ["wanted"]
+
+
 def test_one_number_for_spines_that_had_their_own_is_one_step(tmp_path: Path) -> None:
     """No table gives one AS number to switches that have numbers of their own."""
     own = NARROW.replace("priorities:", "routing: {spine_asn: unique}\npriorities:")
@@ -188,18 +229,99 @@ def test_one_number_for_spines_that_had_their_own_is_one_step(tmp_path: Path) ->
     assert [name for name, _, _ in said(found)] == ["wanted"]
 
 
+def ends(found: Migration, name: str) -> tuple[Fraction, set[str]]:
+    """The least that the waves of a step keep, and the switches that they have."""
+    (stage,) = (stage for stage in found.stages if stage.step.name == name)
+    (order,) = stage.orders
+    assert not order.refused
+    return min(wave.kept for wave in order.waves), {at for wave in order.waves for at in wave.members}
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path, back: bool) -> None:
+    bare = FOUR.replace("priorities:", "addressing: {fabric_links: unnumbered}\npriorities:")
+    change = ("addressing: {fabric_links: unnumbered}\n", "")
+    ways = {False: (FOUR, ("priorities:", f"{change[0]}priorities:")), True: (bare, change)}
+    found = migrated(tmp_path, ways[back][1], base=ways[back][0], keep=HALF)
+    assert said(found) == [
+        ("links-1", "session-reset", 0),
+        ("links-2", "session-reset", 0),
+        ("wanted", "none", 0),
+    ]
+    assert [ends(found, name)[0] for name in ("links-1", "links-2")] == [HALF, HALF]
+    spec = found.stages[0].spec
+    assert spec is not None
+    mixed = sound(spec).fabric
+    (first, *_, last) = (mixed.switch(at) for at in mixed.switch_ids() if at.tier is TierName.SPINE)
+    kinds = [{session.transport.value for session in each.bgp.sessions} for each in (first, last)]
+    assert kinds == ([{"ipv4"}, {"unnumbered"}] if back else [{"unnumbered"}, {"ipv4"}])
+    assert {s.transport.value for s in mixed.switch(next(mixed.switch_ids())).bgp.sessions} == {
+        "ipv4",
+        "unnumbered",
+    }
+
+
+def test_tors_get_their_asns_a_few_units_at_a_time_between_two_halves_of_the_spines(tmp_path: Path) -> None:
+    found = migrated(tmp_path, ASNS, base=FOUR)
+    assert [name for name, _, _ in said(found)] == [
+        *(f"devices-{number}" for number in range(1, 5)),
+        *(f"tors-{number}" for number in range(1, 5)),
+        "wanted",
+    ]
+    for number, stage in enumerate(found.stages[4:8], 1):
+        own, before = f"su00{number}-tor1a", f"su00{number - 1}-tor1a"
+        assert stage.review.gpus_affected == 8, "one host of four"
+        assert f"take 1 host (su00{number}-host01) out of service" in stage.step.before
+        kept, switches = ends(found, stage.step.name)
+        assert kept == ROOM
+        assert switches == {own, *(f"spine0{n}a" for n in range(1, 5))} | ({before} if number > 1 else set())
+        (order,) = stage.orders
+        turns = [wave.members for wave in order.waves]
+        place = next(at for at, members in enumerate(turns) if own in members)
+        assert sum("spine" in name for members in turns[:place] for name in members) == 2
+    wanted = found.stages[-1]
+    assert (wanted.review.impact.label, wanted.review.gpus_affected) == ("hitless", 0)
+
+
+def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tmp_path: Path) -> None:
+    *_, stage, _ = migrated(tmp_path, ASNS).stages
+    (order,) = stage.orders
+    assert "no order keeps 75%" in order.refused
+    assert order.waves == ()
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("pins", "change", "names"),
     [
-        ("priorities:", "addressing: {fabric_links: unnumbered}\npriorities:"),
-        ("priorities:", "routing: {asn_base: 4210000000}\npriorities:"),
+        ({"uplink": 128, "unit": 2048}, ("zone", "zone"), ["links-1", "links-2", "wanted"]),
+        (
+            {"nic_port": 8, "unit": 2048},
+            ("zone", "zone"),
+            ["links-1", "links-2", "tors-1", "tors-2", "wanted"],
+        ),
+        (
+            {},
+            ("priorities:", "addressing: {loopbacks: 10.128.0.0/11}\npriorities:"),
+            ["pools", "devices-1", "devices-2", "wanted"],
+        ),
     ],
 )
-def test_what_no_order_keeps_says_so(tmp_path: Path, change: tuple[str, str]) -> None:
-    *_, stage = migrated(tmp_path, change, keep=Fraction(1, 2)).stages
-    (order,) = stage.orders
-    assert "no order keeps 50%" in order.refused
-    assert order.waves == ()
+def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
+    tmp_path: Path, pins: dict[str, int], change: tuple[str, str], names: list[str]
+) -> None:
+    old, new = pair(tmp_path, change, base=FOUR)
+    lock = new.lock_path.read_text()
+    for name, value in pins.items():
+        lock = re.sub(rf"(?m)^stride {name} .*$", f"stride {name} {value}", lock)
+    new.lock_path.write_text(lock)
+    wanted = sound(new.path)
+    assert old.fabric.strides != wanted.fabric.strides or not pins
+    found = prepare(old, wanted, HALF, tmp_path / "steps", lambda *_: None)
+    assert [name for name, _, _ in said(found)] == names
+    assert {stage.review.impact.label for stage in found.stages[-1:]} <= {"none", "hitless"}
+    assert max(stage.review.gpus_affected for stage in found.stages) <= 16 < 32
+    for name in names[names[0] == "pools" : -1]:
+        assert ends(found, name)[0] >= HALF
 
 
 def test_more_spines_are_a_worksheet_that_says_what_is_left(tmp_path: Path) -> None:

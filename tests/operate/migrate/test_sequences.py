@@ -37,10 +37,20 @@ class State:
     hosts: int = 8
     spines: int = 4
     drained: str = ""
+    bare: bool = False
+    asn_base: int = 4_200_000_000
+    loopbacks: int = 12
+    spine: str = "sn5400"
 
     @property
     def pool(self) -> str:
+        if self.bare:
+            return ", fabric_links: unnumbered"
         return "" if self.family == "ipv6" else f", links: {self.links}"
+
+    @property
+    def system(self) -> str:
+        return self.release if self.spine == "sn5400" else "eos-4.32"
 
     @property
     def text(self) -> str:
@@ -49,9 +59,9 @@ class State:
 cluster: zone
 gpus: {{model: dgx-h100, hosts: {self.hosts}, hosts_per_unit: 4}}
 tors: {{model: sn5400, nos: {self.release}, uplinks: 8}}
-spines: {{model: sn5400, nos: {self.release}, count: {self.spines}}}
-addressing: {{family: {self.family}{self.pool}}}
-routing: {{spine_asn: {self.spine_asn}}}
+spines: {{model: {self.spine}, nos: {self.system}, count: {self.spines}}}
+addressing: {{family: {self.family}, loopbacks: 10.128.0.0/{self.loopbacks}{self.pool}}}
+routing: {{spine_asn: {self.spine_asn}, asn_base: {self.asn_base}}}
 priorities:
   rdma: {{dscp: {self.dscp}, priority: {self.priority}, lossless: true}}
   cnp: {{dscp: 48, strict: true}}
@@ -59,6 +69,15 @@ priorities:
 {drained}"""
 
 
+NUMBERS = st.one_of(
+    st.booleans().map(lambda bare: {"bare": bare}),
+    st.sampled_from([4_200_000_000, 4_210_000_000]).map(lambda base: {"asn_base": base}),
+    st.sampled_from([11, 12]).map(lambda length: {"loopbacks": length}),
+    st.sampled_from(["sn5400", "7060dx5-64s"]).map(lambda model: {"spine": model}),
+    st.sampled_from(
+        [{"spine": "7060dx5-64s", "bare": True}, {"spine_asn": "unique", "asn_base": 4_210_000_000}]
+    ),
+)
 CHANGES = st.one_of(
     st.sampled_from([18, 26, 34]).map(lambda dscp: {"dscp": dscp}),
     st.sampled_from([3, 4]).map(lambda priority: {"priority": priority}),
@@ -69,6 +88,7 @@ CHANGES = st.one_of(
     st.sampled_from([12, 16]).map(lambda count: {"hosts": count}),
     st.sampled_from([4, 8]).map(lambda count: {"spines": count}),
     st.sampled_from(["", "spine01a", "su001-tor1a"]).map(lambda name: {"drained": name}),
+    NUMBERS,
 )
 
 
@@ -121,7 +141,7 @@ def sequence(changes: list[dict[str, object]]) -> list[State]:
 CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=CHECKS)
+@settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=CHECKS)
 @given(st.lists(CHANGES, min_size=2, max_size=3))
 def test_what_is_deployed_after_any_changes_is_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
@@ -134,6 +154,16 @@ def test_what_is_deployed_after_any_changes_is_a_build_of_the_last_spec(
 @settings(max_examples=60, deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(CHANGES, min_size=3, max_size=7))
 def test_what_is_deployed_after_many_changes_is_a_build_of_the_last_spec(
+    changes: list[dict[str, object]],
+) -> None:
+    with TemporaryDirectory() as folder:
+        carried_out(Path(folder), sequence(changes))
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)
+@given(st.lists(NUMBERS, min_size=2, max_size=5))
+def test_what_is_deployed_after_other_numbers_and_models_is_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
 ) -> None:
     with TemporaryDirectory() as folder:
