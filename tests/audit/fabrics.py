@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc import compile_spec
-from fabricc.audit.model import Device, End, Kind
+from fabricc.audit.links import links_of
+from fabricc.audit.model import Device, End, Found, Kind
+from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.model import Host, Switch
@@ -53,12 +55,28 @@ def collected(
     """
     found: dict[str, Device] = {}
     names = renamed or {}
-    for each in (*compiled.switches(), *(compiled.hosts() if hosts else ())):
+    for network, each in everything(compiled, hosts=hosts):
         system = getattr(each, "nos", "host")
-        files = {file: with_names(text, names) for file, text in compiled.files(each).items()}
+        files = {file: with_names(text, names) for file, text in network.files(each).items()}
         made = device(names.get(each.name, each.name), system, files)
         found[made.name] = made if descriptions else without(made, r".*/description")
     return found
+
+
+def found_of(devices: Mapping[str, Device]) -> Found:
+    """Devices as a folder of them, with links and places as they tell them."""
+    links = links_of(devices)
+    return Found(
+        devices, links, {end: link for link in links for end in (link.a, link.b)}, places_of(devices, links)
+    )
+
+
+def everything(compiled: Compiled, *, hosts: bool = True) -> Iterator[tuple[Compiled, Switch | Host]]:
+    """Every device of all networks, each once, with the network whose it is; a host with the first that it is in."""
+    for network in (compiled, *compiled.networks.values()):
+        yield from ((network, switch) for switch in network.switches())
+        own = set(network.fabric.own_hosts())
+        yield from ((network, host) for host in (network.hosts() if hosts else ()) if host.name in own)
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
@@ -67,7 +85,7 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
 
 def disguise(compiled: Compiled, seed: int = 1) -> dict[str, str]:
     """A name without meaning for each device."""
-    planned = [each.name for each in (*compiled.switches(), *compiled.hosts())]
+    planned = [each.name for _, each in everything(compiled)]
     numbers = random.Random(seed).sample(range(10_000, 99_999), len(planned))
     return {name: f"x{number}" for name, number in zip(planned, numbers, strict=True)}
 

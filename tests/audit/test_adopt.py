@@ -13,13 +13,10 @@ import yaml
 
 from fabricc import compile_spec
 from fabricc.audit.adopt import report, run
-from fabricc.audit.links import links_of
-from fabricc.audit.model import Found
-from fabricc.audit.places import places_of
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
-from tests.audit.fabrics import collected, disguise, inventory
+from tests.audit.fabrics import collected, disguise, found_of, inventory
 
 MODELS = {
     "eos": "7060x6-64pe", "nxos": "9364d-gx2a", "junos": "qfx5240-64od", "cumulus": "sn5600", "sonic": "sn5600",
@@ -97,13 +94,6 @@ SLOW = {
     "PFC alone": spec("sonic", congestion={"profile": "pfc-only"}),
     "weights": spec("junos", priorities=WEIGHTS),
 }  # fmt: skip
-
-
-def found_of(devices):
-    links = links_of(devices)
-    return Found(
-        devices, links, {end: link for link in links for end in (link.a, link.b)}, places_of(devices, links)
-    )
 
 
 def compiled_in(folder, words, tables=None):

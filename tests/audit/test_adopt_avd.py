@@ -9,8 +9,7 @@ import pytest
 
 from fabricc.audit.adopt import run
 from fabricc.base.diagnostics import Severity
-from tests.audit.fabrics import device
-from tests.audit.test_adopt import found_of
+from tests.audit.fabrics import device, found_of
 
 pyavd = pytest.importorskip("pyavd", reason="pyavd generates these fabrics: pip install -e '.[dev]'")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import models, words
-from fabricc.audit.adopt.shape import KEYS, Choice, shape
+from fabricc.audit.adopt.shape import KEYS, Choice, ratios, rooms, shape
 from fabricc.audit.adopt.trial import CATALOG, Draft, compiled_of, distance, errors
 from fabricc.audit.model import Tier
 from fabricc.back import nos as back_ends
@@ -15,6 +15,7 @@ from fabricc.back import nos as back_ends
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.trial import Site
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.facts import Value
@@ -61,19 +62,27 @@ class Choosing:
                 back_end = back_ends.load(system)
                 release = release if release in back_end.releases else back_end.default_release
                 systems[key] = f"{system}-{release}"
-        return Choice(chosen, systems, self._hosts()[0])
+        likely = self._hosts()
+        return Choice(chosen, systems, {name: names[0] for name, names in likely.items()})
 
-    def _hosts(self) -> list[str]:
-        speed = self.sides.of_ports("speed_gbps", self.sides.tiers[Tier.TOR])
-        first = self.order.hosts[0].cables[0]
-        own = self.found.devices[first.peer].reading.facts.get(
-            f"interface[{first.peer_port}]/speed_gbps", speed
-        )
-        gbps = own if isinstance(own, int) else None
-        if self.sides.hosts and (likely := models.host_models(self.order.hosts, gbps)):
-            return likely
-        self.more[CATALOG] = models.generic_host(self.order.hosts, gbps or _USUAL_GBPS)
-        return [models.GENERIC]
+    def _hosts(self) -> dict[str, list[str]]:
+        """Group of hosts -> the models that they can be, the likeliest first."""
+        groups = self.order.groups
+        if self.sides.hosts:
+            found = {group.name: models.host_models(group, self._gbps(group)) for group in groups}
+            if all(found.values()):
+                return found
+        speeds = [(group, self._gbps(group) or _USUAL_GBPS) for group in groups]
+        self.more[CATALOG] = models.generic_hosts(speeds)
+        return {group.name: [models.generic_name(number)] for number, group in enumerate(groups)}
+
+    def _gbps(self, group: Group) -> int | None:
+        """The speed of the ports of a group's hosts."""
+        first = group.hosts[0].cables[0]
+        usual = self.sides.of_ports("speed_gbps", self.sides.tiers[Tier.TOR])
+        facts = self.found.devices[first.peer].reading.facts
+        own = facts.get(f"interface[{first.peer_port}]/speed_gbps", usual)
+        return own if isinstance(own, int) else None
 
     def draft(self, choice: Choice) -> Draft:
         """The draft of a choice, without tables."""
@@ -121,13 +130,25 @@ class Choosing:
         self._best(alike, lambda model: replace(self.choice, models=dict.fromkeys(likely, model)))
         for key, names in likely.items():
             self._best(names, self._of("models", key))
-        self._best(self._hosts(), lambda model: replace(self.choice, host=model))
+        for group, names in self._hosts().items():
+            self._best(names, self._of("hosts", group))
         for key, devices in tiers:
             system = devices[0].system
             releases = [f"{system}-{release}" for release in reversed(back_ends.load(system).releases)]
             self._best(releases, self._of("systems", key))
         if self.sides.hosts:
             self._best(_SYSTEMS, lambda system: replace(self.choice, os=system))
+            self._choose_groups()
+
+    def _choose_groups(self) -> None:
+        """What several groups of hosts have each for itself: the class of their RDMA, room in a unit, uplinks."""
+        if len(self.order.groups) == 1:
+            return
+        classes = [name for name, words in self.settings["priorities"].items() if "dscp" in words]
+        self._best(ratios(self.found, self.order), lambda ratio: replace(self.choice, ratio=ratio))
+        for group in self.order.groups:
+            self._best(rooms(self.order, group), self._of("room", group.name))
+            self._best(classes, self._of("classes", group.name))
 
     def _choose_length(self, kind: str, *, exact: bool, grid: bool) -> None:
         """The length of a kind of cable, from the thresholds that follow from it."""

@@ -14,7 +14,7 @@ from fabricc.catalog.load import load_catalog
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.audit.adopt.order import FoundHost
+    from fabricc.audit.adopt.groups import Group
     from fabricc.audit.model import Device
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.facts import Value
@@ -95,40 +95,56 @@ def _strange(system: str, model: str, ports: Mapping[str, Value | None]) -> tupl
     return unlike, len(cages - shown)
 
 
-def host_models(hosts: Iterable[FoundHost], gbps: int | None) -> list[str]:
-    """The models that have so many NICs, with ports of that speed, where one is known, or ones that split into it."""
-    some = Counter((host.nics, len(host.cables)) for host in hosts)
-    (nics, ports), _ = some.most_common(1)[0]
+def host_models(group: Group, gbps: int | None) -> list[str]:
+    """The models that have so many NICs, with ports of that speed, where one is known, or ones that split into it.
+
+    Ports of a host without GPUs belong to none, so any number of NICs may have them.
+    """
+    (nics, ports), _ = Counter((host.nics, len(host.cables)) for host in group.hosts).most_common(1)[0]
     found = []
     for name, model in catalog().hosts.items():
         own = model.rails * model.ports_per_nic
-        if model.rails == nics and own <= ports and gbps in (None, own * model.port_gbps / ports):
-            found.append(name)
-    return found
+        if own <= ports and gbps in (None, own * model.port_gbps / ports):
+            if model.rails == nics or not (model.gpus or group.gpus):
+                found.append(name)
+    return sorted(found, key=lambda name: bool(catalog().hosts[name].gpus) != group.gpus)
 
 
 GENERIC = "adopted-host"
-"""Name of the model of hosts that no file describes."""
+"""Name of the model of hosts that no file describes; a number follows where there are several."""
 _NICS = ((100, "connectx-6-dx"), (200, "connectx-7"), (400, "connectx-7"), (800, "connectx-8"))
 
 
-def generic_host(hosts: Iterable[FoundHost], gbps: int) -> str:
-    """A catalog file with a model of hosts that have as many ports as ToRs keep for them."""
-    (nics, ports), _ = Counter((host.nics, len(host.cables)) for host in hosts).most_common(1)[0]
+def generic_hosts(groups: Iterable[tuple[Group, int]]) -> str:
+    """A catalog file with a model for each group of hosts, that have as many ports of a speed as ToRs keep for them."""
+    lines = ["sources: {}", "hosts:"]
+    rails = 0
+    for number, (group, gbps) in enumerate(groups):
+        (nics, ports), _ = Counter((host.nics, len(host.cables)) for host in group.hosts).most_common(1)[0]
+        rails = rails or nics
+        lines += _generic(generic_name(number), nics if nics == rails else 0, (nics, ports), gbps)
+    return "\n".join(lines) + "\n"
+
+
+def generic_name(number: int) -> str:
+    """The name of the model of a group's hosts."""
+    return f"{GENERIC}{number + 1}" if number else GENERIC
+
+
+def _generic(name: str, gpus: int, wired: tuple[int, int], gbps: int) -> list[str]:
+    nics, ports = wired
     nic = next((name for speed, name in _NICS if gbps <= speed), "connectx-8")
     figures = {
-        "gpus": nics, "rails": nics, "nic": nic, "ports_per_nic": ports // nics, "port_gbps": gbps,
+        "gpus": gpus, "rails": nics, "nic": nic, "ports_per_nic": ports // nics, "port_gbps": gbps,
         "management_interface": "eth0",
     }  # fmt: skip
     reason = "read from the ports of ToRs; no file of a host was there"
-    lines = [
-        f'    {key}: {{value: {value}, assumed: true, reason: "{reason}"}}' for key, value in figures.items()
-    ]
-    head = [
-        "sources: {}",
-        "hosts:",
-        f"  {GENERIC}:",
+    return [
+        f"  {name}:",
         "    title: Host of the adopted fabric",
         "    vendor: generic",
+        *(
+            f'    {key}: {{value: {value}, assumed: true, reason: "{reason}"}}'
+            for key, value in figures.items()
+        ),
     ]
-    return "\n".join([*head, *lines]) + "\n"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, unit_of, with_sets
 from fabricc.audit.ends import said
 from fabricc.audit.model import Kind, Tier
 from fabricc.audit.places import natural
@@ -15,55 +17,11 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from fabricc.audit.adopt.groups import FoundUnit, Group, Kinds
     from fabricc.audit.ends import Said
     from fabricc.audit.model import Found
 
-_NIC = re.compile(r"(.*\d)(?:[a-z]|f\d+(?:np\d+)?|np\d+)")
 _TOLD = re.compile(r"(\S*\d\S*) (\S*\d\S*)")
-
-
-class Cable(NamedTuple):
-    """A cable as one of its ends sees it."""
-
-    port: str
-    peer: str
-    peer_port: str
-
-
-@dataclass(frozen=True, slots=True)
-class FoundHost:
-    """A host: in the folder, or only known by ports of ToRs.
-
-    Attributes:
-        cables: its ports in order, each with ToR and port there.
-        assumed: nothing told of it but the ports that are kept for it; `told`: descriptions did.
-    """
-
-    name: str
-    cables: tuple[Cable, ...]
-    assumed: bool = False
-    told: bool = False
-
-    @property
-    def nics(self) -> int:
-        """NICs, by the names of their ports."""
-        return len(
-            {match[1] if (match := _NIC.fullmatch(cable.port)) else cable.port for cable in self.cables}
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class FoundUnit:
-    """ToRs with common hosts, by plane in the order of their spines' ports; hosts in that of the first ToR's ports."""
-
-    pod: int
-    tors: Mapping[int, tuple[str, ...]]
-    hosts: tuple[FoundHost, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Its ToRs."""
-        return tuple(name for tors in self.tors.values() for name in tors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +29,7 @@ class Order:
     """Everything that has coordinates.
 
     Attributes:
+        groups: of the hosts.
         spines: (pod, plane) -> spines; `cores`: plane -> cores.
         cables: switch -> its cables to devices with coordinates, in the order of ports.
         left: devices that have none.
@@ -78,6 +37,7 @@ class Order:
     """
 
     units: tuple[FoundUnit, ...]
+    groups: tuple[Group, ...]
     spines: Mapping[tuple[int, int], tuple[str, ...]]
     cores: Mapping[int, tuple[str, ...]]
     cables: Mapping[str, tuple[Cable, ...]]
@@ -94,11 +54,16 @@ class Order:
     @property
     def hosts(self) -> list[FoundHost]:
         """All hosts, unit by unit."""
-        return [host for unit in self.units for host in unit.hosts]
+        return [host for unit in self.units for host in unit.everybody]
 
 
-def order_of(found: Found) -> Order:
-    """The devices of a folder in the order of coordinates."""
+def order_of(found: Found, homes: Mapping[str, str] = MappingProxyType({})) -> Order:
+    """The devices of a folder in the order of coordinates.
+
+    Args:
+        found: the folder.
+        homes: host -> the group that another network has it in.
+    """
     cables = _cables(found)
     places = found.places
     tors = sorted((name for name, place in places.items() if place.tier is Tier.TOR), key=natural)
@@ -110,14 +75,16 @@ def order_of(found: Found) -> Order:
     for name in sorted(tors, key=lambda each: (pods.get(places[each].pod, 0), seats[each])):
         number = places[name].unit
         units[name if number is None else number].append(name)
-    made = [_unit(found, pods, names, hosts) for names in units.values()]
+    kinds = kinds_of(found, {host.name: host for some in hosts.values() for host in some}.values(), homes)
+    made = [_unit(found, pods, names, hosts, kinds) for names in units.values()]
     made.sort(key=lambda unit: unit.pod)
-    placed = {name for unit in made for name in (*unit.names, *(host.name for host in unit.hosts))}
+    made = with_sets(made, kinds)
+    placed = {name for unit in made for name in (*unit.names, *(host.name for host in unit.everybody))}
     spines = _spines(found, cables, made)
     ordered = _cores(found, cables, cores, spines)
     placed |= {name for some in (*spines.values(), *ordered.values()) for name in some}
     left = tuple(sorted((name for name in found.devices if name not in placed), key=natural))
-    return Order(tuple(made), spines, ordered, cables, left, tuple(assumed))
+    return Order(tuple(made), groups_of(made, kinds), spines, ordered, cables, left, tuple(assumed))
 
 
 def _cables(found: Found) -> dict[str, tuple[Cable, ...]]:
@@ -168,24 +135,15 @@ def _unit(
     pods: Mapping[int | None, int],
     names: list[str],
     hosts: Mapping[str, list[FoundHost]],
+    kinds: Kinds,
 ) -> FoundUnit:
     tors: dict[int, list[str]] = defaultdict(list)
     for name in names:
         tors[found.places[name].plane or 0].append(name)
     every = {host.name: host for name in names for host in hosts.get(name, ())}
-
-    def seat(host: FoundHost) -> tuple[object, ...]:
-        ports = [(names.index(cable.peer), natural(cable.peer_port)) for cable in host.cables]
-        return min(port for _, port in ports), min(ports)
-
-    if all(len({cable.peer for cable in host.cables}) == len(names) for host in every.values()):
-        slots = sorted(every.values(), key=seat)
-    else:
-        slots = sorted(
-            every.values(), key=lambda host: (min(names.index(c.peer) for c in host.cables), seat(host))
-        )
     pod = pods.get(found.places[names[0]].pod, 0)
-    return FoundUnit(pod, {plane: tuple(each) for plane, each in sorted(tors.items())}, tuple(slots))
+    planes = {plane: tuple(each) for plane, each in sorted(tors.items())}
+    return unit_of(pod, planes, list(every.values()), kinds)
 
 
 def _spines(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import pins, tables
-from fabricc.audit.adopt.shape import hosts_words
+from fabricc.audit.adopt.shape import named_hosts
 from fabricc.audit.adopt.trial import compiled_of, matched
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _named(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Hosts by their names, where the computed ones are others."""
     if [host.name for host in compiled.hosts()] == [host.name for host in site.order.hosts]:
         return draft, compiled
-    gpus = draft.words["gpus"] | hosts_words(site.order, named=True)
+    gpus = named_hosts(site.order, draft.words["gpus"])
     tried = replace(draft, words={**draft.words, "gpus": gpus})
     made = compiled_of(tried, site.folder)
     return (tried, made) if made.sound else (draft, compiled)

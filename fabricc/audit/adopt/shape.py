@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import field
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.model import Tier
@@ -11,10 +13,13 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.words import Words
     from fabricc.audit.model import Found
 
+_MORE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_RATIOS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 16.0)
 KEYS = {Tier.TOR: "tors", Tier.SPINE: "spines", Tier.CORE: "cores"}
 
 
@@ -24,15 +29,20 @@ class Choice:
 
     Attributes:
         models, systems: section of the spec -> model, and system with its release.
-        host: model of the hosts; `os`: their system.
+        hosts: group of hosts -> model; `os`: their system; `classes`: the class that RDMA of a group uses.
+        room: group of hosts -> how many a unit has room for, where more than there are.
+        ratio: of ToRs whose groups have unlike numbers of uplinks.
         cables: kind of cable -> medium and length.
         ecn: marking thresholds that are said instead of computed; `priorities`: classes with their shares.
     """
 
     models: Mapping[str, str]
     systems: Mapping[str, str]
-    host: str
+    hosts: Mapping[str, str]
     os: str | None = None
+    classes: Mapping[str, str] = field(default_factory=dict)
+    room: Mapping[str, int] = field(default_factory=dict)
+    ratio: float | None = None
     cables: Mapping[str, Mapping[str, Any]] | None = None
     ecn: Mapping[str, int] | None = None
     priorities: Words | None = None
@@ -48,38 +58,132 @@ def shape(found: Found, order: Order, choice: Choice) -> Words:
         if names := order.tier(tier):
             own = {"model": choice.models[key], "nos": choice.systems[key]}
             words[key] = own | _tier(found, order, tier, names)
+    if choice.ratio is not None:
+        words["tors"].pop("uplinks", None)
+        words["tors"]["oversubscription"] = choice.ratio
     if choice.cables:
         words["cables"] = {kind: dict(cable) for kind, cable in choice.cables.items()}
     return words
 
 
+def leading(order: Order) -> Group:
+    """The group that decides how units are wired: the first with GPUs, else the first."""
+    return next((group for group in order.groups if group.gpus and not group.beside), order.groups[0])
+
+
 def _gpus(order: Order, choice: Choice) -> Words:
-    words: Words = {"model": choice.host} | hosts_words(order)
+    words: Words = wiring(order)
     if choice.os:
         words["os"] = choice.os
-    return words
+    if len(order.groups) == 1:
+        return {"model": choice.hosts[order.groups[0].name]} | hosts_words(order, order.groups[0]) | words
+    return words | {"groups": [group_words(order, group, choice) for group in order.groups]}
 
 
-def hosts_words(order: Order, *, named: bool = False) -> Words:
-    """Hosts and how they are wired; listed by their names where asked, or where racks hold unlike numbers of them."""
-    hosts = order.hosts
-    first = hosts[0]
-    tors = len({cable.peer for cable in first.cables})
-    per_tor = max(1, round(len(first.cables) / tors))
-    most = max(len(unit.hosts) for unit in order.units)
-    if per_tor == first.nics:
-        racks = {
-            f"rack{at:03d}": [host.name for host in unit.hosts] for at, unit in enumerate(order.units, 1)
-        }
-        even = all(len(unit.hosts) == most for unit in order.units)
-        return {"racks": racks if named or not even else len(racks), "hosts_per_rack": most, "wiring": "rack"}
-    words: Words = {"hosts": [host.name for host in hosts] if named else len(hosts), "hosts_per_unit": most}
+def group_words(order: Order, group: Group, choice: Choice) -> Words:
+    """One of several groups."""
+    words: Words = {"name": group.name, "model": choice.hosts[group.name]} | hosts_words(order, group)
+    if (room := choice.room.get(group.name)) is not None:
+        words["hosts_per_rack" if "hosts_per_rack" in words else "hosts_per_unit"] = room
+    if group.beside:
+        words["beside"] = group.beside
+    if (name := choice.classes.get(group.name)) is not None:
+        words["class"] = name
+    return words | sharing(order, group)
+
+
+def wiring(order: Order) -> Words:
+    """How hosts are wired to the ToRs of a unit."""
+    host = leading(order).hosts[0]
+    tors = len(host.tors)
+    per_tor = max(1, round(len(host.cables) / tors))
+    if per_tor == host.nics:
+        return {"wiring": "rack"}
+    words: Words = {}
     planes = {plane for unit in order.units for plane in unit.tors}
-    if len(planes) == tors > 1 and len(first.cables) == first.nics:
+    if len(planes) == tors > 1 and len(host.cables) == host.nics:
         words["wiring"] = "rail-only"
     if per_tor > 1:
         words["rails_per_tor"] = per_tor
     return words
+
+
+def sharing(order: Order, group: Group) -> Words:
+    """How many rails of a group that does not lead share a ToR, where that does not follow."""
+    lead, host = leading(order), group.hosts[0]
+    if group == lead:
+        return {}
+    words, first = wiring(order), lead.hosts[0]
+    of_rail = gcd(len(host.cables), len(first.cables) // first.nics)
+    rails = len(host.cables) // of_rail
+    per_tor = rails * of_rail // len(host.tors)
+    asked = rails if words.get("wiring") == "rack" else words.get("rails_per_tor", 1)
+    return {} if per_tor == gcd(asked, rails) else {"rails_per_tor": per_tor}
+
+
+def hosts_words(order: Order, group: Group, *, named: bool = False) -> Words:
+    """Hosts of a group; listed by their names where asked, or where racks hold unlike numbers of them."""
+    hosts = [host.name for host in group.hosts]
+    racks = wiring(order).get("wiring") == "rack"
+    most = max(map(len, group.units.values()))
+    if group.beside:
+        return {
+            "hosts": hosts if named else len(hosts),
+            "hosts_per_rack" if racks else "hosts_per_unit": most,
+        }
+    if racks:
+        even = all(len(each) == most for each in group.units.values())
+        listed = {
+            f"rack{number + 1:03d}": [host.name for host in each] for number, each in group.units.items()
+        }
+        return {"racks": listed if named or not even else len(listed), "hosts_per_rack": most}
+    if group != leading(order):
+        most = max(Counter(tor for host in group.hosts for tor in host.tors).values())
+    return {"hosts": hosts if named else len(hosts), "hosts_per_unit": most}
+
+
+def named_hosts(order: Order, gpus: Words) -> Words:
+    """The section of hosts with all of them by their names."""
+    if "groups" not in gpus:
+        return gpus | hosts_words(order, order.groups[0], named=True)
+    groups = zip(gpus["groups"], order.groups, strict=True)
+    return gpus | {
+        "groups": [
+            words | {key: value for key, value in hosts_words(order, group, named=True).items()
+                     if key in ("hosts", "racks")}
+            for words, group in groups
+        ]
+    }  # fmt: skip
+
+
+def rooms(order: Order, group: Group) -> list[int]:
+    """How many hosts of a group a unit may have room for, other than as many as there are, the likeliest first."""
+    words = hosts_words(order, group)
+    most = next(words[key] for key in ("hosts_per_unit", "hosts_per_rack") if key in words)
+    return [most + more for more in _MORE]
+
+
+def ratios(found: Found, order: Order) -> list[float]:
+    """Ratios that give ToRs of the groups their uplinks, where these are not alike."""
+    sums: dict[str, tuple[int, int]] = {}
+    served = {name for group in order.groups for host in group.hosts for name in host.tors}
+    for name in order.tier(Tier.TOR):
+        if name in served:
+            cables = {cable.port: found.places[cable.peer].tier for cable in order.cables.get(name, ())}
+            sums[name] = (
+                sum(_gbps(found, name, p) for p, of in cables.items() if of is Tier.HOST),
+                sum(_gbps(found, name, p) for p, of in cables.items() if of is Tier.SPINE),
+            )
+    if len({up for _, up in sums.values()}) < 2:
+        return []
+    exact = {round(down / up, 3) for down, up in sums.values() if up}
+    low, high = min(exact), max(exact)
+    return sorted({*(ratio for ratio in _RATIOS if low <= ratio <= 2 * high), *exact, round(high + 0.001, 3)})
+
+
+def _gbps(found: Found, name: str, port: str) -> int:
+    speed = found.devices[name].reading.facts.get(f"interface[{port}]/speed_gbps")
+    return speed if isinstance(speed, int) else 0
 
 
 def _tier(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:

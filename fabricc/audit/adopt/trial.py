@@ -16,18 +16,21 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Switch
 from fabricc.proof.compare import compare
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from fabricc.audit.adopt.groups import FoundHost
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.words import Sides
     from fabricc.audit.model import Device, Found
     from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Host
     from fabricc.fabric.shape import SwitchId
@@ -109,7 +112,7 @@ def matched(compiled: Compiled, order: Order) -> dict[SwitchId, str]:
             tier = Tier(at.tier.value)
             above.setdefault((tier, at.pod if tier is Tier.SPINE else 0, at.plane), []).append(at)
     found: dict[SwitchId, str] = {}
-    for coordinate, unit in zip(fabric.units, order.units, strict=False):
+    for coordinate, unit in zip(homes_of(fabric), order.units, strict=False):
         for plane, names in unit.tors.items():
             found |= dict(zip(tors.get((coordinate, plane), ()), names, strict=False))
     for (pod, plane), names in order.spines.items():
@@ -117,6 +120,11 @@ def matched(compiled: Compiled, order: Order) -> dict[SwitchId, str]:
     for plane, names in order.cores.items():
         found |= dict(zip(above.get((Tier.CORE, 0, plane), ()), names, strict=False))
     return found
+
+
+def homes_of(fabric: Fabric) -> list[int]:
+    """The coordinates of units with ToRs, in their order."""
+    return sorted(coordinate for coordinate, unit in fabric.units.items() if unit.beside is None)
 
 
 def planned_facts(device: Switch | Host) -> Facts:
@@ -163,14 +171,25 @@ def distance(compiled: Compiled, found: Found, order: Order) -> tuple[int, float
     first: Counter[object] = Counter()
     total = 0.0
     for coordinates, name in at.items():
-        kind = (coordinates.tier, coordinates.plane)
+        unit = compiled.fabric.units.get(coordinates.unit)
+        kind = (coordinates.tier, coordinates.plane, unit.group if unit else None)
         if not first[kind]:
             first[kind] += 1
             total += _weight(compiled.fabric.switch(coordinates), found.devices[name])
-    hosts = [host for host in order.hosts if host.name in found.devices]
-    for planned, host in zip(compiled.hosts(), hosts[:1], strict=False):
-        total += _weight(planned, found.devices[host.name])
+    for planned, host in first_hosts(compiled.fabric, order):
+        if host.name in found.devices:
+            total += _weight(compiled.fabric.host(planned), found.devices[host.name])
     return 0, round(total, 4)
+
+
+def first_hosts(fabric: Fabric, order: Order) -> Iterator[tuple[HostId, FoundHost]]:
+    """Of each group of hosts the first that is planned, with the one that is there."""
+    coordinates = homes_of(fabric)
+    for index, group in enumerate(order.groups):
+        number, hosts = next(iter(group.units.items()))
+        for unit in fabric.units.values():
+            if unit.group == index and number < len(coordinates) and unit.home == coordinates[number]:
+                yield HostId(unit.coordinate, min(unit.hosts)), hosts[0]
 
 
 def _weight(planned: Switch | Host, device: Device) -> float:
