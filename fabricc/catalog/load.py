@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ def load_catalog(
         The catalog, and one diagnostic for each problem: FAB2101 unreadable, FAB2102 not such YAML, FAB2103
         against the schema, FAB2104 unknown source, FAB2105 reference to nothing, FAB2106 contradiction.
     """
+    if not extra:
+        return _shipped(), ()
     library = Library()
     found: list[Diagnostic] = []
     origins: dict[tuple[str, str], Document] = {}
@@ -62,12 +65,21 @@ def load_catalog(
                     library.add(section, name, cite(raw, document.value.get("sources", {})))
                     origins[section, name] = document
     found += _drop_contradictions(library, origins)
-    catalog = Catalog(
+    return _catalog(library), tuple(found)
+
+
+@cache
+def _shipped() -> Catalog:
+    """The built-in models alone, each read once in a process."""
+    return _catalog(Library())
+
+
+def _catalog(library: Library) -> Catalog:
+    return Catalog(
         switches=Models(library.names("switches"), library.switch),
         hosts=Models(library.names("hosts"), library.host),
         nics=Models(library.names("nics"), library.nic),
     )
-    return catalog, tuple(found)
 
 
 def _file_problems(document: Document) -> Iterator[Diagnostic]:

@@ -259,7 +259,7 @@ def _named(
     places: Mapping[tuple[int, int], Mapping[int, tuple[FoundHost, ...]]],
     kinds: Kinds,
 ) -> dict[tuple[int, int], str]:
-    """A name for each group: the one that it has, else the word that its hosts' names have alone, else what they are."""
+    """A name for each group: the one that it has, else the word that its hosts' names alone have, else a usual one."""
     stems = {
         key: {stem for hosts in places[key].values() for host in hosts for stem in _stems(host.name)}
         for key in keys

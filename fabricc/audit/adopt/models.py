@@ -104,9 +104,9 @@ def host_models(group: Group, gbps: int | None) -> list[str]:
     found = []
     for name, model in catalog().hosts.items():
         own = model.rails * model.ports_per_nic
-        if own <= ports and gbps in (None, own * model.port_gbps / ports):
-            if model.rails == nics or not (model.gpus or group.gpus):
-                found.append(name)
+        wired = model.rails == nics or not (model.gpus or group.gpus)
+        if wired and own <= ports and gbps in (None, own * model.port_gbps / ports):
+            found.append(name)
     return sorted(found, key=lambda name: bool(catalog().hosts[name].gpus) != group.gpus)
 
 
