@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import tables
 from fabricc.audit.adopt.choosing import Choosing
+from fabricc.audit.adopt.networks import needs_of, networks_of
 from fabricc.audit.adopt.order import order_of
 from fabricc.audit.adopt.overlays import overlaid
 from fabricc.audit.adopt.settling import settled
-from fabricc.audit.adopt.shape import KEYS
-from fabricc.audit.adopt.trial import Site
-from fabricc.audit.adopt.words import Sides
+from fabricc.audit.adopt.shape import KEYS, rail_name
+from fabricc.audit.adopt.trial import Site, built, compiled_of, errors, mismatches
+from fabricc.audit.adopt.words import Sides, number_of
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.shape import Choice
     from fabricc.audit.adopt.tables import Moved
     from fabricc.audit.adopt.trial import Draft
@@ -47,23 +49,65 @@ class Adopted:
 
 
 def adopted(found: Found, name: str, folder: Path) -> Adopted:
-    """The spec that builds what was found, as far as there is one; drafts are compiled in `folder`."""
-    order = order_of(found)
-    site = Site(found, order, Sides(found, order), folder)
-    choosing = Choosing(site, name)
-    draft, compiled = choosing.chosen()
-    assumed = (*order.assumed, *_assumed(site, choosing.choice))
-    if not compiled.sound:
-        return Adopted(draft, compiled, {}, assumed)
-    draft, compiled = settled(site, draft, compiled)
-    draft, compiled, differences, refused = overlaid(site, draft, compiled)
-    if refused:
-        assumed += (
-            f"{', '.join(refused)} have all lines that no word of the spec says. With those of ports and routing the "
-            "proof of a build fails, so the spec does not name these files.",
-        )
+    """The spec that builds what was found, as far as there is one; drafts are compiled in `folder`.
+
+    Network by network: each is adopted with those before it as they are by then. A further one whose spec cannot be
+    built is left out.
+    """
+    parts = networks_of(found)
+    needs = needs_of(parts)
+    whole: Draft | None = None
+    rails: Order | None = None
+    homes: dict[str, str] = {}
+    sites: list[Site] = []
+    assumed: list[str] = []
+    for network, part in parts.items():
+        order = order_of(part, homes)
+        sides = Sides(part, order)
+        number = number_of(sides, {each.number for each in sites}) if network else 0
+        site = Site(part, order, sides, folder, network, whole, rails, number, needs)
+        choosing = Choosing(site, name)
+        draft, compiled = choosing.chosen()
+        assumed += [*order.assumed, *_assumed(site, choosing.choice)]
+        if not compiled.sound and not network:
+            return Adopted(draft, compiled, {}, tuple(assumed))
+        if not compiled.sound:
+            codes = ", ".join(sorted(set(errors(compiled))))
+            assumed.append(
+                f"Network {network} is not in the spec: what fits it best cannot be built ({codes})."
+            )
+            continue
+        draft, compiled = settled(site, draft, compiled)
+        draft, compiled, _, refused = overlaid(site, draft, compiled)
+        if refused:
+            assumed.append(
+                f"{', '.join(refused)} have all lines that no word of the spec says. With those of ports and routing "
+                "the proof of a build fails, so the spec does not name these files."
+            )
+        whole, rails = site.whole(draft), rails or order
+        sites.append(site)
+        homes |= {
+            host.name: group.name if network else rail_name(rails, group)
+            for group in order.groups for host in group.hosts
+            if host.name not in homes
+        }  # fmt: skip
+    assert whole is not None
+    return _held(found, sites, whole, compiled_of(whole, folder), assumed)
+
+
+def _held(
+    found: Found, sites: Iterable[Site], whole: Draft, compiled: Compiled, assumed: Iterable[str]
+) -> Adopted:
+    """The draft of all networks, held against what all devices state."""
+    differences: dict[str, list[Mismatch]] = {}
+    moved: list[Moved] = []
+    for site in sites:
+        part = compiled.networks[site.network] if site.network else compiled
+        for name, each in mismatches(built(part, site.found), site.found).items():
+            differences.setdefault(name, []).extend(each)
+        moved += tables.misplaced(part, site.order)
     left = tuple(name for name in found.devices if name not in differences)
-    return Adopted(draft, compiled, differences, assumed, left, tuple(tables.misplaced(compiled, order)))
+    return Adopted(whole, compiled, differences, tuple(assumed), left, tuple(moved))
 
 
 def _assumed(site: Site, choice: Choice) -> Iterator[str]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import models, words
 from fabricc.audit.adopt.shape import KEYS, Choice, ratios, rooms, shape
-from fabricc.audit.adopt.trial import CATALOG, Draft, compiled_of, distance, errors
+from fabricc.audit.adopt.trial import CATALOG, Draft, distance, errors
 from fabricc.audit.model import Tier
 from fabricc.back import nos as back_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.trial import Site
@@ -38,7 +38,7 @@ class Choosing:
     def __init__(self, site: Site, name: str) -> None:
         self.site, self.name = site, name
         self.found, self.order, self.sides = site.found, site.order, site.sides
-        self.settings = words.settings(self.sides, self.found, self.order)
+        self.settings = words.settings(self.sides, self.found, self.order, self._usual())
         self.more: dict[str, str] = {}
         self.accept: list[dict[str, str]] = []
         self.choice = self._first()
@@ -63,18 +63,35 @@ class Choosing:
                 release = release if release in back_end.releases else back_end.default_release
                 systems[key] = f"{system}-{release}"
         likely = self._hosts()
+        if missing := [name for name, names in likely.items() if not names]:
+            likely |= {name: list(models.catalog().hosts)[:1] for name in missing}
         return Choice(chosen, systems, {name: names[0] for name, names in likely.items()})
 
     def _hosts(self) -> dict[str, list[str]]:
         """Group of hosts -> the models that they can be, the likeliest first."""
+        if self.site.network:
+            alone = [group for group in self.order.groups if not group.home]
+            return {group.name: models.guest_models(self._needs(group)) for group in alone}
         groups = self.order.groups
         if self.sides.hosts:
-            found = {group.name: models.host_models(group, self._gbps(group)) for group in groups}
-            if all(found.values()):
+            found = {
+                group.name: models.host_models(group, self._gbps(group), self._needs(group))
+                for group in groups
+            }
+            if any(found.values()):
                 return found
         speeds = [(group, self._gbps(group) or _USUAL_GBPS) for group in groups]
         self.more[CATALOG] = models.generic_hosts(speeds)
         return {group.name: [models.generic_name(number)] for number, group in enumerate(groups)}
+
+    def _needs(self, group: Group) -> Mapping[str, tuple[int, int]]:
+        """Ports that hosts of a group have in further networks."""
+        return self.site.needs.get(group.hosts[0].name, {})
+
+    def _usual(self) -> words.Usual:
+        """What the spec says of this network where it says nothing."""
+        around = self.site.around
+        return words.usual(self.site.number, around.words) if around else words.Usual()
 
     def _gbps(self, group: Group) -> int | None:
         """The speed of the ports of a group's hosts."""
@@ -86,17 +103,14 @@ class Choosing:
 
     def draft(self, choice: Choice) -> Draft:
         """The draft of a choice, without tables."""
-        made: dict[str, Any] = {"cluster": self.name} | (
-            {"catalog": [CATALOG]} if CATALOG in self.more else {}
-        )
-        made |= shape(self.found, self.order, choice) | self.settings
+        made: dict[str, Any] = {} if self.site.network else {"cluster": self.name}
+        made |= {"catalog": [CATALOG]} if CATALOG in self.more else {}
+        made |= shape(self.site, choice) | self.settings
         if choice.priorities:
             made["priorities"] = choice.priorities
         if choice.ecn:
             made["congestion"] = {**made.get("congestion", {}), "ecn": dict(choice.ecn)}
-        if self.accept:
-            made["accept"] = self.accept
-        return Draft(made, more=self.more)
+        return Draft(made, more=self.more, accept=tuple(self.accept))
 
     def _choose(self) -> None:
         """Take, of each thing that the files do not say, what comes closest to them; in rounds, until nothing does."""
@@ -132,6 +146,8 @@ class Choosing:
             self._best(names, self._of("models", key))
         for group, names in self._hosts().items():
             self._best(names, self._of("hosts", group))
+        if self.site.network:
+            self._best(self._ports(), lambda ports: replace(self.choice, ports=ports))
         for key, devices in tiers:
             system = devices[0].system
             releases = [f"{system}-{release}" for release in reversed(back_ends.load(system).releases)]
@@ -139,6 +155,16 @@ class Choosing:
         if self.sides.hosts:
             self._best(_SYSTEMS, lambda system: replace(self.choice, os=system))
             self._choose_groups()
+
+    def _ports(self) -> list[str]:
+        """What models of hosts may call the ports of this network."""
+        around = self.site.around.words["gpus"] if self.site.around else {}
+        named = [around, *around.get("groups", ())]
+        home = next((group for group in self.order.groups if group.home), self.order.groups[0])
+        needs = self.site.needs.get(home.hosts[0].name, {})
+        return models.ports_named(
+            [each["model"] for each in named if "model" in each], self.site.network, needs
+        )
 
     def _choose_groups(self) -> None:
         """What several groups of hosts have each for itself: the class of their RDMA, room in a unit, uplinks."""
@@ -234,7 +260,7 @@ class Choosing:
     def _accepting(self, choice: Choice) -> Compiled:
         """A choice compiled, with what its systems cannot express accepted where nothing else is wrong."""
         self.accept = []
-        compiled = compiled_of(self.draft(choice), self.site.folder)
+        compiled = self.site.compiled(self.draft(choice))
         for _ in range(_ROUNDS):
             codes = set(errors(compiled))
             if not codes or not all(map(_GAP.fullmatch, codes)):
@@ -243,5 +269,5 @@ class Choosing:
             if codes <= known:
                 break
             self.accept += [{"code": code, "reason": _REASON} for code in sorted(codes - known)]
-            compiled = compiled_of(self.draft(choice), self.site.folder)
+            compiled = self.site.compiled(self.draft(choice))
         return compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,11 +13,11 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.catalog.load import load_catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.model import Device
-    from fabricc.catalog.model import Catalog
+    from fabricc.catalog.model import Catalog, HostModel, HostPorts
     from fabricc.fabric.facts import Value
 
 
@@ -95,19 +96,58 @@ def _strange(system: str, model: str, ports: Mapping[str, Value | None]) -> tupl
     return unlike, len(cages - shown)
 
 
-def host_models(group: Group, gbps: int | None) -> list[str]:
+Needs = Mapping[str, tuple[int, int]]
+"""Further network -> how many ports a host has there, and their speed."""
+
+
+def host_models(group: Group, gbps: int | None, needs: Needs) -> list[str]:
     """The models that have so many NICs, with ports of that speed, where one is known, or ones that split into it.
 
     Ports of a host without GPUs belong to none, so any number of NICs may have them.
     """
-    (nics, ports), _ = Counter((host.nics, len(host.cables)) for host in group.hosts).most_common(1)[0]
+    nics, ports = _wired(group)
     found = []
     for name, model in catalog().hosts.items():
         own = model.rails * model.ports_per_nic
         wired = model.rails == nics or not (model.gpus or group.gpus)
-        if wired and own <= ports and gbps in (None, own * model.port_gbps / ports):
+        if wired and own <= ports and gbps in (None, own * model.port_gbps / ports) and _serves(model, needs):
             found.append(name)
     return sorted(found, key=lambda name: bool(catalog().hosts[name].gpus) != group.gpus)
+
+
+def guest_models(needs: Needs) -> list[str]:
+    """The models of hosts that are on further networks alone: their own ports are for one of them at most."""
+    models = catalog().hosts
+    return [name for name in models if not models[name].gpus and _serves(models[name], needs, own=True)]
+
+
+def ports_named(names: Iterable[str], network: str, needs: Needs) -> list[str]:
+    """What models of hosts call ports that are as many and as fast as those in a network, if none has its name."""
+    every = [catalog().hosts[name].networks for name in names if name in catalog().hosts]
+    if network not in needs or any(network in each for each in every):
+        return []
+    return sorted({word for each in every for word, ports in each.items() if _fits(ports, needs[network])})
+
+
+def _wired(group: Group) -> tuple[int, int]:
+    """NICs and ports that most hosts of a group have."""
+    return Counter((host.nics, len(host.cables)) for host in group.hosts).most_common(1)[0][0]
+
+
+def _serves(model: HostModel, needs: Needs, *, own: bool = False) -> bool:
+    """Whether a host has the ports that it needs for further networks, whatever the model calls them.
+
+    `own`: its own ports are for one of the networks for which it names none.
+    """
+    unnamed = [need for network, need in needs.items() if network not in model.networks]
+    if own and (model.rails * model.ports_per_nic, model.port_gbps) in unnamed:
+        unnamed.remove((model.rails * model.ports_per_nic, model.port_gbps))
+    named = all(_fits(model.networks[each], needs[each]) for each in needs if each in model.networks)
+    return named and all(any(_fits(ports, need) for ports in model.networks.values()) for need in unnamed)
+
+
+def _fits(ports: HostPorts, need: tuple[int, int]) -> bool:
+    return (ports.nics * ports.ports_per_nic, ports.port_gbps) == need
 
 
 GENERIC = "adopted-host"
@@ -120,7 +160,7 @@ def generic_hosts(groups: Iterable[tuple[Group, int]]) -> str:
     lines = ["sources: {}", "hosts:"]
     rails = 0
     for number, (group, gbps) in enumerate(groups):
-        (nics, ports), _ = Counter((host.nics, len(host.cables)) for host in group.hosts).most_common(1)[0]
+        nics, ports = _wired(group)
         rails = rails or nics
         lines += _generic(generic_name(number), nics if nics == rails else 0, (nics, ports), gbps)
     return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.adopt.trial import built, compiled_of, mismatches
+from fabricc.audit.adopt.trial import built, mismatches
 from fabricc.back.nos.overlay_text import outline
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.overlays import holds_secret
@@ -117,16 +117,19 @@ def _head(node: Node) -> str:
 
 
 def entries(
-    texts: Mapping[str, Mapping[str, str]], systems: Mapping[str, str]
+    texts: Mapping[str, Mapping[str, str]], systems: Mapping[str, str], before: str = ""
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The spec's `overlays` and their files; switches with the same text have one file."""
+    """The spec's `overlays` and their files; switches with the same text have one file.
+
+    `before`: what the names of the files begin with.
+    """
     alike: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for name, files in texts.items():
         for into, text in files.items():
             alike[systems[name], into, text].append(name)
     words, more = [], {}
     for number, ((nos, into, text), names) in enumerate(sorted(alike.items(), key=lambda each: each[1]), 1):
-        file = f"overlays/{nos}-{number:02d}.cfg"
+        file = f"overlays/{before}{nos}-{number:02d}.cfg"
         words.append({"file": file, "nos": nos, "into": into, "devices": names})
         more[file] = text
     return words, more
@@ -173,9 +176,9 @@ def _fitting(site: Site, plain: Overlaid, texts: dict[str, dict[str, str]]) -> O
         texts = {name: each for name, each in texts.items() if each}
         if not texts:
             break
-        words, more = entries(texts, systems)
+        words, more = entries(texts, systems, f"{site.network}-" if site.network else "")
         tried = replace(draft, words={**draft.words, "overlays": words}, more={**draft.more, **more})
-        made = compiled_of(tried, site.folder)
+        made = site.compiled(tried)
         if made.sound:
             after = mismatches(built(made, site.found), site.found)
             worse = [name for name in texts if _lost(after[name]) > _lost(plain.differences[name])]

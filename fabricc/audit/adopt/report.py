@@ -25,16 +25,16 @@ TEXT, JSON = "adoption.txt", "adoption.json"
 
 def parts(adoption: Adoption) -> Iterator[Part]:
     """What is shown beside the findings."""
-    adopted, found = adoption.adopted, adoption.found
+    adopted, found, drafts = adoption.adopted, adoption.found, adoption.adopted.draft.every()
     yield Line(
         f"{adoption.folder}: {plural(len(found.devices), 'device')}, {plural(len(found.links), 'link')}",
         "bold",
     )
     rows = [("devices of the spec", len(adopted.differences)), ("of these the same as they are", adoption.same),
             ("facts that a build would change, add or take away", sum(map(len, adopted.differences.values()))),
-            ("switches with names or numbers by table", len(adopted.draft.devices)),
-            ("links with addresses by table", len(adopted.draft.links)),
-            ("overlays", len(adopted.draft.words.get("overlays", ())))]  # fmt: skip
+            ("switches with names or numbers by table", sum(len(each.devices) for each in drafts)),
+            ("links with addresses by table", sum(len(each.links) for each in drafts)),
+            ("overlays", sum(len(each.words.get("overlays", ())) for each in drafts))]  # fmt: skip
     yield Table("", ("what came of it", "number"), [(words, f"{number:,}") for words, number in rows])
     yield Line(verdict(adoption), "bold")
 

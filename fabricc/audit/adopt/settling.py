@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import pins, tables
 from fabricc.audit.adopt.shape import named_hosts
-from fabricc.audit.adopt.trial import compiled_of, matched
+from fabricc.audit.adopt.trial import matched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,10 +42,12 @@ def _pinned(site: Site, draft: Draft, compiled: Compiled) -> Step:
     best = _rows(site, compiled)
     shown = pins.strides(compiled, site.found, site.order)
     plain = {pin: value for pin, value in shown.items() if not pin.endswith("_cage")}
-    for lock in dict.fromkeys(_with_strides(compiled.lock_text, some) for some in (shown, plain)):
+    for lock in dict.fromkeys(
+        _with_strides(compiled.lock_text, some, site.network) for some in (shown, plain)
+    ):
         pinned = replace(draft, lock=lock)
         for tried in (pinned, *_bases(site, pinned, compiled)):
-            made = compiled_of(tried, site.folder)
+            made = site.compiled(tried)
             if made.sound and (rows := _rows(site, made)) < best:
                 best, draft, compiled = rows, tried, made
     return draft, compiled
@@ -74,9 +76,13 @@ def _named(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Hosts by their names, where the computed ones are others."""
     if [host.name for host in compiled.hosts()] == [host.name for host in site.order.hosts]:
         return draft, compiled
-    gpus = named_hosts(site.order, draft.words["gpus"])
-    tried = replace(draft, words={**draft.words, "gpus": gpus})
-    made = compiled_of(tried, site.folder)
+    words = dict(draft.words)
+    if site.network:
+        words = named_hosts(site.order, words)
+    else:
+        words["gpus"] = named_hosts(site.order, words["gpus"])
+    tried = replace(draft, words=words)
+    made = site.compiled(tried)
     return (tried, made) if made.sound else (draft, compiled)
 
 
@@ -86,11 +92,11 @@ def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
     for without in _WITHOUT if rows else ():
         some = [{key: cell for key, cell in row.items() if key not in without} for row in rows]
         tried = replace(draft, devices=[row for row in some if len(row) > 1])
-        if (made := compiled_of(tried, site.folder)).sound:
+        if (made := site.compiled(tried)).sound:
             draft, compiled = tried, made
             break
     tried = replace(draft, links=tables.link_rows(compiled, site.found, site.order))
-    if tried.links and (made := compiled_of(tried, site.folder)).sound:
+    if tried.links and (made := site.compiled(tried)).sound:
         return tried, made
     return draft, compiled
 
@@ -105,7 +111,7 @@ def _overridden(site: Site, draft: Draft, compiled: Compiled) -> Step:
         and (change := _changes(switch, site.found.devices[switch.name], hosts))
     }
     tried = replace(draft, words={**draft.words, "overrides": changes})
-    if changes and (made := compiled_of(tried, site.folder)).sound:
+    if changes and (made := site.compiled(tried)).sound:
         return tried, made
     return draft, compiled
 
@@ -132,11 +138,12 @@ def _changes(planned: Switch, device: Device, hosts: Mapping[str, Device]) -> di
     return ({"drain": True} if drained and not planned.drained else {}) | ({"ports": ports} if ports else {})
 
 
-def _with_strides(lock: str, strides: Mapping[str, int]) -> str:
-    """The text of a lock with other strides."""
+def _with_strides(lock: str, strides: Mapping[str, int], network: str) -> str:
+    """The text of a lock with other strides of a network."""
+    start = f"network {network} " if network else ""
     return re.sub(
-        r"^stride (\w+) \d+$",
-        lambda at: f"stride {at[1]} {strides[at[1]]}" if at[1] in strides else at[0],
+        rf"^{start}stride ([\w/-]+) \d+$",
+        lambda at: f"{start}stride {at[1]} {strides[at[1]]}" if at[1] in strides else at[0],
         lock,
         flags=re.M,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import field, replace
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
+    from fabricc.audit.adopt.trial import Site
     from fabricc.audit.adopt.words import Words
     from fabricc.audit.model import Found
 
-_MORE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_MORE = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)
 _RATIOS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 16.0)
 KEYS = {Tier.TOR: "tors", Tier.SPINE: "spines", Tier.CORE: "cores"}
 
@@ -31,6 +32,7 @@ class Choice:
         models, systems: section of the spec -> model, and system with its release.
         hosts: group of hosts -> model; `os`: their system; `classes`: the class that RDMA of a group uses.
         room: group of hosts -> how many a unit has room for, where more than there are.
+        ports: what host models call the ports of a further network.
         ratio: of ToRs whose groups have unlike numbers of uplinks.
         cables: kind of cable -> medium and length.
         ecn: marking thresholds that are said instead of computed; `priorities`: classes with their shares.
@@ -42,17 +44,19 @@ class Choice:
     os: str | None = None
     classes: Mapping[str, str] = field(default_factory=dict)
     room: Mapping[str, int] = field(default_factory=dict)
+    ports: str | None = None
     ratio: float | None = None
     cables: Mapping[str, Mapping[str, Any]] | None = None
     ecn: Mapping[str, int] | None = None
     priorities: Words | None = None
 
 
-def shape(found: Found, order: Order, choice: Choice) -> Words:
+def shape(site: Site, choice: Choice) -> Words:
     """The words for hosts and switches."""
-    words: Words = {"gpus": _gpus(order, choice)}
+    found, order = site.found, site.order
+    words: Words = _of_network(site, choice) if site.network else {"gpus": _gpus(order, choice)}
     planes = {plane for unit in order.units for plane in unit.tors}
-    if len(planes) > 1 and words["gpus"].get("wiring") != "rail-only":
+    if len(planes) > 1 and words.get("gpus", {}).get("wiring") != "rail-only":
         words["planes"] = len(planes)
     for tier, key in KEYS.items():
         if names := order.tier(tier):
@@ -80,9 +84,47 @@ def _gpus(order: Order, choice: Choice) -> Words:
     return words | {"groups": [group_words(order, group, choice) for group in order.groups]}
 
 
-def group_words(order: Order, group: Group, choice: Choice) -> Words:
-    """One of several groups."""
-    words: Words = {"name": group.name, "model": choice.hosts[group.name]} | hosts_words(order, group)
+def _of_network(site: Site, choice: Choice) -> Words:
+    """What a further network says of hosts: those of the rails are there, in units of theirs or of its own."""
+    order, rails = site.order, site.rails
+    assert rails is not None
+    wired = wiring(order)
+    words: Words = {} if wired.get("wiring") == "rack" else {"wiring": "rail", **wired}
+    if choice.ports not in (None, site.network):
+        words["ports"] = choice.ports
+    known = {rail_name(rails, group) for group in rails.groups}
+    theirs = [group for group in order.groups if group.name in known and not group.beside]
+    if theirs and not _same_units(theirs, rails):
+        words["hosts_per_unit"] = max(_most(group) for group in theirs)
+    others = [group for group in order.groups if group.name not in known]
+    alone = [_joining(order, group, choice) for group in others]
+    return words | ({"groups": alone} if alone else {})
+
+
+def _joining(order: Order, group: Group, choice: Choice) -> Words:
+    """A group of hosts of further networks alone; without model and hosts where another network states it."""
+    if not group.home:
+        return group_words(order, group, choice, racks=False)
+    known = replace(choice, hosts={**choice.hosts, group.name: ""})
+    words = group_words(order, group, known, racks=False)
+    return {key: value for key, value in words.items() if key not in ("model", "hosts")}
+
+
+def rail_name(rails: Order, group: Group) -> str:
+    """The name of a group of `gpus`, which has a usual one where it is the only one."""
+    return "gpus" if len(rails.groups) == 1 else group.name
+
+
+def _same_units(groups: Iterable[Group], rails: Order) -> bool:
+    """Whether hosts are together in the units that they are in on the rails."""
+    those = [{host.name for host in hosts} for group in rails.groups for hosts in group.units.values()]
+    return all({host.name for host in hosts} in those for group in groups for hosts in group.units.values())
+
+
+def group_words(order: Order, group: Group, choice: Choice, *, racks: bool = True) -> Words:
+    """One of several groups; without `racks` its hosts are counted as such, whatever their wiring."""
+    words: Words = {"name": group.name, "model": choice.hosts[group.name]}
+    words |= hosts_words(order, group, racks=racks)
     if (room := choice.room.get(group.name)) is not None:
         words["hosts_per_rack" if "hosts_per_rack" in words else "hosts_per_unit"] = room
     if group.beside:
@@ -121,10 +163,10 @@ def sharing(order: Order, group: Group) -> Words:
     return {} if per_tor == gcd(asked, rails) else {"rails_per_tor": per_tor}
 
 
-def hosts_words(order: Order, group: Group, *, named: bool = False) -> Words:
+def hosts_words(order: Order, group: Group, *, named: bool = False, racks: bool = True) -> Words:
     """Hosts of a group; listed by their names where asked, or where racks hold unlike numbers of them."""
     hosts = [host.name for host in group.hosts]
-    racks = wiring(order).get("wiring") == "rack"
+    racks = racks and wiring(order).get("wiring") == "rack"
     most = max(map(len, group.units.values()))
     if group.beside:
         return {
@@ -138,29 +180,34 @@ def hosts_words(order: Order, group: Group, *, named: bool = False) -> Words:
         }
         return {"racks": listed if named or not even else len(listed), "hosts_per_rack": most}
     if group != leading(order):
-        most = max(Counter(tor for host in group.hosts for tor in host.tors).values())
+        most = _most(group)
     return {"hosts": hosts if named else len(hosts), "hosts_per_unit": most}
 
 
-def named_hosts(order: Order, gpus: Words) -> Words:
-    """The section of hosts with all of them by their names."""
-    if "groups" not in gpus:
-        return gpus | hosts_words(order, order.groups[0], named=True)
-    groups = zip(gpus["groups"], order.groups, strict=True)
-    return gpus | {
+def _most(group: Group) -> int:
+    """The most hosts of a group that there are behind one set of ToRs."""
+    return max(Counter(tor for host in group.hosts for tor in host.tors).values())
+
+
+def named_hosts(order: Order, section: Words) -> Words:
+    """The section that states hosts, with all of them by their names."""
+    if "groups" not in section:
+        return section | (hosts_words(order, order.groups[0], named=True) if "model" in section else {})
+    racks = any("racks" in words for words in section["groups"])
+    groups = {group.name: hosts_words(order, group, named=True, racks=racks) for group in order.groups}
+    return section | {
         "groups": [
-            words | {key: value for key, value in hosts_words(order, group, named=True).items()
-                     if key in ("hosts", "racks")}
-            for words, group in groups
+            words | {key: groups[words["name"]][key] for key in ("hosts", "racks") if key in words}
+            for words in section["groups"]
         ]
-    }  # fmt: skip
+    }
 
 
 def rooms(order: Order, group: Group) -> list[int]:
     """How many hosts of a group a unit may have room for, other than as many as there are, the likeliest first."""
     words = hosts_words(order, group)
     most = next(words[key] for key in ("hosts_per_unit", "hosts_per_rack") if key in words)
-    return [most + more for more in _MORE]
+    return sorted((most + more for more in _MORE), key=lambda room: (-(room & -room), room))
 
 
 def ratios(found: Found, order: Order) -> list[float]:

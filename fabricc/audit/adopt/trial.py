@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -18,6 +18,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Switch
+from fabricc.front.spec.lock import VERSION
 from fabricc.proof.compare import compare
 from fabricc.tree.file import make_folder, write_file
 
@@ -39,14 +40,7 @@ if TYPE_CHECKING:
 SPEC, LOCK, DEVICES, LINKS, CATALOG = "cluster.yaml", "fabricc.lock", "devices.csv", "links.csv", "hosts.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """What was found, and the folder that drafts of it are compiled in."""
-
-    found: Found
-    order: Order
-    sides: Sides
-    folder: Path
+_LOCK = f"version {VERSION}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +48,11 @@ class Draft:
     """What is written beside each other: the spec's words, the tables of identities, own models, overlays, the lock.
 
     Attributes:
+        words: of the spec, or of the section of a further network.
         more: file -> text, of overlays and catalog files that the words name.
-        lock: the lock's text; "" for none.
+        lock: the lock's text, with that of all networks; "" for none.
+        accept: what systems cannot say, and is accepted.
+        networks: name of a further network -> its draft.
     """
 
     words: Mapping[str, Any]
@@ -63,17 +60,73 @@ class Draft:
     links: Sequence[Mapping[str, str]] = ()
     more: Mapping[str, str] = field(default_factory=dict)
     lock: str = ""
+    accept: Sequence[Mapping[str, str]] = ()
+    networks: Mapping[str, Draft] = field(default_factory=dict)
+
+    def every(self) -> list[Draft]:
+        """This one, and those of further networks."""
+        return [self, *self.networks.values()]
 
     def files(self) -> dict[str, str]:
         """File -> text."""
-        words = dict(self.words)
-        tables = {"devices": (DEVICES, self.devices), "links": (LINKS, self.links)}
-        given = {key: name for key, (name, rows) in tables.items() if rows}
-        found = {name: _csv(rows) for name, rows in tables.values() if rows}
-        if given:
-            words["identities"] = given
+        words, files = self._section("")
+        sections = {name: each._section(f"{name}-") for name, each in self.networks.items()}
+        if sections:
+            words["networks"] = {name: section for name, (section, _) in sections.items()}
+        accepted = {one["code"]: dict(one) for each in self.every() for one in each.accept}
+        if accepted:
+            words["accept"] = list(accepted.values())
         text = yaml.safe_dump(words, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-        return {SPEC: text, **found, **self.more, **({LOCK: self.lock} if self.lock else {})}
+        more = {name: text for _, own in sections.values() for name, text in own.items()}
+        return {SPEC: text, **files, **more, **({LOCK: self.lock} if self.lock else {})}
+
+    def _section(self, before: str) -> tuple[dict[str, Any], dict[str, str]]:
+        """The words with the tables that they name, and these tables and other files."""
+        tables = {"devices": (before + DEVICES, self.devices), "links": (before + LINKS, self.links)}
+        given = {key: name for key, (name, rows) in tables.items() if rows}
+        words = dict(self.words) | ({"identities": given} if given else {})
+        return words, {**{name: _csv(rows) for name, rows in tables.values() if rows}, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A network as it was found, and the folder that drafts of it are compiled in.
+
+    Attributes:
+        network: its name; "" of the one that the top level of the spec describes.
+        around: the draft of the networks before it, which that of a further one is put into.
+        rails: the order of the network of the rails, for a further one.
+        number: of a further network, by which it has its usual pools.
+        needs: host -> further network -> how many ports it has there, and their speed.
+    """
+
+    found: Found
+    order: Order
+    sides: Sides
+    folder: Path
+    network: str = ""
+    around: Draft | None = None
+    rails: Order | None = None
+    number: int = 0
+    needs: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+
+    def whole(self, draft: Draft) -> Draft:
+        """The draft of this network with those before it."""
+        if self.around is None:
+            return draft
+        networks = {**self.around.networks, self.network: replace(draft, lock="")}
+        lock = draft.lock or f"{self.around.lock or _LOCK}network {self.network} {self.number}\n"
+        return replace(self.around, networks=networks, lock=lock)
+
+    def compiled(self, draft: Draft) -> Compiled:
+        """This network of its draft, compiled, with all that was found of the whole."""
+        whole = compiled_of(self.whole(draft), self.folder)
+        if not self.network:
+            return whole
+        part = whole.networks.get(self.network)
+        if part is None:
+            return replace(whole, planned=None)
+        return replace(part, diagnostics=whole.diagnostics)
 
 
 def _csv(rows: Sequence[Mapping[str, str]]) -> str:
@@ -87,8 +140,9 @@ def _csv(rows: Sequence[Mapping[str, str]]) -> str:
 
 def compiled_of(draft: Draft, folder: Path) -> Compiled:
     """The draft compiled, in a folder of its own."""
-    for name in (LOCK, DEVICES, LINKS):
-        (folder / name).unlink(missing_ok=True)
+    for file in folder.glob("*.csv"):
+        file.unlink()
+    (folder / LOCK).unlink(missing_ok=True)
     for name, text in draft.files().items():
         make_folder((folder / name).parent)
         write_file(folder / name, text.encode())
@@ -137,10 +191,10 @@ def planned_facts(device: Switch | Host) -> Facts:
 
 
 def built(compiled: Compiled, found: Found) -> dict[str, dict[str, str]]:
-    """Device of the folder -> the files that the build gives it."""
+    """Device of a network -> the files that the build gives it, a host those for this network."""
     planned: list[Switch | Host] = [*compiled.switches(), *compiled.hosts()]
     return {
-        each.name: compiled.files(each)
+        each.name: compiled.files(each) if isinstance(each, Switch) else host_files.render(each)
         for each in planned
         if each.name in found.devices and _alike(each, found.devices[each.name])
     }
@@ -176,16 +230,18 @@ def distance(compiled: Compiled, found: Found, order: Order) -> tuple[int, float
         if not first[kind]:
             first[kind] += 1
             total += _weight(compiled.fabric.switch(coordinates), found.devices[name])
-    for planned, host in first_hosts(compiled.fabric, order):
+    for planned, host in first_hosts(compiled, order):
         if host.name in found.devices:
             total += _weight(compiled.fabric.host(planned), found.devices[host.name])
     return 0, round(total, 4)
 
 
-def first_hosts(fabric: Fabric, order: Order) -> Iterator[tuple[HostId, FoundHost]]:
+def first_hosts(compiled: Compiled, order: Order) -> Iterator[tuple[HostId, FoundHost]]:
     """Of each group of hosts the first that is planned, with the one that is there."""
-    coordinates = homes_of(fabric)
-    for index, group in enumerate(order.groups):
+    fabric, coordinates = compiled.fabric, homes_of(compiled.fabric)
+    names = [group.name for group in compiled.spec.gpus.groups]
+    for group in order.groups:
+        index = names.index(group.name) if group.name in names else 0
         number, hosts = next(iter(group.units.items()))
         for unit in fabric.units.values():
             if unit.group == index and number < len(coordinates) and unit.home == coordinates[number]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_interface, ip_network
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.model import Kind, Tier
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.front.spec.networks import ADDRESSES, free_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.model import Device, Found
@@ -42,6 +44,8 @@ _OUT_OF_BAND = (
     "172.24.0.0/16",
 )
 """The usual out-of-band network, and others that are taken where it overlaps one of the fabric and none is stated."""
+_BLOCKS, _MOST_NETWORKS = 7, 64
+"""Further networks whose pools are all different, and how many a lock numbers."""
 _LEVELS = ((26, "rdma"), (34, "storage"))
 
 
@@ -76,15 +80,49 @@ class Sides:
         return counted.most_common(1)[0][0] if counted else None
 
 
-def settings(sides: Sides, found: Found, order: Order) -> Words:
+class Usual(NamedTuple):
+    """What a spec says where it says nothing.
+
+    Attributes:
+        pools: key of `addressing` -> pool; `out_of_band`: the management network.
+        services: of `management`, which further networks have from the top level.
+    """
+
+    pools: Mapping[str, str] = _POOLS
+    out_of_band: str = _OUT_OF_BAND[0]
+    services: Mapping[str, Any] = MappingProxyType({})
+
+
+def usual(number: int, rails: Mapping[str, Any]) -> Usual:
+    """What is said of a further network with a number where its section says nothing, beside the words of the rails."""
+    free = free_numbers(number, _EVERY)
+    pools = {key: value for (section, key), value in free.items() if section == "addressing"}
+    services = {key: value for key, value in rails.get("management", {}).items() if key not in ADDRESSES}
+    return Usual(pools, free["management", "network"], services)
+
+
+_EVERY: Words = {"addressing": {"family": "dual"}, "spines": {}}
+"""Of a network that takes addresses from every pool."""
+
+
+def number_of(sides: Sides, taken: Collection[int]) -> int:
+    """The number of a further network: the one whose pool of hosts it has, else the lowest that no other has."""
+    stated = _stated(sides, "hosts")
+    free = (number for number in range(1, _MOST_NETWORKS) if number not in taken)
+    pools = {free_numbers(number, _EVERY)["addressing", "hosts"]: number for number in range(_BLOCKS, 0, -1)}
+    number = pools.get(stated or "")
+    return number if number is not None and number not in taken else next(free)
+
+
+def settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Words:
     """Everything of a spec but the shape: what does not depend on how switches and hosts are cabled."""
     words: Words = {
         "priorities": priorities(sides),
         "congestion": _congestion(sides),
-        "addressing": addressing(sides),
+        "addressing": addressing(sides, usual.pools),
         "routing": routing(sides, found, order),
         "load_balancing": _load_balancing(sides),
-        "management": management(sides),
+        "management": management(sides, usual),
         "mtu": _mtu(sides),
     }
     return {key: value for key, value in words.items() if value}
@@ -178,7 +216,7 @@ def _congestion(sides: Sides) -> Words:
     return words
 
 
-def addressing(sides: Sides) -> Words:
+def addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
     """Families, and the pools: the default ones where they hold what is there."""
     words: Words = {}
     networks = _networks(sides)
@@ -194,7 +232,7 @@ def addressing(sides: Sides) -> Words:
         words["fabric_links"] = "unnumbered"
     taken = {key: list(collapse_addresses(each)) for key, each in networks.items()}  # type: ignore[type-var]
     out_of_band = [ip_interface(each).network for each in _management_addresses(sides) if "/" in each]
-    for key, usual in _POOLS.items():
+    for key, usual in pools.items():
         if key.endswith("6") and not six:
             continue
         rivals: list[Network] = [
@@ -203,7 +241,7 @@ def addressing(sides: Sides) -> Words:
         ]
         rivals += [each for name, some in taken.items() if name != key for each in some]
         words[key] = _pool(key, _stated(sides, key), taken.get(key, []), usual, rivals)
-    return {key: value for key, value in words.items() if value != _POOLS.get(key)}
+    return {key: value for key, value in words.items() if value != pools.get(key)}
 
 
 def _pool(key: str, stated: str | None, inside: list[Network], usual: str, rivals: list[Network]) -> str:
@@ -329,20 +367,20 @@ def _load_balancing(sides: Sides) -> Words:
     return words
 
 
-def management(sides: Sides) -> Words:
+def management(sides: Sides, usual: Usual) -> Words:
     """The out-of-band network and the services on it."""
     words: Words = {}
     if not any("management/address" in device.reading.facts for device in sides.switches):
         taken = [each for some in _networks(sides).values() for each in some]
         words["network"] = next(
             each
-            for each in _OUT_OF_BAND
+            for each in (usual.out_of_band, *_OUT_OF_BAND)
             if not any(ip_network(each).overlaps(one) for one in taken if one.version == 4)
         )
-        words = {key: value for key, value in words.items() if value != _OUT_OF_BAND[0]}
+        words = {key: value for key, value in words.items() if value != usual.out_of_band}
     addresses = _management_addresses(sides)
     networks = Counter(str(ip_interface(each).network) for each in addresses if "/" in each)
-    if networks and (network := networks.most_common(1)[0][0]) != "172.16.0.0/16":
+    if networks and (network := networks.most_common(1)[0][0]) != usual.out_of_band:
         words["network"] = network
     if networks:
         block = ip_network(networks.most_common(1)[0][0])
@@ -370,7 +408,7 @@ def management(sides: Sides) -> Words:
         words["lldp"] = {"interval_s": interval}
     if users := _users(sides.switches):
         words["users"] = users
-    return words
+    return {key: value for key, value in words.items() if value != usual.services.get(key)}
 
 
 def _secret(value: Value | None, usual: str) -> str:

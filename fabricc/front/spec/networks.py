@@ -25,7 +25,7 @@ INHERITED = ("cluster", "catalog", "accept", "moved", "replaced")
 _OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit", "capacity", "groups")
 """Keys of a network that the top level has not, or has in `gpus`."""
 _WIRED = (("gpus", "wiring"), ("gpus", "rails_per_tor"))
-_ADDRESSES = ("network", "gateway", "networks", "switches")
+ADDRESSES = ("network", "gateway", "networks", "switches")
 """Keys of `management` that a network has for itself."""
 _BLOCKS = (192, 208, 224, 240, 144, 160, 176)
 """Second octet of the /12 of 10.0.0.0/8 that the pools of each network come from; the top level's have the others."""
@@ -59,10 +59,10 @@ def section_of(document: Document, name: str, number: int) -> Section:
     stated: Mapping[str, Any] = document.value["networks"][name]
     value = {key: document.value[key] for key in INHERITED if key in document.value}
     value |= {key: part for key, part in stated.items() if key not in _OWN}
-    services = {k: v for k, v in document.value.get("management", {}).items() if k not in _ADDRESSES}
+    services = {k: v for k, v in document.value.get("management", {}).items() if k not in ADDRESSES}
     value["management"] = services | stated.get("management", {})
     assumptions = Assumptions()
-    for path, part in _free(number, value).items():
+    for path, part in free_numbers(number, value).items():
         section, key = path
         if key not in stated.get(section, {}):
             value[section] = {**value.get(section, {}), key: part}
@@ -89,7 +89,7 @@ def section_of(document: Document, name: str, number: int) -> Section:
     )
 
 
-def _free(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+def free_numbers(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
     """Path -> the default of a network that no other has."""
     octet, third = _BLOCKS[(number - 1) % len(_BLOCKS)], 16 * number
     pools = {
@@ -119,7 +119,7 @@ def _moved(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Po
         path: place
         for path, place in positions.items()
         if (path[:1] in inherited and path not in _WIRED)
-        or (path[:1] == ("management",) and path[1:2] not in tuple((k,) for k in _ADDRESSES))
+        or (path[:1] == ("management",) and path[1:2] not in tuple((k,) for k in ADDRESSES))
     }
     for path, place in positions.items():
         if path[:2] == own:

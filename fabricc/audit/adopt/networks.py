@@ -1,0 +1,110 @@
+"""A folder of several networks as one Found for each: the switches that links join, and the hosts' files for these.
+
+Which network a port of a host is of, the host's files say (`hosts.network_of`). Planes are no networks: their ports are
+of one network, and have its name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.audit.model import Found, Kind
+from fabricc.audit.places import natural, places_of
+from fabricc.back import hosts as host_files
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from fabricc.audit.model import Device, End
+
+RAILS = ""
+"""What the network that the top level of a spec describes is called here."""
+
+
+def networks_of(found: Found) -> dict[str, Found]:
+    """Name of a network -> its devices, links and places; that of the rails first. All is one where none is told."""
+    parts = _parts(found)
+    told: dict[int, Counter[str]] = defaultdict(Counter)
+    for link in found.links:
+        for near, far in ((link.a, link.b), (link.b, link.a)):
+            if far.device in parts and near.device in found.devices and near.device not in parts:
+                told[parts[far.device]][_network_of(found.devices[near.device], near)] += 1
+    named = {part: counted.most_common(1)[0][0] for part, counted in told.items()}
+    names = sorted({*named.values()}, key=lambda name: (name != RAILS, name))
+    if len(names) < 2 or RAILS not in names:
+        return {RAILS: found}
+    parted: dict[str, Found] = {}
+    for name in names:
+        own = {each for each, part in parts.items() if named.get(part, RAILS) == name}
+        parted[name] = _part_of(found, name, own, {host for part in parted.values() for host in part.devices})
+    return parted
+
+
+def _parts(found: Found) -> dict[str, int]:
+    """Switch -> the number of its part of the graph, which links between switches make."""
+    switches = [name for name, device in found.devices.items() if device.kind is Kind.SWITCH]
+    joined: dict[str, list[str]] = {name: [] for name in switches}
+    for link in found.links:
+        if link.a.device in joined and link.b.device in joined:
+            joined[link.a.device].append(link.b.device)
+            joined[link.b.device].append(link.a.device)
+    parts: dict[str, int] = {}
+    for number, start in enumerate(sorted(switches, key=natural)):
+        waiting = [start]
+        while waiting:
+            if (name := waiting.pop()) not in parts:
+                parts[name] = number
+                waiting += joined[name]
+    return parts
+
+
+def _network_of(host: Device, port: End) -> str:
+    """The network that a port of a host is of, by the file that states it."""
+    start = f"interface[{port.port}]/"
+    file = next((file for path, (file, _) in host.reading.lines.items() if path.startswith(start)), "")
+    return host_files.network_of(file)
+
+
+def _part_of(found: Found, network: str, switches: Collection[str], known: Collection[str]) -> Found:
+    """The devices of a network: its switches, and hosts with the files that they have for it.
+
+    Args:
+        found: the folder.
+        network: its name.
+        switches: of it.
+        known: hosts of networks before it, which have the files that are of no network.
+    """
+    links = tuple(link for link in found.links if link.a.device in switches or link.b.device in switches)
+    ends = {end.device for link in links for end in (link.a, link.b)}
+    devices = {
+        name: device if name in switches else _files_of(device, network, own=name not in known)
+        for name, device in found.devices.items()
+        if name in switches or (name in ends and device.kind is Kind.HOST)
+    }
+    by_end = {end: link for link in links for end in (link.a, link.b)}
+    return Found(devices, links, by_end, places_of(devices, links))
+
+
+def _files_of(host: Device, network: str, *, own: bool) -> Device:
+    """A host with its files for a network, and those that are of none where these are its own part."""
+    wanted = {network, RAILS} if own else {network}
+    files = {file: text for file, text in host.files.items() if host_files.network_of(file) in wanted}
+    return replace(host, files=files, reading=host_files.read(files))
+
+
+def needs_of(parts: Mapping[str, Found]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Host -> further network -> how many ports it has there, and their speed."""
+    needs: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for network, part in parts.items():
+        speeds: dict[str, list[int]] = defaultdict(list)
+        for link in part.links if network else ():
+            for near, far in ((link.a, link.b), (link.b, link.a)):
+                if near.device in part.devices and part.devices[near.device].kind is Kind.HOST:
+                    facts = part.devices[far.device].reading.facts
+                    speed = facts.get(f"interface[{far.port}]/speed_gbps")
+                    speeds[near.device].append(speed if isinstance(speed, int) else 0)
+        for host, each in speeds.items():
+            needs[host][network] = len(each), max(each)
+    return needs
