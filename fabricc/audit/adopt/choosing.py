@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import models, words
-from fabricc.audit.adopt.shape import KEYS, Choice, ratios, rooms, shape
-from fabricc.audit.adopt.trial import CATALOG, Draft, distance, errors
+from fabricc.audit.adopt.outward import exits_of, parties, renamed
+from fabricc.audit.adopt.shape import KEYS, Choice, ratios, reserved_ports, rooms, shape
+from fabricc.audit.adopt.trial import CATALOG, Draft, distance, errors, matched
 from fabricc.audit.model import Tier
 from fabricc.back import nos as back_ends
+from fabricc.fabric.naming import computed_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +30,8 @@ _LENGTHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 5
 _STEPS = (8, 4, 2, 1)
 _LENGTH = re.compile(r"interface\[([^\]]*)\]/(?:headroom/)?cable_m")
 _SYSTEMS = ("ubuntu-24.04", "ubuntu-22.04", "dgx-os", "rhel-9")
+_RESERVED = (2, 4, 6, 8, 12, 16, 24, 32)
+"""Ports that are kept free where ways out are; thresholds follow from how many ports there may be."""
 _ROUNDS = 3
 _USUAL_GBPS = 100
 _REASON = "The fabric runs so; adopted as it is."
@@ -39,6 +44,11 @@ class Choosing:
         self.site, self.name = site, name
         self.found, self.order, self.sides = site.found, site.order, site.sides
         self.settings = words.settings(self.sides, self.found, self.order, self._usual())
+        mtu = self.settings.get("mtu", {}).get("switch", words.USUAL_SWITCH_MTU)
+        placed = {name for tier in KEYS for name in self.order.tier(tier)}
+        self.exits = [way for way in exits_of(self.found) if way.switch in placed]
+        self.parties = parties(self.found, self.exits, mtu)
+        self.names: dict[str, str] = {}
         self.more: dict[str, str] = {}
         self.accept: list[dict[str, str]] = []
         self.choice = self._first()
@@ -110,6 +120,10 @@ class Choosing:
             made["priorities"] = choice.priorities
         if choice.ecn:
             made["congestion"] = {**made.get("congestion", {}), "ecn": dict(choice.ecn)}
+        if self.names and (outside := renamed(self.parties, self.names)):
+            for party, medium in choice.media.items():
+                outside[party]["links"] = [{**link, "medium": medium} for link in outside[party]["links"]]
+            made["external"] = outside
         return Draft(made, more=self.more, accept=tuple(self.accept))
 
     def _choose(self) -> None:
@@ -125,6 +139,7 @@ class Choosing:
             self._best(cables, self._of("cables", kind))
         for _ in range(_ROUNDS):
             before = self.choice
+            self._choose_outward()
             self._choose_devices()
             for kind, lengths in stated.items():
                 self._choose_length(
@@ -135,6 +150,28 @@ class Choosing:
             self._best(self._marking(), lambda ecn: replace(self.choice, ecn=ecn))
             if self.choice == before:
                 return
+
+    def _choose_outward(self) -> None:
+        """Ports that are kept free for ways out, and their cables, once a draft tells what switches are called."""
+        if not self.exits or not self.names:
+            return
+        for tier, key in KEYS.items():
+            names = self.order.tier(tier)
+            taken = Counter(way.switch for way in self.exits if way.switch in names)
+            if taken:
+                known = reserved_ports(self.found, names)
+                self._best(
+                    [known + more for more in range(1, max(taken.values()) + 1)], self._of("reserved", key)
+                )
+        for party in self.parties:
+            self._best(_MEDIA, self._of("media", party))
+
+    def _name(self, compiled: Compiled) -> None:
+        """Learn what the spec calls the switches, without tables: what leads out names them."""
+        self.names = {
+            name: computed_name(compiled.fabric, at) for at, name in matched(compiled, self.order).items()
+        }
+        self.known.clear()
 
     def _choose_devices(self) -> None:
         """Models and systems."""
@@ -252,9 +289,13 @@ class Choosing:
         key = repr(choice)
         if key not in self.known:
             compiled = self._accepting(choice)
+            if self.exits and not self.names and compiled.sound:
+                self._name(compiled)
+                return self._distance(choice)
             if compiled.sound:
                 self.usual = {kind: cable.length_m for kind, cable in compiled.fabric.cable_kinds.items()}
-            self.known[key] = (*distance(compiled, self.found, self.order), len(self.accept))
+            special = {way.switch for way in self.exits}
+            self.known[key] = (*distance(compiled, self.found, self.order, special), len(self.accept))
         return self.known[key]
 
     def _accepting(self, choice: Choice) -> Compiled:

@@ -132,7 +132,7 @@ def _told(found: Found, host: FoundHost, facts: Mapping[str, Value]) -> tuple[ob
         tor = found.devices[cable.peer].reading.facts
         leaves = (
             f"interface[{cable.peer_port}]/speed_gbps",
-            f"evpn/port[{cable.peer_port}]/vlan",
+            f"evpn/port[{cable.peer_port}]",
         )
         ports.append(tuple(tor.get(leaf) for leaf in leaves))
     return (

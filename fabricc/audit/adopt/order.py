@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, unit_of, with_sets
+from fabricc.audit.adopt.outward import exits_of
 from fabricc.audit.ends import said
 from fabricc.audit.model import Kind, Tier
 from fabricc.audit.places import natural
@@ -76,7 +77,8 @@ def order_of(found: Found, homes: Mapping[str, str] = MappingProxyType({})) -> O
         number = places[name].unit
         units[name if number is None else number].append(name)
     kinds = kinds_of(found, {host.name: host for some in hosts.values() for host in some}.values(), homes)
-    made = [_unit(found, pods, names, hosts, kinds) for names in units.values()]
+    planes = _planes(found, cables, hosts)
+    made = [_unit(planes, pods.get(places[names[0]].pod, 0), names, hosts, kinds) for names in units.values()]
     made.sort(key=lambda unit: unit.pod)
     made = with_sets(made, kinds)
     placed = {name for unit in made for name in (*unit.names, *(host.name for host in unit.everybody))}
@@ -130,20 +132,53 @@ def _seats(
     return seats
 
 
+def _planes(
+    found: Found, cables: Mapping[str, tuple[Cable, ...]], hosts: Mapping[str, list[FoundHost]]
+) -> dict[str, int]:
+    """ToR -> its plane; where cores join planes by rail, the parts of each pod are these, in the order of NICs."""
+    tors = [name for name, place in found.places.items() if place.tier is Tier.TOR]
+    planes = {name: found.places[name].plane or 0 for name in tors}
+    if not any(place.tier is Tier.CORE for place in found.places.values()):
+        return planes
+    part: dict[str, int] = {}
+    for number, start in enumerate(tors):
+        waiting = [start]
+        while waiting:
+            if (name := waiting.pop()) not in part:
+                part[name] = number
+                waiting += [
+                    c.peer
+                    for c in cables.get(name, ())
+                    if found.places[c.peer].tier in (Tier.TOR, Tier.SPINE)
+                ]
+    first: dict[tuple[int | None, int], int] = {}
+    for host in (host for each in hosts.values() for host in each):
+        for at, cable in enumerate(host.cables):
+            key = found.places[cable.peer].pod, part.get(cable.peer, 0)
+            first[key] = min(at, first.get(key, at))
+    ordered: dict[int | None, list[int]] = defaultdict(list)
+    for pod, number in sorted(first, key=lambda key: first[key]):
+        ordered[pod].append(number)
+    if len({len(each) for each in ordered.values()}) != 1:
+        return planes
+    return {
+        name: ordered[pod].index(part[name])
+        if part[name] in ordered.get(pod := found.places[name].pod, ())
+        else plane
+        for name, plane in planes.items()
+    }
+
+
 def _unit(
-    found: Found,
-    pods: Mapping[int | None, int],
-    names: list[str],
-    hosts: Mapping[str, list[FoundHost]],
-    kinds: Kinds,
+    planes: Mapping[str, int], pod: int, names: list[str], hosts: Mapping[str, list[FoundHost]], kinds: Kinds
 ) -> FoundUnit:
     tors: dict[int, list[str]] = defaultdict(list)
     for name in names:
-        tors[found.places[name].plane or 0].append(name)
+        tors[planes[name]].append(name)
     every = {host.name: host for name in names for host in hosts.get(name, ())}
-    pod = pods.get(found.places[names[0]].pod, 0)
-    planes = {plane: tuple(each) for plane, each in sorted(tors.items())}
-    return unit_of(pod, planes, list(every.values()), kinds)
+    return unit_of(
+        pod, {plane: tuple(each) for plane, each in sorted(tors.items())}, list(every.values()), kinds
+    )
 
 
 def _spines(
@@ -170,11 +205,11 @@ def _cores(
 ) -> dict[int, tuple[str, ...]]:
     """Cores of each plane in the order of the spines' uplinks."""
     ordered: dict[int, dict[str, None]] = {plane: {} for plane in cores}
-    for (_, plane), names in spines.items():
+    for names in spines.values():
         for name in names:
             for cable in cables.get(name, ()):
-                if found.places[cable.peer].tier is Tier.CORE:
-                    ordered.setdefault(plane, {}).setdefault(cable.peer)
+                if (place := found.places[cable.peer]).tier is Tier.CORE:
+                    ordered.setdefault(place.plane or 0, {}).setdefault(cable.peer)
     return {plane: tuple(names) for plane, names in sorted(ordered.items())}
 
 
@@ -192,8 +227,11 @@ def _hosts(
         return hosts, []
     told: dict[str, list[Cable]] = defaultdict(list)
     silent = 0
+    outward = {(way.switch, way.port) for way in exits_of(found)}
     for tor in tors:
         for port, description in _open(said(found.devices[tor]), cables.get(tor, ())):
+            if (tor, port) in outward:
+                continue
             match = _TOLD.fullmatch(description)
             name, own = match.groups() if match else (f"{tor}-{port}", "rail0")
             silent += match is None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import pins, tables
+from fabricc.audit.adopt.outward import renamed
 from fabricc.audit.adopt.shape import named_hosts
 from fabricc.audit.adopt.trial import matched
 
@@ -91,7 +92,10 @@ def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
     rows = tables.device_rows(compiled, site.found, site.order)
     for without in _WITHOUT if rows else ():
         some = [{key: cell for key, cell in row.items() if key not in without} for row in rows]
-        tried = replace(draft, devices=[row for row in some if len(row) > 1])
+        given = {row["device"]: row["name"] for row in some if "name" in row}
+        tried = replace(
+            draft, devices=[row for row in some if len(row) > 1], words=_called(draft.words, given)
+        )
         if (made := site.compiled(tried)).sound:
             draft, compiled = tried, made
             break
@@ -99,6 +103,14 @@ def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
     if tried.links and (made := site.compiled(tried)).sound:
         return tried, made
     return draft, compiled
+
+
+def _called(words: Mapping[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
+    """The words with the names that switches are given, where ways out name them."""
+    if "external" not in words:
+        return words
+    at = {link["at"] for party in words["external"].values() for link in party["links"]}
+    return {**words, "external": renamed(words["external"], {name: given.get(name, name) for name in at})}
 
 
 def _overridden(site: Site, draft: Draft, compiled: Compiled) -> Step:

@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
+from fabricc.audit.adopt.groups import NOBODY
 from fabricc.audit.model import Tier
 from fabricc.base.values import dataclass
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fabricc.audit.adopt.words import Words
     from fabricc.audit.model import Found
 
+_FEW = 16
 _MORE = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)
 _RATIOS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 16.0)
 KEYS = {Tier.TOR: "tors", Tier.SPINE: "spines", Tier.CORE: "cores"}
@@ -34,6 +36,7 @@ class Choice:
         room: group of hosts -> how many a unit has room for, where more than there are.
         ports: what host models call the ports of a further network.
         ratio: of ToRs whose groups have unlike numbers of uplinks.
+        reserved: section of the spec -> ports that its switches keep free; `media`: of links to an outside party.
         cables: kind of cable -> medium and length.
         ecn: marking thresholds that are said instead of computed; `priorities`: classes with their shares.
     """
@@ -46,6 +49,8 @@ class Choice:
     room: Mapping[str, int] = field(default_factory=dict)
     ports: str | None = None
     ratio: float | None = None
+    reserved: Mapping[str, int] = field(default_factory=dict)
+    media: Mapping[str, str] = field(default_factory=dict)
     cables: Mapping[str, Mapping[str, Any]] | None = None
     ecn: Mapping[str, int] | None = None
     priorities: Words | None = None
@@ -55,19 +60,33 @@ def shape(site: Site, choice: Choice) -> Words:
     """The words for hosts and switches."""
     found, order = site.found, site.order
     words: Words = _of_network(site, choice) if site.network else {"gpus": _gpus(order, choice)}
-    planes = {plane for unit in order.units for plane in unit.tors}
-    if len(planes) > 1 and words.get("gpus", {}).get("wiring") != "rail-only":
-        words["planes"] = len(planes)
+    by_rail, by_port = _planes(order)
+    if by_port > 1 and words.get("gpus", {}).get("wiring") != "rail-only":
+        words["planes"] = by_port
     for tier, key in KEYS.items():
         if names := order.tier(tier):
             own = {"model": choice.models[key], "nos": choice.systems[key]}
             words[key] = own | _tier(found, order, tier, names)
+            if reserved := choice.reserved.get(key, reserved_ports(found, names)):
+                words[key]["reserved_ports"] = reserved
+    if by_rail > 1 and "spines" in words and words.get("gpus", {}).get("wiring") != "rail-only":
+        words["spines"]["rails"] = leading(order).hosts[0].nics // by_rail
     if choice.ratio is not None:
         words["tors"].pop("uplinks", None)
         words["tors"]["oversubscription"] = choice.ratio
     if choice.cables:
         words["cables"] = {kind: dict(cable) for kind, cable in choice.cables.items()}
     return words
+
+
+def _planes(order: Order) -> tuple[int, int]:
+    """Planes by rail, and by port of a NIC."""
+    every = {plane for unit in order.units for plane in unit.tors}
+    plane = {tor: plane for unit in order.units for plane, tors in unit.tors.items() for tor in tors}
+    host = leading(order).hosts[0]
+    per_nic = len(host.cables) // host.nics
+    by_port = len({plane[cable.peer] for cable in host.cables[:per_nic]})
+    return len(every) // by_port, by_port
 
 
 def leading(order: Order) -> Group:
@@ -255,9 +274,26 @@ def _tier(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
             words["units_per_pod"] = _per_pod(unit.pod for unit in order.units)
     if tier is Tier.CORE:
         words["count"] = max(map(len, order.cores.values()))
-    if reserved := _reserved(found, names):
-        words["reserved_ports"] = reserved
+    if tier is Tier.TOR:
+        words |= _border(found, order)
     return words
+
+
+def _border(found: Found, order: Order) -> Words:
+    """Border leaves in each plane, and their links to each spine."""
+    leaves: Counter[int] = Counter()
+    links = set()
+    for unit in order.units:
+        for plane, tors in unit.tors.items() if unit.kind == NOBODY else ():
+            leaves[plane] += len(tors)
+            above = [Counter(c.peer for c in order.cables.get(tor, ()) if found.places[c.peer].tier is Tier.SPINE)
+                     for tor in tors]  # fmt: skip
+            links |= {number for each in above for number in each.values()}
+    if not leaves:
+        return {}
+    return {"border": max(leaves.values())} | (
+        {"border_links": max(links)} if max(links, default=1) > 1 else {}
+    )
 
 
 def _per_pod(pods: Iterable[int]) -> int | list[int]:
@@ -266,10 +302,10 @@ def _per_pod(pods: Iterable[int]) -> int | list[int]:
     return sizes[0] if len(set(sizes)) == 1 else sizes
 
 
-def _reserved(found: Found, names: list[str]) -> int:
-    """Ports of a switch that are described as reserved."""
+def reserved_ports(found: Found, names: list[str]) -> int:
+    """Ports of a switch that are described as reserved, of the first few."""
     return max(
         sum(1 for path, value in found.devices[name].reading.facts.items()
             if value == "reserved" and path.endswith("]/description"))
-        for name in names[:1]
+        for name in names[:_FEW]
     )  # fmt: skip

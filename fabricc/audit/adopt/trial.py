@@ -23,7 +23,7 @@ from fabricc.proof.compare import compare
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fabricc.audit.adopt.groups import FoundHost
@@ -214,8 +214,12 @@ def _alike(planned: Switch | Host, device: Device) -> bool:
     return isinstance(planned, Switch) == (device.kind is Kind.SWITCH)
 
 
-def distance(compiled: Compiled, found: Found, order: Order) -> tuple[int, float]:
+def distance(
+    compiled: Compiled, found: Found, order: Order, special: Collection[str] = ()
+) -> tuple[int, float]:
     """How far a trial is from what was found: errors, then facts that differ on one device of each kind.
+
+    `special`: switches that are not like the others of their kind.
 
     A number counts the less the closer it is, so that thresholds show in which direction a length is to be changed.
     """
@@ -227,7 +231,7 @@ def distance(compiled: Compiled, found: Found, order: Order) -> tuple[int, float
     for coordinates, name in at.items():
         unit = compiled.fabric.units.get(coordinates.unit)
         kind = (coordinates.tier, coordinates.plane, unit.group if unit else None)
-        if not first[kind]:
+        if not first[kind] or name in special:
             first[kind] += 1
             total += _weight(compiled.fabric.switch(coordinates), found.devices[name])
     for planned, host in first_hosts(compiled, order):

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_interface
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fabricc.audit.adopt.segments import evpn
 from fabricc.audit.model import Kind, Tier
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
@@ -31,7 +32,7 @@ _POOLS = {
     "hosts": "10.0.0.0/10", "links": "10.64.0.0/10", "loopbacks": "10.128.0.0/12",
     "hosts6": "fd00::/48", "links6": "fd00:0:1::/48", "loopbacks6": "fd00:0:2::/48",
 }  # fmt: skip
-_USUAL_MTU = 9000
+_USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
 _SPARE = ("10.192.0.0/10", "10.128.0.0/10", "10.64.0.0/10", "100.64.0.0/10")
 """Pools in the place of usual ones that overlap what is there."""
 _TWO_BYTES = 64_512
@@ -117,6 +118,7 @@ def number_of(sides: Sides, taken: Collection[int]) -> int:
 def settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Words:
     """Everything of a spec but the shape: what does not depend on how switches and hosts are cabled."""
     words: Words = {
+        "evpn": evpn(found, order),
         "priorities": priorities(sides),
         "congestion": _congestion(sides),
         "addressing": addressing(sides, usual.pools),
@@ -230,6 +232,8 @@ def addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
         words["family"] = "dual" if four else "ipv6"
     if any(path.endswith("]/unnumbered") for device in sides.switches for path in device.reading.facts):
         words["fabric_links"] = "unnumbered"
+    if _segmented(sides):
+        networks = {key: each for key, each in networks.items() if not key.startswith("hosts")}
     taken = {key: list(collapse_addresses(each)) for key, each in networks.items()}  # type: ignore[type-var]
     out_of_band = [ip_interface(each).network for each in _management_addresses(sides) if "/" in each]
     for key, usual in pools.items():
@@ -300,12 +304,20 @@ def _networks(sides: Sides) -> dict[str, list[Network]]:
 
 def _stated(sides: Sides, key: str) -> str | None:
     """The pool that filters of our own making name."""
-    number = {"hosts": 0, "loopbacks": 1}.get(key.removesuffix("6"))
+    kinds = {"loopbacks": 0} if _segmented(sides) else {"hosts": 0, "loopbacks": 1}
+    number = kinds.get(key.removesuffix("6"))
     if number is None:
         return None
     family = "V6" if key.endswith("6") else "V4"
     rules = sides.most(f"prefix_list[FABRIC-{family}]/{number}")
     return str(rules).partition(" ")[0] if rules is not None else None
+
+
+def _segmented(sides: Sides) -> bool:
+    """Whether hosts are in segments, whose addresses are no part of the pools."""
+    return any(
+        path.startswith("evpn/segment[") for tor in sides.tiers[Tier.TOR][:1] for path in tor.reading.facts
+    )
 
 
 def _within(one: Network, other: Network) -> bool:
@@ -428,7 +440,7 @@ def _mtu(sides: Sides) -> Words:
     words: Words = {}
     for key, devices, usual in (
         ("host", sides.hosts, _USUAL_MTU),
-        ("switch", sides.tiers[Tier.SPINE] or sides.switches, 9100),
+        ("switch", sides.tiers[Tier.SPINE] or sides.switches, USUAL_SWITCH_MTU),
     ):
         value = sides.of_ports("mtu", devices)
         if isinstance(value, int) and value != usual:

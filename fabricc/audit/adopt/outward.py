@@ -1,0 +1,229 @@
+"""Ways out, read back: ports whose subnet holds a BGP neighbour or a next hop that no device of the folder is."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from ipaddress import ip_address, ip_interface
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.audit.ends import said
+from fabricc.audit.model import Kind
+from fabricc.back.nos.ports import PortKind
+from fabricc.fabric.external import GROUP
+from fabricc.fabric.model import SECRET_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from fabricc.audit.ends import Said
+    from fabricc.audit.model import Found
+    from fabricc.fabric.facts import Facts
+
+_ADDRESS = re.compile(r"bgp/neighbor\[([^\]]+)\]/remote_asn")
+_ROUTE = re.compile(r"static_route\[([^\]]+)\]")
+_RULE = re.compile(r"prefix_list\[([^\]]+)-V[46]\]/(\d+)")
+_WORD = re.compile(r"[^a-z0-9]+")
+_NAME, _MAXIMUM_PREFIXES = 16, 16
+_FROM = f"FROM-{GROUP}"
+
+
+class Exit(NamedTuple):
+    """A port that leads outside.
+
+    Attributes:
+        remotes: addresses at the far end by IP version; `local` of the port, with prefix lengths.
+        asn: of the far end, None of static routes; `prefixes` that lead there by these.
+        policy: what takes the far end's routes.
+    """
+
+    switch: str
+    port: str
+    local: Mapping[int, str]
+    remotes: Mapping[int, str]
+    asn: int | None
+    prefixes: tuple[str, ...]
+    policy: str
+
+
+def exits_of(found: Found) -> tuple[Exit, ...]:
+    """The ways out of all switches."""
+    inside = {
+        address
+        for device in found.devices.values()
+        for path, value in device.reading.facts.items()
+        if path.endswith(("/ipv4", "/ipv6"))
+        for address in [str(value).partition("/")[0]]
+    }
+    return tuple(
+        way
+        for device in found.devices.values()
+        if device.kind is Kind.SWITCH
+        for way in _of_switch(found, said(device), inside)
+    )
+
+
+def _of_switch(found: Found, device: Said, inside: Collection[str]) -> Iterator[Exit]:
+    facts = device.device.reading.facts
+    peers = {each: asn for each, asn in _peers(facts).items() if each not in inside}
+    hops = {hop: prefixes for hop, prefixes in _hops(facts).items() if hop not in inside}
+    for port in device.ports if peers or hops else ():
+        taken = any(end.device == device.device.name and end.port == port for end in found.by_end)
+        if taken or device.kind(port) is not PortKind.PORT:
+            continue
+        local = {address.version: str(device.ports[port][leaf]) for leaf, address in device.addresses(port)
+                 if leaf in ("ipv4", "ipv6")}  # fmt: skip
+        to_peers, to_hops = _within(local, peers), _within(local, hops)
+        if to_peers:
+            first = next(iter(to_peers.values()))
+            policy = str(facts.get(f"bgp/neighbor[{first}]/import", ""))
+            yield Exit(device.device.name, port, local, to_peers, peers[first], (), policy)
+        elif to_hops:
+            prefixes = tuple(dict.fromkeys(prefix for hop in to_hops.values() for prefix in hops[hop]))
+            yield Exit(device.device.name, port, local, to_hops, None, prefixes, "")
+
+
+def _peers(facts: Facts) -> dict[str, int]:
+    return {match[1]: value for path, value in facts.items()
+            if (match := _ADDRESS.fullmatch(path)) and isinstance(value, int)}  # fmt: skip
+
+
+def _hops(facts: Facts) -> dict[str, list[str]]:
+    """Next hop of static routes -> what leads there."""
+    hops: dict[str, list[str]] = defaultdict(list)
+    for path, value in facts.items():
+        if match := _ROUTE.fullmatch(path):
+            for hop in re.split(r"[\s,]+", str(value)):
+                if hop[:1].isdigit() or ":" in hop:
+                    hops[hop].append(match[1])
+    return hops
+
+
+def _within(local: Mapping[int, str], remotes: Iterable[str]) -> dict[int, str]:
+    """IP version -> the address among some that is in the subnet of a port."""
+    found: dict[int, str] = {}
+    for remote in remotes:
+        try:
+            address = ip_address(remote)
+        except ValueError:
+            continue
+        if address.version in local and address in ip_interface(local[address.version]).network:
+            found.setdefault(address.version, remote)
+    return found
+
+
+def parties(found: Found, exits: Iterable[Exit], switch_mtu: int) -> dict[str, dict[str, Any]]:
+    """The section `external`; switches by the names that they have.
+
+    Ways out with one AS number and policy are one party, and those with the same static routes.
+    """
+    grouped: dict[tuple[object, ...], list[Exit]] = defaultdict(list)
+    for way in exits:
+        grouped[way.asn, way.policy, way.prefixes].append(way)
+    accepted = _accepted(found, [ways[0].switch for ways in grouped.values()])
+    made: dict[str, dict[str, Any]] = {}
+    stated = {key: _taken(found, ways[0]) for key, ways in grouped.items()}
+    ordered = sorted(grouped, key=lambda key: min((accepted.get(p, 0) for p in stated[key]), default=0))
+    for key in ordered:
+        name = _name(found, grouped[key][0], list(made))
+        made[name] = _party(found, grouped[key], stated[key], switch_mtu)
+    return made
+
+
+def _accepted(found: Found, switches: Iterable[str]) -> dict[str, int]:
+    """Prefix that leads outside -> its place among all of them, as lists of our own making have them."""
+    places: dict[str, int] = {}
+    for switch in switches:
+        for path, value in found.devices[switch].reading.facts.items():
+            if (match := _RULE.fullmatch(path)) and match[1] == "OUTSIDE":
+                places.setdefault(str(value), int(match[2]))
+    return places
+
+
+def _taken(found: Found, way: Exit) -> tuple[str, ...]:
+    """The prefixes that lead to a party: by its static routes, or as the policy of its sessions has them."""
+    if way.asn is None:
+        return way.prefixes
+    name = f"ACCEPT-{way.policy.removeprefix(_FROM)}"
+    facts = found.devices[way.switch].reading.facts
+    return tuple(
+        str(value) for path, value in facts.items() if (match := _RULE.fullmatch(path)) and match[1] == name
+    )
+
+
+def _name(found: Found, way: Exit, taken: list[str]) -> str:
+    """A name: of the policy of our own making, else by AS number or far end; static ones in the order of the lists."""
+    if way.policy.startswith(_FROM):
+        return way.policy.removeprefix(_FROM).lower()
+    if way.asn is not None:
+        name = f"as{way.asn}"
+    else:
+        words = _WORD.sub("-", _description(found, way)[0].lower()).strip("-").rstrip("0123456789").strip("-")
+        name = words if words[:1].isalpha() else "outside"
+        if taken and name < taken[-1]:
+            name = f"{taken[-1][: _NAME - 4]}-{name[:3]}".strip("-")
+    name = name[:_NAME].strip("-")
+    return name if name not in taken else f"{name[: _NAME - 3]}-{len(taken)}"
+
+
+def _description(found: Found, way: Exit) -> tuple[str, str]:
+    """The device at the far end and its port, as descriptions name them."""
+    facts = found.devices[way.switch].reading.facts
+    first, _, rest = str(facts.get(f"interface[{way.port}]/description", "")).partition(" ")
+    port = rest.split(" ")[0] if rest else ""
+    return first or f"beyond-{way.switch}", port or f"of-{_WORD.sub('-', way.port.lower())}"
+
+
+def _party(found: Found, ways: list[Exit], accept: tuple[str, ...], switch_mtu: int) -> dict[str, Any]:
+    first = ways[0]
+    facts = found.devices[first.switch].reading.facts
+    words: dict[str, Any] = {}
+    if first.asn is not None:
+        words["asn"] = first.asn
+        neighbour = f"bgp/neighbor[{next(iter(first.remotes.values()))}]"
+        if (secret := facts.get(f"{neighbour}/secret")) is not None:
+            own = str(secret).startswith(SECRET_PREFIX)
+            words["password"] = {"secret": str(secret).removeprefix(SECRET_PREFIX) if own else "external"}
+        limit = facts.get(f"{neighbour}/maximum_prefixes", _MAXIMUM_PREFIXES)
+        if limit != _MAXIMUM_PREFIXES:
+            words["maximum_prefixes"] = limit
+    usual = {prefix for family, prefix in ((4, "0.0.0.0/0"), (6, "::/0")) if family in first.remotes}
+    if accept and set(accept) != usual:
+        words["accept"] = list(accept)
+    port = f"interface[{first.port}]"
+    if facts.get(f"{port}/trust") == "dscp":
+        words["lossless" if facts.get(f"{port}/pfc") else "trust_dscp"] = True
+    if (mtu := facts.get(f"{port}/mtu", switch_mtu)) != switch_mtu:
+        words["mtu"] = mtu
+    words["links"] = [_link(found, way) for way in ways]
+    return words
+
+
+def _link(found: Found, way: Exit) -> dict[str, Any]:
+    facts = found.devices[way.switch].reading.facts
+    peer, peer_port = _description(found, way)
+    speed = facts.get(f"interface[{way.port}]/speed_gbps")
+    words: dict[str, Any] = {"at": way.switch, "port": way.port, "speed_gbps": speed}
+    for family, local in sorted(way.local.items()):
+        key, remote = ("local", "remote") if family == 4 else ("local6", "remote6")
+        words[key] = local
+        own = ip_interface(local)
+        others = {each for each in own.network if each != own.ip} if own.network.num_addresses <= 4 else set()
+        inner = others - ({own.network[0], own.network[-1]} if own.network.num_addresses == 4 else set())
+        if family in way.remotes and inner != {ip_address(way.remotes[family])}:
+            words[remote] = way.remotes[family]
+    words |= {"peer": peer, "peer_port": peer_port}
+    length = facts.get(f"interface[{way.port}]/headroom/cable_m", facts.get(f"interface[{way.port}]/cable_m"))
+    if isinstance(length, int):
+        words["length_m"] = length
+    return words
+
+
+def renamed(external: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+    """The section with other names of switches; links at switches without one are left out."""
+    parted = {}
+    for party, words in external.items():
+        links = [{**link, "at": names[link["at"]]} for link in words["links"] if link["at"] in names]
+        if links:
+            parted[party] = {**words, "links": links}
+    return parted

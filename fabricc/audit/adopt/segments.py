@@ -1,0 +1,77 @@
+"""The words of `evpn`, read back from what ToRs state of VLANs, their gateways and VRFs."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING, Any
+
+from fabricc.audit.model import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.audit.adopt.order import Order
+    from fabricc.audit.model import Found
+    from fabricc.fabric.facts import Value
+
+_SEGMENT = re.compile(r"evpn/segment\[(\d+)\]/(\w+)")
+_VRF = re.compile(r"evpn/vrf\[([^\]]+)\]/(\w+)")
+_VNI_BASE, _ANYCAST_MAC, _VRFS = 10_000, "00:00:5e:00:01:01", {"tenants": {"vlan": 3001}}
+
+
+def evpn(found: Found, order: Order) -> dict[str, Any]:
+    """The section, of the segments of the first ToR, as every ToR has them; empty where there are none."""
+    facts = found.devices[order.tier(Tier.TOR)[0]].reading.facts
+    segments, vrfs = _keyed(_SEGMENT, facts), _keyed(_VRF, facts)
+    segments = {vlan: said for vlan, said in segments.items() if {"vni", "ipv4"} <= said.keys()}
+    if not segments:
+        return {}
+    first = next(iter(segments))
+    base = _number(segments[first]["vni"]) - int(first)
+    words: dict[str, Any] = {"vni_base": base} if base != _VNI_BASE else {}
+    if (mac := facts.get("evpn/anycast_mac", _ANYCAST_MAC)) != _ANYCAST_MAC:
+        words["anycast_mac"] = mac
+    stated = {name: {"vlan": _number(said["vni"]) - base} for name, said in vrfs.items() if "vni" in said}
+    if stated != _VRFS:
+        words["vrfs"] = stated
+    members = _members(found, order)
+    made = {}
+    for vlan, said in segments.items():
+        segment: dict[str, Any] = {"vlan": int(vlan), "subnet": _subnet(said["ipv4"])}
+        if "ipv6" in said:
+            segment["subnet6"] = _subnet(said["ipv6"])
+        if len(stated) > 1 and "vrf" in said:
+            segment["vrf"] = said["vrf"]
+        if len(segments) > 1 and (groups := members.get(int(vlan))):
+            segment["groups"] = groups
+        made[str(said.get("name", f"vlan{vlan}"))] = segment
+    return {"segments": made, **words}
+
+
+def _keyed(form: re.Pattern[str], facts: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
+    """What facts of one form say of each thing."""
+    found: dict[str, dict[str, Value]] = {}
+    for path, value in facts.items():
+        if match := form.fullmatch(path):
+            found.setdefault(match[1], {})[match[2]] = value
+    return found
+
+
+def _number(value: Value) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _subnet(gateway: Value) -> str:
+    return str(ip_interface(str(gateway)).network)
+
+
+def _members(found: Found, order: Order) -> dict[int, list[str]]:
+    """VLAN -> the groups whose hosts are in it."""
+    members: dict[int, list[str]] = {}
+    for group in order.groups:
+        cable = group.hosts[0].cables[0]
+        vlan = found.devices[cable.peer].reading.facts.get(f"evpn/port[{cable.peer_port}]")
+        if isinstance(vlan, int):
+            members.setdefault(vlan, []).append("gpus" if len(order.groups) == 1 else group.name)
+    return members
