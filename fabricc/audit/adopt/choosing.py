@@ -121,8 +121,9 @@ class Choosing:
         if choice.ecn:
             made["congestion"] = {**made.get("congestion", {}), "ecn": dict(choice.ecn)}
         if self.names and (outside := renamed(self.parties, self.names)):
-            for party, medium in choice.media.items():
-                outside[party]["links"] = [{**link, "medium": medium} for link in outside[party]["links"]]
+            for party, words in outside.items():
+                medium = {"medium": choice.media[party]} if party in choice.media else {}
+                words["links"] = [self._fast(link, choice) | medium for link in words["links"]]
             made["external"] = outside
         return Draft(made, more=self.more, accept=tuple(self.accept))
 
@@ -151,20 +152,37 @@ class Choosing:
             if self.choice == before:
                 return
 
+    def _fast(self, link: dict[str, Any], choice: Choice) -> dict[str, Any]:
+        """A link with the speed of its port; the highest of the model's where the system states none."""
+        if link["speed_gbps"] is not None:
+            return link
+        name = next(name for name, computed in self.names.items() if computed == link["at"])
+        device, tier = self.found.devices[name], self.found.places[name].tier
+        uses = models.panel(device.system, choice.models[KEYS[tier]]).get(link["port"], ())
+        return {**link, "speed_gbps": max((max(use.speeds) for use in uses), default=_USUAL_GBPS)}
+
     def _choose_outward(self) -> None:
         """Ports that are kept free for ways out, and their cables, once a draft tells what switches are called."""
         if not self.exits or not self.names:
             return
-        for tier, key in KEYS.items():
-            names = self.order.tier(tier)
-            taken = Counter(way.switch for way in self.exits if way.switch in names)
-            if taken:
-                known = reserved_ports(self.found, names)
-                self._best(
-                    [known + more for more in range(1, max(taken.values()) + 1)], self._of("reserved", key)
-                )
+        names = {key: self.order.tier(tier) for tier, key in KEYS.items()}
+        taken = {key: Counter(way.switch for way in self.exits if way.switch in names[key]) for key in names}
+        most = {key: max(counted.values()) for key, counted in taken.items() if counted}
+        known = {key: reserved_ports(self.found, names[key]) for key in most}
+        if self._distance(self.choice)[0]:
+            least = {key: known[key] + most[key] for key in most}
+            both = [(free, medium) for free in ({}, least) for medium in _MEDIA]
+            self._best(
+                both,
+                lambda each: replace(
+                    self.choice, reserved=each[0], media=dict.fromkeys(self.parties, each[1])
+                ),
+            )
         for party in self.parties:
             self._best(_MEDIA, self._of("media", party))
+        for key, free in known.items():
+            options = map(self._of("reserved", key), [*range(free + 1, free + most[key] + 1), *_RESERVED])
+            self._best([each for each in options if not self._distance(each)[0]], lambda each: each)
 
     def _name(self, compiled: Compiled) -> None:
         """Learn what the spec calls the switches, without tables: what leads out names them."""
@@ -291,6 +309,7 @@ class Choosing:
             compiled = self._accepting(choice)
             if self.exits and not self.names and compiled.sound:
                 self._name(compiled)
+                self.choice = choice
                 return self._distance(choice)
             if compiled.sound:
                 self.usual = {kind: cable.length_m for kind, cable in compiled.fabric.cable_kinds.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 SPEC, LOCK, DEVICES, LINKS, CATALOG = "cluster.yaml", "fabricc.lock", "devices.csv", "links.csv", "hosts.yaml"
 
 
+_OUTWARD = re.compile(r"FAB(?:308|318|325)\d")
+"""Errors about ways out, which show only where all else can be planned."""
+_FAR = 1000
 _LOCK = f"version {VERSION}\n"
 
 
@@ -224,7 +228,8 @@ def distance(
     A number counts the less the closer it is, so that thresholds show in which direction a length is to be changed.
     """
     if compiled.planned is None or not compiled.sound:
-        return len(errors(compiled)) or 1, 0
+        codes = errors(compiled)
+        return (len(codes) or 1) + _FAR * (not all(map(_OUTWARD.fullmatch, codes))), 0
     at = matched(compiled, order)
     first: Counter[object] = Counter()
     total = 0.0

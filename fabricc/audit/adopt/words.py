@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_interface
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fabricc.audit.adopt.out_of_band import several
 from fabricc.audit.adopt.segments import evpn
 from fabricc.audit.model import Kind, Tier
 from fabricc.fabric.model import SECRET_PREFIX
@@ -124,7 +125,7 @@ def settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Words:
         "addressing": addressing(sides, usual.pools),
         "routing": routing(sides, found, order),
         "load_balancing": _load_balancing(sides),
-        "management": management(sides, usual),
+        "management": management(sides, usual, several(found, order)),
         "mtu": _mtu(sides),
     }
     return {key: value for key, value in words.items() if value}
@@ -379,7 +380,7 @@ def _load_balancing(sides: Sides) -> Words:
     return words
 
 
-def management(sides: Sides, usual: Usual) -> Words:
+def management(sides: Sides, usual: Usual, networks: list[Words]) -> Words:
     """The out-of-band network and the services on it."""
     words: Words = {}
     if not any("management/address" in device.reading.facts for device in sides.switches):
@@ -391,11 +392,13 @@ def management(sides: Sides, usual: Usual) -> Words:
         )
         words = {key: value for key, value in words.items() if value != usual.out_of_band}
     addresses = _management_addresses(sides)
-    networks = Counter(str(ip_interface(each).network) for each in addresses if "/" in each)
-    if networks and (network := networks.most_common(1)[0][0]) != usual.out_of_band:
-        words["network"] = network
+    counted = Counter(str(ip_interface(each).network) for each in addresses if "/" in each)
     if networks:
-        block = ip_network(networks.most_common(1)[0][0])
+        words["networks"] = networks
+    elif counted and (network := counted.most_common(1)[0][0]) != usual.out_of_band:
+        words["network"] = network
+    if counted and not networks:
+        block = ip_network(counted.most_common(1)[0][0])
         held = {each.partition("/")[0] for each in addresses}
         free = next((str(each) for each in (block[1], block[-2]) if str(each) not in held), None)
         gateway = sides.most("management/gateway") or free

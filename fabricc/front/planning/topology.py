@@ -53,6 +53,8 @@ def uplinks_needed(down_gbps: int, oversubscription: float, uplink_gbps: int) ->
 
 def spine_layer(tors: int, uplinks: int, spine_ports: int) -> SpineLayer | None:
     """Fewest spines for `tors` ToRs of `uplinks` uplinks each; None when one spine cannot reach every ToR."""
+    if spine_ports < 1:
+        return None
     fewest = -(-tors * uplinks // spine_ports)
     for count in divisors(uplinks):
         if count >= fewest:

@@ -216,3 +216,10 @@ def test_groups_of_64_servers_on_8_tors_in_three_tiers_of_equal_bandwidth(
     assert counts["core_cables"] == counts["spine_cables"]
     assert len({tor.slots[slot].cage for slot in tor.down}) == len(tor.up) == 32
     assert {tor.slots[slot].speed_gbps for slot in tor.up} == {ports}
+
+
+def test_spines_whose_ports_are_all_reserved_are_refused() -> None:
+    refused = planned(
+        document(tors={"model": "sn5600"}, spines={"model": "sn5600", "count": 2, "reserved_ports": 64})
+    )
+    assert [each.code for each in refused.diagnostics] == ["FAB3009"]
