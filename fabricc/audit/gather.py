@@ -25,14 +25,16 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.fabric.facts import Reading
 from fabricc.proof import Finding
-from fabricc.tree import manifest as manifests
+from fabricc.tree.manifest import NAME as MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.device import Read
     from fabricc.fabric.facts import Value
 
+_TREE_DEVICES = ("switches", "hosts")
+"""Folders of a built tree that hold devices' files."""
 _MOST_FILES = 500_000
 _PIECES = 4000
 
@@ -72,8 +74,7 @@ def gather(
         EmitError: a worker died.
     """
     top, names = (folder, files_below(folder)) if folder.is_dir() else (folder.parent, [folder.name])
-    if manifests.NAME in names and _built(top):
-        names = [name for name in names if name.startswith(("switches/", "hosts/"))]
+    names = of_devices(names)
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(device_of(name), []).append(name)
@@ -129,13 +130,18 @@ def files_below(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def _built(top: Path) -> bool:
-    """Whether a folder is a tree that fabricc built, of which the rest is of no device."""
-    try:
-        with Folder(top) as folder:
-            return manifests.is_ours(folder.read(manifests.NAME, limit=manifests.LIMIT))
-    except OSError:
-        return False
+def of_devices(names: Sequence[str]) -> list[str]:
+    """The files without those of a built tree that are for no device: its plan, jobs, acceptance."""
+    first = f"{_TREE_DEVICES[0]}/"
+    holding = {name[:at] for name in names if not (at := name.find(first)) or name[at - 1 : at] == "/"}
+    trees = {name.removesuffix(MANIFEST) for name in names if name.endswith(MANIFEST)} & holding
+    return [name for name in names if not trees or not _beside(name, trees)]
+
+
+def _beside(name: str, trees: Collection[str]) -> bool:
+    """Whether a file is in a tree and not in its folders of devices."""
+    ends = [0, *(at + 1 for at, letter in enumerate(name) if letter == "/")]
+    return any(name[:end] in trees and name[end:].partition("/")[0] not in _TREE_DEVICES for end in ends)
 
 
 def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]]) -> _Piece:
