@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
+from fabricc.back.nos.overlay import merged, stripped
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.compiler.gaps import capability_gaps
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import plain, rendered
 from fabricc.fabric.fabric import OverlayPlan
 from fabricc.fabric.model import SECRET_PREFIX, Overlay, TierName
 from fabricc.tree import EmitError
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec, OverlayFile
 
 MAX_BYTES = 1 << 20
+_SAMPLE = 8
+"""Of the switches that an overlay names, how many are looked at for lines that take nothing away."""
 _SECRET = re.compile(
     r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\b(?:password|passwd|passphrase|passkey|secret|community|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token)"
@@ -64,11 +67,15 @@ def read_overlays(
         sources[name] = text
         found += _secrets(name, text)
         tiers = tuple(TierName(tier) for tier in entry.tiers)
-        plans.append(OverlayPlan(Overlay(name, entry.into, text), entry.nos, tiers, entry.devices))
+        plans.append(
+            OverlayPlan(Overlay(name, entry.into, text, entry.removes), entry.nos, tiers, entry.devices)
+        )
         found += _useless(spec, index, fabric, plans[-1])
     fabric = replace(fabric, overlays=tuple(plans))
     if not found:
         found += _misfits(fabric)
+    if not found and any(entry.removes for entry in spec.overlays):
+        found += _idle(fabric)
     return fabric, found, sources
 
 
@@ -129,6 +136,29 @@ def _covered(fabric: Fabric, plan: OverlayPlan) -> bool:
         if plan.covers(switch, at.tier, (change and change.nos) or fabric.tiers[at.tier].nos):
             return True
     return False
+
+
+def _idle(fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB2113: lines of removing overlays that take nothing away from any of a few switches that have them."""
+    idle: dict[str, set[int]] = {}
+    named = {name for plan in fabric.overlays if plan.overlay.removes for name in plan.devices[:_SAMPLE]}
+    every = fabric.switch_ids() if named else fabric.kinds()
+    kinds = set(fabric.kinds())
+    for at in every:
+        if at not in kinds and fabric.name(at) not in named:
+            continue
+        switch = fabric.switch(at)
+        texts = plain(switch)
+        for overlay in switch.overlays:
+            if overlay.removes:
+                texts, nothing = stripped(texts, overlay)
+                idle[overlay.name] = idle.get(overlay.name, set(nothing)) & set(nothing)
+            else:
+                texts = merged(texts, overlay)
+    for name, lines in idle.items():
+        for line in sorted(lines):
+            message = "no switch that has the overlay has such a line, so nothing is taken away"
+            yield Diagnostic("FAB2113", Severity.WARNING, message, Position(name, line), "Remove the line.")
 
 
 def _misfits(fabric: Fabric) -> Iterator[Diagnostic]:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.compiler.rendering import overlay_lines, rendered
-from fabricc.proof import compare, findings
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.rendering import departures, overlay_lines, rendered
+from fabricc.proof import Finding, compare, findings
 from fabricc.proof.placing import Text, placed
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, Switch
-    from fabricc.proof import Finding
 
     Reader = Callable[[Mapping[str, str]], Reading]
+
+_KEYS = re.compile(r"\[[^\]]*\]")
+_DEPARTED = "Take the line out of the overlay, or accept FAB6007 in the spec, with the reason."
 
 
 def switch_findings(
     switch: Switch, found: Text, *, fresh: bool = True, altered: bool = False
 ) -> Iterator[Finding]:
-    """What is wrong with a switch's files; overlays may add lines and facts, and change none that is planned.
+    """What is wrong with a switch's files; overlays may add lines and facts, and change none but those they take away.
 
     Args:
         switch: what is planned.
@@ -46,8 +51,30 @@ def switch_findings(
         return Text(files, back_end.read(files))
 
     planned = back_end.planned(switch)
+    with suppress(EmitError):  # an overlay that no longer fits, which is told above
+        stated = departures(switch)
+        yield from _departed(switch.name, planned, stated, found.reading)
+        planned = {path: value for path, value in {**planned, **stated}.items() if value is not None}
     reader = back_end.read if altered else None
     yield from _findings(switch.name, planned, found, expected if fresh else None, reader, own)
+
+
+def _departed(
+    device: str, planned: Facts, stated: Mapping[str, Value | None], reading: Reading
+) -> Iterator[Finding]:
+    """FAB6007 for each fact of the plan that overlays take away, or put another in the place of."""
+    for path, value in stated.items():
+        if (was := planned.get(path)) == value:
+            continue
+        message = (
+            f"{device}: an overlay takes {path} = {was} away"
+            if value is None
+            else f"{device}: by an overlay {path} is {value}, and {was or 'nothing'} in the plan"
+        )
+        at = reading.lines.get(path, ("", 0))
+        yield Finding(
+            "FAB6007", message, *at, f"departed {_KEYS.sub('[]', path)}", Severity.WARNING, _DEPARTED
+        )
 
 
 def host_findings(host: Host, found: Text, *, fresh: bool = True, altered: bool = False) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from fabricc.tree import EmitError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fabricc.fabric.facts import Reading, Value
     from fabricc.fabric.model import Overlay, Switch
 
 _TEMPLATE = "Repair the template, or remove it to use the built-in one of that name."
@@ -25,13 +26,47 @@ def rendered(switch: Switch) -> dict[str, str]:
     Raises:
         EmitError: FAB7012, a template of the user's own is at fault; FAB2111, an overlay does not fit.
     """
-    try:
-        files = back_ends.load(switch.nos).render(switch)
-    except Exception as error:
-        raise _in_words(error, switch.name) from None
+    files = plain(switch)
     for overlay in switch.overlays:
         files = _with(files, overlay)
     return files
+
+
+def plain(switch: Switch) -> dict[str, str]:
+    """The switch's files without overlays.
+
+    Raises:
+        EmitError: FAB7012, a template of the user's own is at fault.
+    """
+    try:
+        return back_ends.load(switch.nos).render(switch)
+    except Exception as error:
+        raise _in_words(error, switch.name) from None
+
+
+def departures(switch: Switch) -> dict[str, Value | None]:
+    """The facts of lines that overlays take away -> what the files with all overlays state; None for nothing.
+
+    Raises:
+        EmitError: as `rendered`.
+    """
+    removing = [each for each in switch.overlays if each.removes]
+    if not removing:
+        return {}
+    read = back_ends.load(switch.nos).read
+    whole = files = plain(switch)
+    for overlay in removing:
+        files = _with(files, overlay)
+    before, after, now = _said(whole, read(whole)), _said(files, read(files)), read(rendered(switch)).facts
+    return {path: now.get(path) for path in {**before, **after} if before.get(path) != after.get(path)}
+
+
+def _said(files: Mapping[str, str], reading: Reading) -> dict[str, tuple[Value, str]]:
+    """Path -> the value, and the line that says so."""
+    lines = {file: ("", *text.split("\n")) for file, text in files.items()}
+    nowhere = ("", 0)
+    places = ((path, value, reading.lines.get(path, nowhere)) for path, value in reading.facts.items())
+    return {path: (value, lines[file][line] if file in lines else "") for path, value, (file, line) in places}
 
 
 def _in_words(error: Exception, name: str) -> Exception:
@@ -54,6 +89,8 @@ def overlay_lines(switch: Switch, files: Mapping[str, str]) -> tuple[list[Findin
     found: list[Finding] = []
     own: set[tuple[str, int]] = set()
     for overlay in switch.overlays:
+        if overlay.removes:
+            continue
         group = f"overlay {overlay.name}"
         try:
             into, lines, missing = stated(files, overlay)

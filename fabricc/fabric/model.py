@@ -156,11 +156,13 @@ class Overlay:
         name: what messages call it: the user's file.
         into: the switch's file, below its folder; "" for a back end's only one.
         text: the content, in the file's own syntax.
+        removes: it is taken away instead.
     """
 
     name: str
     into: str
     text: str
+    removes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,46 @@ def test_an_overlay_cannot_change_what_is_planned(repo: Path, fabricc: Fabricc) 
     assert "error FAB6002: su001-tor1a: bgp/keepalive_s is 7 in the file" in ran.err
 
 
+REMOVING = OVERLAYS.replace("tiers: [tor]", "removes: true") + (
+    "  - {file: more.conf, nos: frr, into: frr.conf}\n"
+)
+
+
+def test_what_an_overlay_takes_away_is_told_and_may_be_accepted(repo: Path, fabricc: Fabricc) -> None:
+    block = "router bgp *\n address-family ipv4 unicast\n"
+    (repo / "more.conf").write_text(block + "  maximum-paths 32\n")
+    overlaid(repo, block + "  maximum-paths *\n  nothing like it\n", REMOVING)
+    ran = fabricc("build", "cluster.yaml", "-j", "3")
+    assert ran.status == 0, ran.err
+    assert (
+        "warning FAB6007: su001-tor1a: by an overlay bgp/maximum_paths is 32, and 64 in the plan" in ran.err
+    )
+    assert "own.conf:4:1: warning FAB2113" in ran.err
+    text = (repo / CONF).read_text()
+    assert text.count("maximum-paths") == text.count("  maximum-paths 32\n") == 1
+    accepting = REMOVING + "accept: [{code: FAB6007, reason: as it runs today}]\n"
+    overlaid(repo, block + "  maximum-paths *\n", accepting)
+    ran = fabricc("build", "cluster.yaml")
+    assert (ran.status, "warning FAB6007" in ran.err) == (0, False), ran.err
+    (repo / CONF).write_text(text.replace("maximum-paths 32", "maximum-paths 64"))
+    told = fabricc("check", "build/lab").err
+    assert "error FAB6002: su001-tor1a: bgp/maximum_paths is 64 in the file and 32 in the plan" in told
+
+
+def test_an_invariant_that_an_overlay_breaks_is_told_until_it_is_accepted(
+    repo: Path, fabricc: Fabricc
+) -> None:
+    block = "router bgp *\n address-family ipv4 unicast\n"
+    (repo / "more.conf").write_text(block + "  maximum-paths 1\n")
+    overlaid(repo, block + "  maximum-paths *\n", REMOVING)
+    ran = fabricc("build", "cluster.yaml")
+    assert (ran.status, "error FAB6209" in ran.err) == (1, True)
+    accepting = REMOVING + "accept: [{code: FAB6209, reason: as it runs today}]\n"
+    overlaid(repo, block + "  maximum-paths *\n", accepting)
+    ran = fabricc("build", "cluster.yaml")
+    assert (ran.status, "note FAB6209" in ran.err) == (0, True)
+
+
 def test_a_line_that_no_overlay_has_is_unknown_as_ever(repo: Path, fabricc: Fabricc) -> None:
     overlaid(repo, "router bgp *\n bgp bestpath compare-routerid\n")
     fabricc("build", "cluster.yaml")

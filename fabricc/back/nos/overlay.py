@@ -6,14 +6,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.overlay_text import OverlayError, merge, traced
+from fabricc.back.nos.overlay_text import OverlayError, merge, strip, traced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.model import Overlay
 
-__all__ = ["OverlayError", "check_text", "merged", "stated", "target"]
+__all__ = ["OverlayError", "check_text", "merged", "stated", "stripped", "target"]
 
 _YAML = (".yaml", ".yml")
 _TRAILING = re.compile(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
@@ -81,11 +81,13 @@ def _loaded(text: str) -> dict[str, Any]:
 
 
 def merged(files: Mapping[str, str], overlay: Overlay) -> dict[str, str]:
-    """The files with the overlay in one of them.
+    """The files with the overlay in one of them, or without what it takes away.
 
     Raises:
         OverlayError: it does not fit.
     """
+    if overlay.removes:
+        return stripped(files, overlay)[0]
     into = target(files, overlay.into)
     check_text(into, overlay.text)
     if into.endswith(".json"):
@@ -95,10 +97,63 @@ def merged(files: Mapping[str, str], overlay: Overlay) -> dict[str, str]:
     return {**files, into: text}
 
 
+def stripped(files: Mapping[str, str], overlay: Overlay) -> tuple[dict[str, str], list[int]]:
+    """The files without what the overlay takes away from one of them, and its own lines that find nothing to take.
+
+    Raises:
+        OverlayError: it does not fit.
+    """
+    into = target(files, overlay.into)
+    check_text(into, overlay.text)
+    if into.endswith(".json"):
+        value = _loaded(files[into])
+        idle = [_line_of(overlay.text, key) for key in _take([value], _loaded(overlay.text))]
+        return {**files, into: _json(value, files[into])}, idle
+    text, idle = strip(files[into], overlay.text, keyed=into.endswith(_YAML))
+    return {**files, into: text}, idle
+
+
+def _take(values: Sequence[dict[str, Any]], less: Mapping[str, Any]) -> Iterator[str]:
+    """Take away keys that are null there, items of lists and equal values; yield keys that find nothing to take."""
+    for key, part in less.items():
+        found = [
+            (value, name) for value in values for name in _named(value, key) if _holds(value[name], part)
+        ]
+        if not found:
+            yield key
+        elif isinstance(part, dict):
+            yield from _take([value[name] for value, name in found], part)
+        for value, name in found:
+            if isinstance(part, list):
+                value[name] = [item for item in value[name] if item not in part]
+            elif not isinstance(part, dict):
+                del value[name]
+
+
+def _named(value: Mapping[str, Any], key: str) -> list[str]:
+    """The keys that a key of an overlay speaks of, `*` standing for anything."""
+    if "*" not in key:
+        return [key] if key in value else []
+    shape = re.compile(".*".join(map(re.escape, key.split("*"))))
+    return [known for known in value if shape.fullmatch(known)]
+
+
+def _holds(known: Any, part: Any) -> bool:
+    """Whether something is there to be taken away."""
+    if isinstance(part, list):
+        return isinstance(known, list) and any(item in known for item in part)
+    return part is None or known == part or (isinstance(part, dict) and isinstance(known, dict))
+
+
 def _merged_json(text: str, overlay: str) -> str:
     """The object with what the overlay adds; laid out as it was, keys in order of their first appearance."""
     value = _loaded(text)
     _add(value, _loaded(overlay), overlay)
+    return _json(value, text)
+
+
+def _json(value: dict[str, Any], text: str) -> str:
+    """The object, indented as the text is that it was."""
     second = text.split("\n", 2)[1] if "\n" in text else ""
     indent = len(second) - len(second.lstrip()) or 4
     return json.dumps(value, indent=indent) + "\n"
@@ -107,9 +162,7 @@ def _merged_json(text: str, overlay: str) -> str:
 def _add(value: dict[str, Any], more: Mapping[str, Any], text: str) -> None:
     for key, part in more.items():
         if "*" in key and isinstance(part, dict):
-            shape = re.compile(".*".join(map(re.escape, key.split("*"))))
-            chosen = [known for known in value if shape.fullmatch(known)]
-            if not chosen:
+            if not (chosen := _named(value, key)):
                 raise _misfit(text, key, "no key of the file matches it")
         else:
             chosen = [key]
@@ -126,10 +179,12 @@ def _add(value: dict[str, Any], more: Mapping[str, Any], text: str) -> None:
 
 
 def _misfit(text: str, key: str, why: str) -> OverlayError:
-    at = text.find(json.dumps(key))
-    line = text.count("\n", 0, max(at, 0)) + 1
     remedy = "An overlay adds; what is planned is changed in the spec."
-    return OverlayError(line, f"{key!r} cannot be merged: {why}", remedy)
+    return OverlayError(_line_of(text, key), f"{key!r} cannot be merged: {why}", remedy)
+
+
+def _line_of(text: str, key: str) -> int:
+    return text.count("\n", 0, max(text.find(json.dumps(key)), 0)) + 1
 
 
 def stated(files: Mapping[str, str], overlay: Overlay) -> tuple[str, set[int], list[tuple[int, str]]]:

@@ -1,4 +1,4 @@
-"""Merges indented text (a CLI's configuration, braces, YAML blocks) by its outline, and finds a merged part again."""
+"""Merges indented text (CLI, braces, YAML blocks) by its outline, strips it, and finds a merged part again."""
 
 from __future__ import annotations
 
@@ -101,6 +101,44 @@ def merge(text: str, overlay: str, *, keyed: bool = False) -> str:
         for _, added in sorted(insertions.get(number, ()), key=lambda each: -each[0]):
             merged += added
     return "\n".join(merged)
+
+
+def strip(text: str, overlay: str, *, keyed: bool = False) -> tuple[str, list[int]]:
+    """The text without the lines that the overlay names, and the overlay's own lines that nothing in the text is like.
+
+    A line of the overlay with nothing below it takes away each line like it in its block, and what is below that; a
+    block takes away in each block whose first line is like its own. `*` stands for anything but spaces.
+
+    Args:
+        text: the file.
+        overlay: the lines to take away, indented like the file.
+        keyed: lines are `key: value`, and `key: null` takes a key away whatever its value is.
+    """
+    gone: set[int] = set()
+    idle: list[int] = []
+    _strip([outline(text)], outline(overlay), gone, idle, keyed)
+    return "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in gone), idle
+
+
+def _strip(targets: list[Node], overlay: Node, gone: set[int], idle: list[int], keyed: bool) -> None:
+    for node in overlay.children:
+        found = [match for target in targets for match in _like(target.children, node, keyed)]
+        if not found:
+            idle.append(node.line)
+        elif node.children:
+            _strip(found, node, gone, idle, keyed)
+        else:
+            gone.update(number for match in found for number in range(match.line, match.end + 1))
+
+
+def _like(candidates: Iterable[Node], node: Node, keyed: bool) -> Iterable[Node]:
+    """The lines that a line of a removing overlay names."""
+    if keyed and not node.children and (key := _KEY.match(node.text)) and node.text.endswith(": null"):
+        return (each for each in candidates if _same_key(each, key["key"]))
+    if "*" not in node.text:
+        return (each for each in candidates if each.text == node.text)
+    shape = re.compile(r"\S*".join(map(re.escape, node.text.split("*"))))
+    return (each for each in candidates if shape.fullmatch(each.text))
 
 
 def _merge(target: Node, overlay: Node, insertions: Insertions, keyed: bool) -> None:

@@ -490,6 +490,7 @@ TITLES: dict[str, str] = {
     "FAB6004": "A line that is not understood",
     "FAB6005": "A line of an overlay is missing",
     "FAB6006": "A line is not as the build writes it",
+    "FAB6007": "An overlay takes away what is planned",
     "FAB6010": "A file changed since it was built",
     "FAB6011": "A file is missing",
     "FAB6012": "A file that the manifest lacks",

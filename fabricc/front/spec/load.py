@@ -405,7 +405,7 @@ def _cables(raw: Mapping[str, Any]) -> Cables:
 
 def _overlay(raw: Mapping[str, Any]) -> OverlayFile:
     tiers, devices = tuple(raw.get("tiers", ())), tuple(raw.get("devices", ()))
-    return OverlayFile(raw["file"], raw["nos"], raw.get("into", ""), tiers, devices)
+    return OverlayFile(raw["file"], raw["nos"], raw.get("into", ""), tiers, devices, raw.get("removes", False))
 
 
 def _override(raw: Mapping[str, Any]) -> Override:

@@ -322,6 +322,7 @@ class OverlayFile:
     Attributes:
         file: relative to the spec; `into`: the switch's file that it is merged into, "" for the only one.
         tiers: `tor`, `spine`, `core`; empty for all.
+        removes: the content is taken away instead.
     """
 
     file: str
@@ -329,6 +330,7 @@ class OverlayFile:
     into: str = ""
     tiers: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
+    removes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.back.nos.overlay import OverlayError, check_text, merged, stated, target
-from fabricc.back.nos.overlay_text import merge, traced
+from fabricc.back.nos.overlay import OverlayError, check_text, merged, stated, stripped, target
+from fabricc.back.nos.overlay_text import merge, strip, traced
 from fabricc.fabric.model import Overlay
 from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
 from tests.back.nos.eos.variants import variant
@@ -170,6 +170,53 @@ def test_tables_of_json_are_merged_and_values_never_replaced() -> None:
     for wrong in ({"PORT": {"Ethernet0": {"mtu": "1500"}}}, {"PORT": "x"}, {"PORT": {"Vlan*": {}}}):
         with pytest.raises(OverlayError, match="cannot be merged"):
             after(wrong)
+
+
+def test_lines_are_taken_away_with_their_blocks_and_where_nothing_is_like_them_it_is_told() -> None:
+    overlay = """\
+interface Ethernet*
+   mtu *
+router bgp *
+   address-family ipv4
+   neighbor * shutdown
+interface Vlan1
+"""
+    text, idle = strip(CLI, overlay)
+    assert text.split("\n") == [
+        "hostname a", "!", "interface Ethernet1", "!", "interface Ethernet2", "!",
+        "router bgp 65000", "   router-id 10.0.0.1", "   !", "!", "end", "",
+    ]  # fmt: skip
+    assert idle == [5, 6]
+    braces = "system {\n    host-name a;\n    login {\n        user x;\n    }\n}\n"
+    assert strip(braces, "system {\n    login\n") == (braces, [2])
+    assert strip(braces, "system {\n    login {\n    }\n}\n")[0] == "system {\n    host-name a;\n}\n"
+
+
+@settings(deadline=None)
+@given(outlines)
+def test_what_was_added_below_a_block_of_its_own_is_gone_once_it_is_taken_away(
+    more: dict[str, object],
+) -> None:
+    block = "own 1\n" + printed(more, 3)
+    assert strip(merge(CLI, block), "own 1\n") == (CLI, [])
+
+
+def test_keys_of_yaml_and_json_are_taken_away_by_null() -> None:
+    files = {"startup.yaml": "- set:\n    system:\n      hostname: a\n      timezone: UTC\n",
+             "config_db.json": json.dumps({"PORT": {"Ethernet0": {"mtu": "9100", "fec": "rs"}, "Ethernet8": {}},
+                                           "NTP_SERVER": {"a": {}}, "X": {"l": ["a", "b"]}}, indent=4)}  # fmt: skip
+    gone = Overlay(
+        "x", "startup.yaml", "- set:\n    system:\n      timezone: null\n      none: null\n", removes=True
+    )
+    after, idle = stripped(files, gone)
+    assert (after["startup.yaml"], idle) == ("- set:\n    system:\n      hostname: a\n", [4])
+    less = {"PORT": {"Ethernet*": {"fec": None}}, "NTP_SERVER": None, "X": {"l": ["b"]}, "Y": None}
+    after, idle = stripped(files, Overlay("x", "config_db.json", json.dumps(less, indent=1), removes=True))
+    assert json.loads(after["config_db.json"]) == {
+        "PORT": {"Ethernet0": {"mtu": "9100"}, "Ethernet8": {}},
+        "X": {"l": ["a"]},
+    }
+    assert idle == [13]
 
 
 @pytest.mark.parametrize(
