@@ -118,9 +118,10 @@ def switch_addresses(switch: Switch) -> Iterator[TextRow]:
 
 def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
     """A switch's part of the cabling plan: as `Fabric.cables` has it a ToR's host links and uplinks, then ways out."""
+    there = {(port.cage, port.child): port for port in switch.ports}
     for at in (*layout.down, *layout.up):
-        port = switch.ports[at]
-        if port.peer is None or port.direction is Direction.DOWN:
+        port = there.get((layout.slots[at].cage, layout.slots[at].child))
+        if port is None or port.peer is None or port.direction is Direction.DOWN:
             continue
         near, far = (switch.name, port.name), (port.peer.device, port.peer.port)
         lower, upper = (far, near) if port.direction is Direction.HOST else (near, far)

@@ -17,7 +17,7 @@ from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Sess
 from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, policy, prefix_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.external import Exit
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.links import Link
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import PrefixList
-    from fabricc.fabric.shape import CableRow, SwitchId
+    from fabricc.fabric.shape import CableRow, PortLayout, SwitchId
 
 __all__ = ["host", "spine_cables", "switch", "switch_name", "tor_cables"]
 
@@ -146,6 +146,8 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     key, mtu, profiles, evpn = links.layout_key(fabric, at), fabric.switch_mtu, fabric.profiles, fabric.evpn
     groups = _host_groups(fabric, at) if evpn else {}
     unused, to_host = Direction.UNUSED, links.HOST
+    words, own_name = fabric.descriptions, switch_name(fabric, at)
+    silent = _silent(fabric, own_name, layout, names, used) if fabric.unused_silent else ()
     ports: list[Port] = []
     sessions: list[Session] = []
     for index, (slot, name) in enumerate(zip(layout.slots, names, strict=True)):
@@ -153,20 +155,33 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
         place = (name, slot.cage, slot.child, slot.children, slot.lanes, speed)
         link = used.get(index)
         if link is None:
-            ports.append(Port(*place, unused, False, mtu, reserved=index in reserved))
+            if slot.cage not in silent or index in reserved:
+                ports.append(Port(*place, unused, False, mtu, reserved=index in reserved))
             continue
         _, way, _, peer, far, _, cable_m, medium, shut, local4, _, local6, _, unnumbered = link
         profile = profiles[key, speed, cable_m].name if profiles else None
         cable = (Peer(peer, far), cable_m, medium)
         own = (local4 and f"{local4}/31", local6 and f"{local6}/127")
+        label = _label(words.host if way is to_host else words.fabric, own_name, name, link)
         if evpn and way is to_host:
             vlan = evpn.segment(groups[peer]).vlan
-            ports.append(Port(*place, way, not shut, evpn.mtu, *cable, profile=profile, segment=vlan))
+            ports.append(
+                Port(*place, way, not shut, evpn.mtu, *cable, profile=profile, segment=vlan, label=label)
+            )
             continue
-        ports.append(Port(*place, way, not shut, mtu, *cable, *own, unnumbered, profile))
+        ports.append(Port(*place, way, not shut, mtu, *cable, *own, unnumbered, profile, label=label))
         if way is not to_host:
-            _add_sessions(sessions, name, link)
+            _add_sessions(sessions, name, link, _label(words.session, own_name, name, link))
     return tuple(ports), tuple(sessions)
+
+
+def _silent(
+    fabric: Fabric, name: str, layout: PortLayout, names: Sequence[str], used: Collection[int]
+) -> set[int]:
+    """The cages that nothing is cabled to, of which a switch says nothing."""
+    exits = fabric.external.at(name)
+    taken = {slot.cage for index, slot in enumerate(layout.slots) if index in used or names[index] in exits}
+    return {slot.cage for slot in layout.slots} - taken - fabric.external.splits.get(name, {}).keys()
 
 
 def _host_groups(fabric: Fabric, at: SwitchId) -> dict[str, int]:
@@ -176,16 +191,21 @@ def _host_groups(fabric: Fabric, at: SwitchId) -> dict[str, int]:
     return {unit.hosts[slot]: unit.group for unit, slots, _ in links.served(fabric, at) for slot in slots}
 
 
-def _add_sessions(sessions: list[Session], port: str, link: Link) -> None:
+def _label(words: str, device: str, port: str, link: Link) -> str:
+    """What a port or session is described by, in the words of the spec; "" where it has none."""
+    return words and words.format(device=device, port=port, peer=link.peer, peer_port=link.peer_port)
+
+
+def _add_sessions(sessions: list[Session], port: str, link: Link, label: str) -> None:
     group = "UPSTREAM" if link.direction is links.UP else "DOWNSTREAM"
     to = (port, link.peer, link.peer_asn)
     if link.unnumbered:
-        sessions.append(Session(group, Transport.UNNUMBERED, *to, None, None))
+        sessions.append(Session(group, Transport.UNNUMBERED, *to, None, None, label))
         return
     if link.remote4:
-        sessions.append(Session(group, Transport.IPV4, *to, link.local4, link.remote4))
+        sessions.append(Session(group, Transport.IPV4, *to, link.local4, link.remote4, label))
     if link.remote6:
-        sessions.append(Session(group, Transport.IPV6, *to, link.local6, link.remote6))
+        sessions.append(Session(group, Transport.IPV6, *to, link.local6, link.remote6, label))
 
 
 def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
@@ -265,7 +285,9 @@ def _bgp(
 
 
 def _raised(limit: int, outside: bool, fabric: Fabric) -> int:
-    """A limit of prefixes with room for those from outside."""
+    """A limit of prefixes: the given one, or that of the plan with room for those from outside."""
+    if fabric.routing.maximum_prefixes is not None:
+        return fabric.routing.maximum_prefixes
     return 1 << (limit + fabric.external.most - 1).bit_length() if outside else limit
 
 

@@ -76,7 +76,7 @@ class AddressPlan:
 
 @dataclass(frozen=True, slots=True)
 class RoutingPlan(BgpSettings):
-    """BGP settings of the whole fabric; prefix limits are per neighbour and family."""
+    """BGP settings of the whole fabric; prefix limits are per neighbour and family; `maximum_prefixes` is given."""
 
     asn_base: int
     unique_spine_asn: bool
@@ -84,11 +84,25 @@ class RoutingPlan(BgpSettings):
     limit_from_above: int
     limit_from_tor: int
     limit_from_spine: int
+    maximum_prefixes: int | None = None
 
     @property
     def asns(self) -> AsnBlock:
         """The block of ASNs from the base on."""
         return adr.asn_block(self.asn_base)
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """What ports and sessions are described by: `{device}`, `{port}`, `{peer}`, `{peer_port}`; "" for the usual words.
+
+    Attributes:
+        fabric: of ports to switches; `host`: to hosts; `session`: of BGP sessions.
+    """
+
+    fabric: str = ""
+    host: str = ""
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +204,8 @@ class Fabric:
     host_classes: tuple[str, ...] = ()
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     overlays: tuple[OverlayPlan, ...] = ()
+    unused_silent: bool = False
+    descriptions: Descriptions = Descriptions()
     network: str = ""
     number: int = 0
     guests: Mapping[str, HostId] = field(default_factory=dict)

@@ -322,7 +322,7 @@ def _bgp_facts(facts: Facts, bgp: Bgp) -> None:
         prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
         group = groups[session.group]
         facts[prefix + "remote_asn"] = session.remote_asn
-        facts[prefix + "description"] = session.peer
+        facts[prefix + "description"] = session.description
         facts[prefix + "bfd"] = bfd
         facts[prefix + "import"] = group.import_map
         facts[prefix + "export"] = group.export_map

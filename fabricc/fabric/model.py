@@ -60,6 +60,7 @@ class Port:
         reserved: True for a port that the spec keeps free for the user: unused and shut, but not to be planned over.
         trusted: packets that arrive are classified by their DSCP; else they are in the default class and get its DSCP.
         segment: VLAN that the port is an access port of; None for a routed one.
+        label: what it is described by where the spec has words of its own; "" for the usual ones.
     """
 
     name: str
@@ -81,10 +82,13 @@ class Port:
     reserved: bool = False
     trusted: bool = True
     segment: int | None = None
+    label: str = ""
 
     @property
     def description(self) -> str:
         """Text for the port's description: the far end, or why the port is shut."""
+        if self.label:
+            return self.label
         if self.peer:
             return f"{self.peer.device} {self.peer.port}"
         return "reserved" if self.reserved else "unused"

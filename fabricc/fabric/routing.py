@@ -62,6 +62,7 @@ class Session:
 
     Attributes:
         local, remote: addresses without prefix length; None when unnumbered.
+        label: what it is described by where the spec has words of its own; "" for the far device.
     """
 
     group: str
@@ -71,6 +72,12 @@ class Session:
     remote_asn: int
     local: str | None
     remote: str | None
+    label: str = ""
+
+    @property
+    def description(self) -> str:
+        """Text for the session's description."""
+        return self.label or self.peer
 
     @property
     def carries_evpn(self) -> bool:

@@ -743,6 +743,7 @@ TITLES: dict[str, str] = {
     "FAB9706": "Lines beside forwarding that a build does not write",
     "FAB9707": "A build would add what a device does not state",
     "FAB9708": "A link that a build would have on another port",
+    "FAB9750": "A prefix limit below what a neighbour may send",
     # A fabric of others, from what it says.
     # Auditing: what a folder holds.
     # Upgrading.

@@ -267,14 +267,28 @@ def _routing(
     everything = 2 * tors + shape.pods * shape.spines + shape.cores
     pod = 2 * shape.units_per_pod * shape.tors_per_unit_plane + shape.spines
     routing = spec.routing
+    given = routing.maximum_paths
+    if given is not None and not paths <= given <= most:
+        message = f"routing.maximum_paths is {given}; {paths} equal-cost paths are planned, and switches hold {most}"
+        findings.append(
+            spec.error("FAB3019", message, "routing", "maximum_paths", help=f"Give {paths} to {most}.")
+        )
+    if routing.maximum_prefixes is not None and routing.maximum_prefixes < everything:
+        message = (
+            f"routing.maximum_prefixes is {routing.maximum_prefixes}, and a neighbour may send {everything}"
+        )
+        help_ = f"Give {everything} at least, or leave it out."
+        findings.append(spec.error("FAB9750", message, "routing", "maximum_prefixes", help=help_))
     return RoutingPlan(
         **shared(routing, BgpSettings),
         asn_base=routing.asn_base,
         unique_spine_asn=routing.spine_asn == "unique",
-        maximum_paths=min(most, max(64, stride_plan.power_of_two(paths), strides.uplink)),
+        maximum_paths=routing.maximum_paths
+        or min(most, max(64, stride_plan.power_of_two(paths), strides.uplink)),
         limit_from_above=max(128, stride_plan.power_of_two(2 * everything)),
         limit_from_tor=16,
         limit_from_spine=max(128, stride_plan.power_of_two(2 * pod)),
+        maximum_prefixes=routing.maximum_prefixes,
     )
 
 
@@ -314,6 +328,8 @@ def _assemble(
         load_balancing=spec.load_balancing,
         cable_kinds={link: getattr(spec.cables, link) for link in ("host", "spine", "core")},
         switch_mtu=spec.switch_mtu,
+        unused_silent=spec.unused_silent,
+        descriptions=spec.descriptions,
         host_mtu=spec.host_mtu,
         qos={},
         profiles={},

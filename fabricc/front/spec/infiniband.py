@@ -33,6 +33,8 @@ MEANINGLESS = {
     "buffers": ("link credits need no headroom", ""),
     "mtu": ("the InfiniBand MTU is 4096 throughout", "IPoIB has `infiniband.ipoib.mtu`."),
     "management": ("switches take their settings from the subnet manager", ""),
+    "unused_ports": ("no switch has a file of its own", ""),
+    "descriptions": ("no switch has a file of its own", ""),
     "overlays": ("no switch has a file of its own", ""),
     "identities": ("a subnet has neither ASNs nor loopbacks", ""),
     "evpn": ("partitions keep tenants apart", "See `infiniband.partitions`."),

@@ -13,7 +13,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.fabric.fabric import CableKind
+from fabricc.fabric.fabric import CableKind, Descriptions
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
@@ -340,6 +340,8 @@ def _assembled(
         management=management,
         host_mtu=fit["mtu"]["host"],
         switch_mtu=fit["mtu"]["switch"],
+        unused_silent=fit.get("unused_ports") == "silent",
+        descriptions=Descriptions(**fit.get("descriptions", {})),
         overrides={name: _override(fit["overrides"][name]) for name in sorted(fit["overrides"])},
         accept=accept,
         congestion=congestion,
@@ -405,7 +407,9 @@ def _cables(raw: Mapping[str, Any]) -> Cables:
 
 def _overlay(raw: Mapping[str, Any]) -> OverlayFile:
     tiers, devices = tuple(raw.get("tiers", ())), tuple(raw.get("devices", ()))
-    return OverlayFile(raw["file"], raw["nos"], raw.get("into", ""), tiers, devices, raw.get("removes", False))
+    return OverlayFile(
+        raw["file"], raw["nos"], raw.get("into", ""), tiers, devices, raw.get("removes", False)
+    )
 
 
 def _override(raw: Mapping[str, Any]) -> Override:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
+from fabricc.fabric.fabric import Descriptions
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
 
 if TYPE_CHECKING:
@@ -219,10 +220,13 @@ class Routing(BgpSettings):
     Attributes:
         asn_base: first ASN of the private block used.
         spine_asn: `shared` (per tier, plane and pod) or `unique` (per switch).
+        maximum_paths, maximum_prefixes: in the place of those that follow from the plan; None for these.
     """
 
     asn_base: int
     spine_asn: str
+    maximum_paths: int | None = None
+    maximum_prefixes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,6 +467,8 @@ class ClusterSpec:
     headroom_oversubscription: Fraction | None = None
     infiniband: Infiniband | None = None
     overlays: tuple[OverlayFile, ...] = ()
+    unused_silent: bool = False
+    descriptions: Descriptions = Descriptions()
     network: Network | None = None
     networks: Mapping[str, ClusterSpec] = field(default_factory=dict)
     external: tuple[Outsider, ...] = ()

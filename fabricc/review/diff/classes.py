@@ -26,6 +26,7 @@ _OF_ALL = frozenset(
         "services",
         "cable_kinds",
         "switch_mtu",
+        "unused_silent",
         "host_mtu",
         "load_balancing",
         "routing",

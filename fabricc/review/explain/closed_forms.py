@@ -147,6 +147,8 @@ def _entry(path: str) -> str:
 
 def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
     fabric = subject.plan.fabric
+    if (given := subject.plan.spec.routing.maximum_paths) is not None:
+        return Closed((), (Row("maximum paths", given, "", "spec"),))
     shape = fabric.shape
     least = min((plan.model for plan in fabric.tiers.values()), key=lambda model: model.ecmp_max_paths)
     rows = (
@@ -166,6 +168,8 @@ def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
 
 def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
     """What can come from a neighbour: of a ToR its own, of a spine its pod's, from above everybody's."""
+    if (given := subject.plan.spec.routing.maximum_prefixes) is not None:
+        return Closed((), (Row("limit", given, "prefixes", "spec"),))
     shape, session = subject.plan.fabric.shape, subject.session_of(path)
     if session is None or isinstance(subject.device, Host):
         return Closed()

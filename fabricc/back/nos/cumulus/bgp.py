@@ -156,7 +156,7 @@ def _family(bgp: Bgp, family: str, release: Release) -> Tree:
 def _neighbor(session: Session) -> Tree:
     kind = "unnumbered" if session.transport is Transport.UNNUMBERED else "numbered"
     return {
-        "description": session.peer,
+        "description": session.description,
         "peer-group": session.group + GROUP_SUFFIXES[session.transport],
         "remote-as": session.remote_asn,
         "type": kind,

@@ -155,7 +155,7 @@ def bgp_view(switch: Switch) -> BgpView:
 
 def _neighbor(name: str, session: Session) -> NeighborView:
     group = group_name(session.group, session.transport)
-    return NeighborView(name, group, session.remote_asn, session.peer)
+    return NeighborView(name, group, session.remote_asn, session.description)
 
 
 def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:

@@ -85,7 +85,7 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
                 "unnumbered": session.transport is Transport.UNNUMBERED,
                 "group": session.group + _GROUP_SUFFIX[session.transport],
                 "remote_asn": session.remote_asn,
-                "description": session.peer,
+                "description": session.description,
             }
             for session in bgp.sessions
         ],

@@ -218,7 +218,9 @@ def _groups(bgp: Bgp) -> Iterator[GroupView]:
             ],
             families=carried.get(transport, every),
             prefix_limit=group.maximum_prefixes,
-            neighbors=[(s.remote, quoted(s.peer), s.remote_asn) for s in sessions if s.remote is not None],
+            neighbors=[
+                (s.remote, quoted(s.description), s.remote_asn) for s in sessions if s.remote is not None
+            ],
             interfaces=[f"{s.port}.0" for s in sessions if s.remote is None],
             as_list=asn,
             password=group.password,

@@ -214,7 +214,7 @@ def bgp_view(switch: Switch) -> BgpView:
             for group, transport in groups_in_use(bgp)
         ],
         neighbors=[
-            NeighborView(s.remote or s.port, group_name(s.group, s.transport), s.remote_asn, s.peer)
+            NeighborView(s.remote or s.port, group_name(s.group, s.transport), s.remote_asn, s.description)
             for s in (*numbered_sessions(bgp), *unnumbered_sessions(bgp))
         ],
         rules=[
