@@ -28,7 +28,8 @@ _SAMPLE = 8
 """Of the switches that an overlay names, how many are looked at for lines that take nothing away."""
 _SECRET = re.compile(
     r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
-    r"|\b(?:password|passwd|passphrase|passkey|secret|community|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token)"
+    r"|\b(?:password|passwd|passphrase|passkey|secret|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token"
+    r"|(?<!send-)(?<!\bset )(?<!\bmatch )community)"
     r"\b[\"']?[\s:=]+\S"
     r"|\b(?:tacacs|radius)\S*\b.*\bkey\b[\"']?[\s:=]+\S"
 )

@@ -69,7 +69,7 @@ def _departed(
         message = (
             f"{device}: an overlay takes {path} = {was} away"
             if value is None
-            else f"{device}: by an overlay {path} is {value}, and {was or 'nothing'} in the plan"
+            else f"{device}: by an overlay {path} is {value}, and {'nothing' if was is None else was} in the plan"
         )
         at = reading.lines.get(path, ("", 0))
         yield Finding(
