@@ -268,3 +268,11 @@ def test_nothing_raises_on_odd_values() -> None:
     first = device("a", odd)
     findings(Found({}, (), {}, {}))
     told(replace(first, files={}, paths={}))
+
+
+def test_a_watchdog_on_ports_of_no_known_speed_is_held_against_no_pause() -> None:
+    """How long a legal pause is depends on the speed, which a configuration need not say."""
+    guarded = {"interface[Ethernet1]/pfc": "3", "interface[Ethernet1]/watchdog": "true", "watchdog/detect_ms": 100}
+    assert not [each for each in pair(guarded, guarded) if "legal pause" in each.message]
+    slow = {**guarded, "interface[Ethernet1]/speed_gbps": 1, "watchdog/detect_ms": 10}
+    assert [each for each in pair(slow, slow) if "a legal pause lasts up to 33.55 ms at 1G" in each.message]

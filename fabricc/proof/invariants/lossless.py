@@ -121,7 +121,7 @@ def _watchdog(kind: Lossless, links: list[LinkPort], seen: SwitchView) -> Iterat
         strict = any(c.strict for c in seen.switch.qos.lossless)
         yield Breach(18, f"{_ports(links)}: PFC without a watchdog", at + "watchdog", warning=strict)
     detect = seen.number("watchdog/detect_ms")
-    if detect is not None and kind.watchdog == "true":
+    if detect is not None and kind.watchdog == "true" and kind.speed_gbps:
         pause_ms = Fraction(LONGEST_PAUSE_BITS, kind.speed_gbps * 10**6)
         if detect <= pause_ms:
             longest = f"{float(pause_ms):.2f} ms at {kind.speed_gbps}G"
