@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from dataclasses import field
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import Kind
+from fabricc.audit.model import HOST, Kind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.model import Device
+    from fabricc.fabric.facts import Reading
     from fabricc.proof import Finding
 
 INTERFACES, ADDRESSES, BGP, POLICY, PFC, ECN, BUFFERS, CLASSIFICATION, HOSTS, OTHER = TOPICS = (
@@ -133,81 +133,106 @@ class Coverage:
         return sum(one.counts.unknown for one in self.devices.values())
 
 
-@dataclass(slots=True)
-class _Lines:
-    """Unknown lines of a kind on their way to a `Line`."""
+class Strange(NamedTuple):
+    """Lines of a kind that nobody knows, of one device or of all: how they are alike, the first, and how many."""
 
+    alike: str
     file: str
     line: int
     text: str
-    times: int = 0
-    devices: set[str] = field(default_factory=set)
+    times: int
+    devices: int = 1
 
 
-def coverage_of(devices: Mapping[str, Device], findings: Iterable[Finding]) -> Coverage:
+class Understood(NamedTuple):
+    """What of one device was understood, by whoever read it.
+
+    Attributes:
+        statements: how many there are; of these `aside` and `unknown` ones.
+        stated: topics that something was understood of; `unclear`: those of unknown lines.
+        strange: unknown lines, those of a kind together, in order of the first of each.
+    """
+
+    statements: int
+    aside: int
+    unknown: int
+    stated: frozenset[str]
+    unclear: frozenset[str]
+    strange: tuple[Strange, ...]
+
+
+def understood(
+    system: str, reading: Reading, aside: frozenset[tuple[str, int]], statements: int
+) -> Understood:
+    """What was understood of a device with so many statements."""
+    topics = _topics(system, reading)
+    unknown = [each for each in reading.unknown if each[:2] not in aside]
+    places: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    if unknown:
+        for (file, line), topic in topics.items():
+            places[file].append((line, topic))
+        for each in places.values():
+            each.sort()
+    unclear: set[str] = set()
+    strange: dict[str, Strange] = {}
+    for file, line, text in unknown:
+        alike = _alike(text)
+        unclear.add(HOSTS if system == HOST else _topic_of_line(alike, places.get(file, []), line))
+        known = strange.get(alike) or Strange(alike, file, line, text.strip()[:_LONGEST], 0)
+        strange[alike] = known._replace(times=known.times + 1)
+    lines = len({each[:2] for each in unknown})
+    beside = len({each[:2] for each in reading.unknown}) - lines
+    return Understood(
+        max(statements, lines + beside), beside, lines, frozenset(topics.values()), frozenset(unclear),
+        tuple(strange.values()),
+    )  # fmt: skip
+
+
+def coverage_of(
+    devices: Mapping[str, Device], known: Mapping[str, Understood], findings: Iterable[Finding]
+) -> Coverage:
     """The coverage of devices of which these findings were made, their files below the folder."""
-    wrong: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    wrong: dict[str, set[int]] = defaultdict(set)
     for finding in findings:
         if finding.severity is Severity.ERROR:
-            wrong[finding.file].append((finding.code, finding.line))
-    kinds: dict[tuple[str, str], _Lines] = {}
-    covered = {name: _covered(device, wrong, kinds) for name, device in devices.items()}
+            wrong[finding.file].add(finding.line)
+    kinds: dict[tuple[str, str], Strange] = {}
+    covered: dict[str, Covered] = {}
+    for name, device in devices.items():
+        covered[name] = _covered(device, known[name], wrong)
+        for one in known[name].strange:
+            kind = device.system, one.alike
+            if (first := kinds.get(kind)) is None:
+                kinds[kind] = one._replace(file=device.paths.get(one.file, one.file))
+            else:
+                kinds[kind] = first._replace(times=first.times + one.times, devices=first.devices + 1)
     frequent = sorted(kinds.items(), key=lambda kind: (-kind[1].times, kind[0]))
     lines = (
-        Line(system, one.text, one.times, len(one.devices), one.file, one.line)
-        for (system, _), one in frequent
+        Line(system, one.text, one.times, one.devices, one.file, one.line) for (system, _), one in frequent
     )
     return Coverage(covered, tuple(lines))
 
 
-def _covered(
-    device: Device, wrong: Mapping[str, list[tuple[str, int]]], kinds: dict[tuple[str, str], _Lines]
-) -> Covered:
-    topics, places = _topics(device)
-    stated = set(topics.values())
-    unknown_topics: set[str] = set()
-    aside: set[tuple[str, int]] = set()
-    unknown: set[tuple[str, int]] = set()
-    for file, line, text in device.reading.unknown:
-        if (file, line) in device.aside:
-            aside.add((file, line))
-            continue
-        unknown.add((file, line))
-        alike = _alike(text)
-        unknown_topics.add(
-            _topic_of_line(alike, places.get(file, []), line) if device.kind is Kind.SWITCH else HOSTS
-        )
-        path = device.paths.get(file, file)
-        kind = kinds.setdefault((device.system, alike), _Lines(path, line, text.strip()[:_LONGEST]))
-        kind.times += 1
-        kind.devices.add(device.name)
-    refuted = _refuted(device, topics, wrong)
+def _covered(device: Device, known: Understood, wrong: Mapping[str, Collection[int]]) -> Covered:
+    refuted = _refuted(device, wrong)
     if device.kind is Kind.SWITCH and device.model is None:
         refuted.add(BUFFERS)
     states = {
-        topic: State.UNKNOWN if topic in unknown_topics
-        else State.SILENT if topic not in stated
+        topic: State.UNKNOWN if topic in known.unclear
+        else State.SILENT if topic not in known.stated
         else State.UNPROVED if topic in refuted
         else State.PROVED
         for topic in TOPICS
     }  # fmt: skip
-    statements = max(sum(device.statements.values()), len(unknown) + len(aside))
-    known = statements - len(aside) - len(unknown)
-    return Covered(device.system, Counts(1, statements, known, len(aside), len(unknown)), states)
+    left = known.statements - known.aside - known.unknown
+    return Covered(device.system, Counts(1, known.statements, left, known.aside, known.unknown), states)
 
 
-def _topics(device: Device) -> tuple[dict[tuple[str, int], str], dict[str, list[tuple[int, str]]]]:
-    """The topic of each place that a fact was read from, and the same by file, in order of lines."""
-    topics = {
-        place: HOSTS if device.kind is Kind.HOST else _topic(path)
-        for path, place in device.reading.lines.items()
-    }
-    by_file: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for (file, line), topic in topics.items():
-        by_file[file].append((line, topic))
-    for places in by_file.values():
-        places.sort()
-    return topics, by_file
+def _topics(system: str, reading: Reading) -> dict[tuple[str, int], str]:
+    """The topic of each place that a fact was read from."""
+    if system == HOST:
+        return dict.fromkeys(reading.lines.values(), HOSTS)
+    return {place: _topic(path) for path, place in reading.lines.items()}
 
 
 def _topic_of_line(alike: str, places: Sequence[tuple[int, str]], line: int) -> str:
@@ -223,19 +248,19 @@ def _topic_of_words(text: str) -> str:
     return next((topic for topic, words in _WORDS if words.search(text)), "")
 
 
-def _refuted(
-    device: Device, topics: Mapping[tuple[str, int], str], wrong: Mapping[str, list[tuple[str, int]]]
-) -> set[str]:
+def _refuted(device: Device, wrong: Mapping[str, Collection[int]]) -> set[str]:
     """Topics in which something is wrong with the device."""
-    found: set[str] = set()
-    for file, path in device.paths.items():
-        for _, line in wrong.get(path, ()):
-            found.add(topics.get((file, line), OTHER))
-    return found
+    places = {(file, line) for file, path in device.paths.items() for line in wrong.get(path, ())}
+    if not places:
+        return set()
+    topics = _topics(device.system, device.reading)
+    return {topics.get(place, OTHER) for place in places}
 
 
 def _topic(path: str) -> str:
     """The topic of a fact; facts whose paths differ in what is in brackets alone have the same."""
+    while path.startswith("vrf[") and "]/" in path:
+        path = path.partition("]/")[2]
     first, last = path.find("["), path.rfind("]")
     if first < 0 or last == len(path) - 1:
         return _topic_of(_KEYS.sub("[*]", path))
@@ -247,8 +272,6 @@ def _topic(path: str) -> str:
 
 @cache
 def _topic_of(path: str) -> str:
-    while path.startswith("vrf[") and "]/" in path:
-        path = path.partition("]/")[2]
     return next(topic for topic, pattern in _PATHS if pattern.match(path))
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.coverage import Understood, understood
+from fabricc.audit.ends import Said, said_by
 from fabricc.audit.model import Neighbour
+from fabricc.audit.packed import Contents, packed
 from fabricc.audit.texts import LEAST, systems, unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
@@ -19,28 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.audit.texts import Part
-    from fabricc.fabric.facts import Value
 
 
 class Read(NamedTuple):
-    """A device as a worker sends it: facts and lines in parallel, which takes half of what a `Reading` does."""
+    """A device as a worker sends it: its contents packed, and of them what the folder as a whole is looked at by."""
 
     key: str
     name: str
     system: str
     places: dict[str, tuple[str, int]]
-    paths: tuple[str, ...]
-    values: tuple[Value, ...]
-    lines: tuple[tuple[str, int], ...]
-    unknown: tuple[tuple[str, int, str], ...]
-    aside: frozenset[tuple[str, int]]
-    statements: dict[str, int]
+    contents: bytes
+    said: Said
+    understood: Understood
     identity: Identity
-    neighbours: tuple[Neighbour, ...]
-
-    def bare(self) -> Read:
-        """The device without what its `Reading` has."""
-        return self._replace(paths=(), values=(), lines=(), unknown=())
 
 
 def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[Finding]]:
@@ -168,18 +163,18 @@ def _device(
     )
     comments = found.COMMENTS if found else host_files.COMMENTS
     name = str(reading.facts.get("system/hostname") or identity.name or key)
+    lines = {path: place for path in reading.facts if (place := reading.lines.get(path)) and place[1]}
+    reading = Reading(reading.facts, lines, reading.unknown)
     return Read(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
-        tuple(reading.facts), tuple(reading.facts.values()),
-        tuple(reading.lines.get(path, ("", 0)) for path in reading.facts),
-        tuple(reading.unknown), aside,
-        {file: statements(text, comments) for file, text in files.items()},
-        identity, neighbours,
+        packed(Contents(reading, aside)), said_by(system, reading.facts, neighbours),
+        understood(system, reading, aside, sum(statements(text, comments) for text in files.values())),
+        identity,
     ), findings  # fmt: skip
 
 
 def statements(text: str, comments: str) -> int:
     """Lines that are not empty, no comment and more than brackets."""
-    lines = (line.strip(" \t{}[],;") for line in text.split("\n"))
-    return sum(1 for line in lines if line and line[0] not in comments)
+    lines = ((line.strip(" \t{}[],;"), times) for line, times in Counter(text.split("\n")).items())
+    return sum(times for line, times in lines if line and line[0] not in comments)

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import socket
+from functools import lru_cache
+from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import Kind
+from fabricc.audit.model import HOST, Kind
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.audit.model import Device
+    from fabricc.audit.model import Device, Neighbour
     from fabricc.back.nos.ports import PortName
-    from fabricc.fabric.facts import Value
+    from fabricc.fabric.facts import Facts, Value
 
 _PORT, _NEIGHBOUR = "interface[", "bgp/neighbor["
 _LEAVES = frozenset(
     ("ipv4", "ipv6", "unnumbered", "description", "enabled", "mtu", "bundle", "alias", "switchport", "access_vlan",
      "kind", "address_from")
 )  # fmt: skip
+_WHOLE = frozenset(
+    ("bgp/asn", "bgp/cluster_id", "evpn/source", "vxlan/source", "mlag/domain", "mlag/mac", "mlag/peer_link")
+)
+_WHOLE_STARTS = ("evpn/port[", "bgp/aggregate[")
 _SECONDARY = "secondary["
 _LINK_LOCAL = 0xFE80 >> 6
 
@@ -63,20 +69,29 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a device says of its ports.
+    """What a device says of where it stands: all that links and places are found by.
 
     Attributes:
+        system: as of a `Device`.
         ports: port as the facts name it -> what they say of it, by the last word of the path.
         neighbours: BGP neighbour, an address or a port -> what the facts say of it that tells where it is.
+        heard: what LLDP told.
+        facts: of the device as a whole, those that tell where it stands.
         canonical: port in the one spelling of its system -> as the facts name it; aliases too.
         parsed: takes a name of this device's system apart.
     """
 
-    device: Device
+    system: str
     ports: Mapping[str, dict[str, Value]]
     neighbours: Mapping[str, dict[str, Value]]
+    heard: tuple[Neighbour, ...]
+    facts: Facts
     canonical: Mapping[str, str]
     parsed: Callable[[str], PortName]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Without what follows from the rest."""
+        return _said, (self.system, self.ports, self.neighbours, self.heard, self.facts)
 
     def port(self, name: str) -> str | None:
         """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
@@ -130,26 +145,72 @@ def address_of(text: str) -> Address | None:
 
 
 def said(device: Device) -> Said:
-    """What a device says of its ports."""
+    """What a device says of where it stands."""
+    return said_by(
+        HOST if device.kind is Kind.HOST else device.system, device.reading.facts, device.neighbours
+    )
+
+
+def said_by(system: str, stated: Facts, heard: tuple[Neighbour, ...]) -> Said:
+    """What a device of a system says of where it stands; `stated` is all that it says."""
     ports: dict[str, dict[str, Value]] = {}
     neighbours: dict[str, dict[str, Value]] = {}
-    for path, value in device.reading.facts.items():
-        if path.startswith(_PORT):
-            port, _, leaf = path[len(_PORT) :].partition("]/")
+    facts: Facts = {}
+    for path, value in stated.items():
+        if (of := port_leaf(path)) is not None:
+            port, leaf = of
             if leaf in _LEAVES or leaf.startswith(_SECONDARY):
                 ports.setdefault(port, {})[leaf] = value
         elif _NEIGHBOUR in path:
             name, _, leaf = path.partition(_NEIGHBOUR)[2].partition("]/")
             if leaf in ("remote_asn", "description"):
                 neighbours.setdefault(name, {})[leaf] = value
-    parsed = PLAIN.parsed if device.kind is Kind.HOST else parser(device.system)
+            elif leaf == "reflector_client":
+                facts[path] = value
+        elif path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
+            facts[path] = value
+    return _said(system, ports, neighbours, heard, facts)
+
+
+@lru_cache(maxsize=1 << 15)
+def port_leaf(path: str) -> tuple[str, str] | None:
+    """The port that a fact is about, and the rest of its path; None for other facts."""
+    if not path.startswith(_PORT):
+        return None
+    port, _, leaf = path[len(_PORT) :].partition("]/")
+    return intern(port), intern(leaf)
+
+
+def _said(
+    system: str,
+    ports: Mapping[str, dict[str, Value]],
+    neighbours: Mapping[str, dict[str, Value]],
+    heard: tuple[Neighbour, ...],
+    facts: Facts,
+) -> Said:
+    aliases = tuple([(port, str(says["alias"])) for port, says in ports.items() if "alias" in says])
+    return Said(
+        system, ports, neighbours, heard, facts, _canonical(system, tuple(ports), aliases), _parser(system)
+    )
+
+
+def _parser(system: str) -> Callable[[str], PortName]:
+    return PLAIN.parsed if system == HOST else parser(system)
+
+
+@lru_cache(maxsize=1 << 12)
+def _canonical(
+    system: str, ports: tuple[str, ...], aliases: tuple[tuple[str, str], ...]
+) -> Mapping[str, str]:
+    """Ports in the one spelling of their system; devices with the same ports share it."""
+    parsed, told = _parser(system), dict(aliases)
     canonical: dict[str, str] = {}
-    for port, says in ports.items():
+    for port in ports:
         if not (spelled := parsed(port)).unit:
             canonical[spelled.port] = port
-        if (alias := says.get("alias")) is not None:
-            canonical.setdefault(str(alias).lower(), port)
+        if port in told:
+            canonical.setdefault(told[port].lower(), port)
     for port in ports:
         if (spelled := parsed(port)).unit:
             canonical.setdefault(spelled.port, port.rpartition(".")[0] or port)
-    return Said(device, ports, neighbours, canonical, parsed)
+    return canonical

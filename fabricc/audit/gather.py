@@ -9,29 +9,29 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.belonging import device_of
 from fabricc.audit.boxes import Boxes
 from fabricc.audit.device import devices_of
-from fabricc.audit.model import Device, Kind
-from fabricc.audit.texts import HOST, Texts, parts_of, systems
+from fabricc.audit.model import HOST, Device, Kind
+from fabricc.audit.packed import opened
+from fabricc.audit.texts import Texts, parts_of, systems
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.workers import spread, usable_cpus
-from fabricc.fabric.facts import Reading
 from fabricc.proof import Finding
 from fabricc.tree.manifest import NAME as MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.audit.coverage import Understood
     from fabricc.audit.device import Read
-    from fabricc.fabric.facts import Value
+    from fabricc.audit.ends import Said
 
 _TREE_DEVICES = ("switches", "hosts")
 """Folders of a built tree that hold devices' files."""
@@ -44,13 +44,15 @@ class Gathered:
     """What a folder holds.
 
     Attributes:
-        devices: by name.
+        devices: by name; `said`: where each says that it stands; `understood`: how much of each was.
         files: how many files there are; `used`: how many of them say something of a device.
         findings: files that are no device's, names that stand twice, boxes that the catalog lacks; paths below the
             folder.
     """
 
     devices: Mapping[str, Device]
+    said: Mapping[str, Said]
+    understood: Mapping[str, Understood]
     files: int
     used: int
     findings: tuple[Finding, ...]
@@ -65,9 +67,13 @@ class _Piece(NamedTuple):
 
 
 def gather(
-    folder: Path, *, jobs: int | None = None, progress: Callable[[str, int, int], None] | None = None
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    packed: bool = False,
 ) -> Gathered:
-    """The devices of a folder, or of a single file.
+    """The devices of a folder, or of a single file; `packed` where thousands are held and each is looked at seldom.
 
     Raises:
         OSError: the folder is not there or must not be read.
@@ -83,29 +89,27 @@ def gather(
     pieces = [work[at : at + size] for at in range(0, len(work), size)] if work else []
     findings: list[Finding] = []
     read: list[Read] = []
-    readings: list[Reading] = []
-    alike = _Alike()
     used = done = 0
     with Folder(top) as opened:
         spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(opened, pieces[n]))
         for number, piece in spreading:
-            for one in piece.devices:
-                readings.append(alike.reading(one))
-                read.append(one.bare())
+            read += piece.devices
             findings += piece.findings
             used += piece.used
             done += len(pieces[number])
             if progress:
                 progress("devices read", done, len(work))
-    named, twice = _named(read, readings)
-    devices = _made(top, named)
+    named, twice = _named(read)
+    devices = _made(top, named, packed=packed)
     findings += [*twice, *_unmatched(devices.values())]
     if not devices:
         findings.append(
             Finding("FAB9500", "the folder holds no configuration of a system that is known", "",
                     help=f"Systems: {', '.join(systems())}, and files of hosts below their `etc`.")
         )  # fmt: skip
-    return Gathered(devices, len(names), used, tuple(findings))
+    said = {name: one.said for name, one in named.items()}
+    understood = {name: one.understood for name, one in named.items()}
+    return Gathered(devices, said, understood, len(names), used, tuple(findings))
 
 
 def files_below(folder: Path) -> list[str]:
@@ -157,42 +161,20 @@ def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]]) -> _Piec
     return found._replace(used=used)
 
 
-class _Alike:
-    """What many devices say alike, once: texts, and places of lines."""
-
-    def __init__(self) -> None:
-        self._values: dict[Value, Value] = {}
-        self._places: dict[tuple[str, int], tuple[str, int]] = {}
-
-    def reading(self, one: Read) -> Reading:
-        """The reading of a device, equal texts and places being the same objects."""
-        values, places = self._values, self._places
-        facts = {
-            intern(path): values.setdefault(value, value)
-            for path, value in zip(one.paths, one.values, strict=True)
-        }
-        lines = {
-            path: places.setdefault(place, place)
-            for path, place in zip(facts, one.lines, strict=True)
-            if place[1]
-        }
-        return Reading(facts, lines, list(one.unknown))
-
-
-def _named(
-    read: list[Read], readings: list[Reading]
-) -> tuple[dict[str, tuple[Read, Reading]], list[Finding]]:
+def _named(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
     """Devices by name; the second of a name has that of its file, and is told."""
-    named: dict[str, tuple[Read, Reading]] = {}
+    named: dict[str, Read] = {}
     findings: list[Finding] = []
-    for device, reading in sorted(zip(read, readings, strict=True), key=lambda pair: _path(pair[0])):
+    for device in sorted(read, key=_path):
         name = device.name or _path(device)
         if (first := named.get(name)) is not None:
             name = _path(device)
-            message = f"{_path(first[0])} and {name} both say that they are {device.name}: the second is {name} here"
+            message = (
+                f"{_path(first)} and {name} both say that they are {device.name}: the second is {name} here"
+            )
             remedy = "Take out what is collected twice, or give the devices names of their own."
             findings.append(Finding("FAB9504", message, name, 1, "twice", Severity.WARNING, remedy))
-        named[name] = device, reading
+        named[name] = device
     return dict(sorted(named.items())), findings
 
 
@@ -200,19 +182,19 @@ def _path(device: Read) -> str:
     return min(path for path, _ in device.places.values())
 
 
-def _made(folder: Path, read: Mapping[str, tuple[Read, Reading]]) -> dict[str, Device]:
+def _made(folder: Path, read: Mapping[str, Read], *, packed: bool) -> dict[str, Device]:
     """The devices with their models of the catalog."""
     boxes = Boxes(load_catalog(())[0].switches)
     models: dict[tuple[str, ...], str | None] = {}
     made: dict[str, Device] = {}
-    for name, (one, reading) in read.items():
+    for name, one in read.items():
         products = one.identity.products
         if products not in models:
             models[products] = boxes.model(products)
         made[name] = Device(
             name, Kind.HOST if one.system == HOST else Kind.SWITCH, one.system, Texts(folder, one.places),
-            {file: path for file, (path, _) in one.places.items()}, reading, one.aside, one.statements,
-            one.identity.box, models[products], one.identity.release, one.neighbours,
+            {file: path for file, (path, _) in one.places.items()}, one.contents if packed else opened(one.contents),
+            one.identity.box, models[products], one.identity.release, one.said.heard,
         )  # fmt: skip
     return made
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.ends import Address, Network, address_of, said
-from fabricc.audit.model import Claim, End, Evidence, Link
+from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
 from fabricc.back.nos.ports import PortKind
 
 if TYPE_CHECKING:
@@ -31,6 +31,15 @@ _MOST_PIECES = 12
 Pair = tuple[End, End]
 
 
+class _Claim(NamedTuple):
+    """A claim on its way: `at` is what shows it, of which the line is looked up where the claim is told."""
+
+    near: End
+    far: End
+    evidence: Evidence
+    at: _Held | Neighbour | str
+
+
 class _Held(NamedTuple):
     """An address on a port."""
 
@@ -39,9 +48,28 @@ class _Held(NamedTuple):
     leaf: str
 
 
-def links_of(devices: Mapping[str, Device]) -> tuple[Link, ...]:
-    """Every link that the devices tell of, in order of its ends."""
-    return _Joining({name: said(device) for name, device in devices.items()}).links()
+def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None = None) -> tuple[Link, ...]:
+    """Every link that the devices tell of, in order of its ends; `sayings` is what each says, where that is known."""
+    told = sayings or {name: said(device) for name, device in devices.items()}
+    return tuple(
+        Link(*pair, evidence, tuple([_placed(claim, devices, told) for claim in against]))
+        for pair, evidence, against in _Joining(told).links()
+    )
+
+
+def _placed(claim: _Claim, devices: Mapping[str, Device], told: Mapping[str, Said]) -> Claim:
+    """A claim with the line that shows it."""
+    near, far, evidence, at = claim
+    if isinstance(at, Neighbour):
+        return Claim(near, far, evidence, at.file, at.line)
+    lines = devices[near.device].reading.lines
+    if evidence is Evidence.SESSION:
+        paths = [f"bgp/neighbor[{at}]/{leaf}" for leaf in told[near.device].neighbours[str(at)]]
+    elif isinstance(at, str):
+        paths = [f"interface[{at}]/description"]
+    else:
+        paths = [f"interface[{at.end.port}]/{at.leaf}"]
+    return Claim(near, far, evidence, *next((lines[path] for path in paths if path in lines), ("", 0)))
 
 
 class _Joining:
@@ -50,12 +78,12 @@ class _Joining:
     def __init__(self, devices: Mapping[str, Said]) -> None:
         self.devices = devices
         self.names = {name.lower(): name for name in devices}
-        self.claims: dict[Pair, list[Claim]] = defaultdict(list)
-        self.vague: list[Claim] = []
+        self.claims: dict[Pair, list[_Claim]] = defaultdict(list)
+        self.vague: list[_Claim] = []
         self.chosen: dict[End, Pair] = {}
-        self.against: dict[Pair, list[Claim]] = defaultdict(list)
+        self.against: dict[Pair, list[_Claim]] = defaultdict(list)
 
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> Iterator[tuple[Pair, tuple[Evidence, ...], Sequence[_Claim]]]:
         for name, device in self.devices.items():
             self._lldp(name, device)
             self._descriptions(name, device)
@@ -64,15 +92,13 @@ class _Joining:
         self._named_alone()
         self._unnumbered()
         self._lone_members()
-        return tuple(
-            Link(*pair, _evidence(self.claims[pair]), tuple(self.against.get(pair, ())))
-            for pair in sorted({*self.chosen.values()})
-        )
+        for pair in sorted({*self.chosen.values()}):
+            yield pair, _evidence(self.claims[pair]), self.against.get(pair, ())
 
-    def _claim(self, near: End, far: End, evidence: Evidence, place: tuple[str, int]) -> None:
+    def _claim(self, near: End, far: End, evidence: Evidence, at: _Held | Neighbour | str) -> None:
         if near.device == far.device:
             return
-        claim = Claim(near, far, evidence, *place)
+        claim = _Claim(near, far, evidence, at)
         if far.port:
             self.claims[_pair(near, far)].append(claim)
         else:
@@ -84,7 +110,7 @@ class _Joining:
         return self.names.get(lower) or self.names.get(lower.partition(".")[0])
 
     def _lldp(self, name: str, device: Said) -> None:
-        for heard in device.device.neighbours:
+        for heard in device.heard:
             near = End(name, device.port(heard.port) or heard.port)
             if device.kind(near.port) is PortKind.MANAGEMENT or not heard.device:
                 continue
@@ -94,10 +120,9 @@ class _Joining:
                 port = self.devices[known].port(port) or port
                 if self.devices[known].kind(port) is PortKind.MANAGEMENT:
                     continue
-            self._claim(near, End(known or heard.device, port), Evidence.LLDP, (heard.file, heard.line))
+            self._claim(near, End(known or heard.device, port), Evidence.LLDP, heard)
 
     def _descriptions(self, name: str, device: Said) -> None:
-        lines = device.device.reading.lines
         bundles = device.bundles()
         for port, says in device.ports.items():
             if "description" not in says or device.kind(port) in (PortKind.MANAGEMENT, PortKind.VIRTUAL):
@@ -106,8 +131,7 @@ class _Joining:
                 continue
             far = self._named(str(says["description"]), name)
             if far is not None:
-                place = lines.get(f"interface[{port}]/description", ("", 0))
-                self._claim(End(name, device.base(port)), far, Evidence.DESCRIPTION, place)
+                self._claim(End(name, device.base(port)), far, Evidence.DESCRIPTION, port)
 
     def _named(self, text: str, own: str) -> End | None:
         """The device of the folder that a description names, and its port where it names one of those."""
@@ -136,8 +160,8 @@ class _Joining:
         for network, every in subnets.items():
             for one, two in _of_two(network, every):
                 if self._is_port(one.end) and self._is_port(two.end):
-                    self._claim(self._base(one.end), self._base(two.end), Evidence.SUBNET, self._place(one))
-                    self._claim(self._base(two.end), self._base(one.end), Evidence.SUBNET, self._place(two))
+                    self._claim(self._base(one.end), self._base(two.end), Evidence.SUBNET, one)
+                    self._claim(self._base(two.end), self._base(one.end), Evidence.SUBNET, two)
         self._sessions(subnets)
 
     def _sessions(self, subnets: Mapping[Network, Sequence[_Held]]) -> None:
@@ -164,23 +188,13 @@ class _Joining:
                     here, far = self._base(near[0].end), self._base(of[0].end)
                     of_two = near[0].address.network().of_two or of[0].address.network().of_two
                     if of_two or _pair(here, far) in self.claims:
-                        self._claim(here, far, Evidence.SESSION, self._session_place(name, remote))
+                        self._claim(here, far, Evidence.SESSION, remote)
 
     def _is_port(self, end: End) -> bool:
         return self.devices[end.device].kind(end.port) in (PortKind.PORT, PortKind.BUNDLE)
 
     def _base(self, end: End) -> End:
         return End(end.device, self.devices[end.device].base(end.port))
-
-    def _place(self, held: _Held) -> tuple[str, int]:
-        lines = self.devices[held.end.device].device.reading.lines
-        return lines.get(f"interface[{held.end.port}]/{held.leaf}", ("", 0))
-
-    def _session_place(self, name: str, neighbour: str) -> tuple[str, int]:
-        said = self.devices[name].neighbours[neighbour]
-        paths = (f"bgp/neighbor[{neighbour}]/{leaf}" for leaf in said)
-        lines = self.devices[name].device.reading.lines
-        return next((lines[path] for path in paths if path in lines), ("", 0))
 
     def _choose(self, pairs: Iterable[Pair]) -> None:
         """Take pairs as links, the best attested first; what is said against a link stays with it."""
@@ -199,7 +213,7 @@ class _Joining:
 
     def _named_alone(self) -> None:
         """Join ports that name each other's devices and no port, where there is one on either side."""
-        open_: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+        open_: dict[tuple[str, str], list[_Claim]] = defaultdict(list)
         for claim in self.vague:
             if (link := self.chosen.get(claim.near)) is None:
                 open_[claim.near.device, claim.far.device].append(claim)
@@ -218,7 +232,7 @@ class _Joining:
         """Join open ports with unnumbered sessions, where AS numbers or descriptions leave one on either side."""
         by_asn: dict[int, list[str]] = defaultdict(list)
         for name, device in self.devices.items():
-            if isinstance(asn := device.device.reading.facts.get("bgp/asn"), int):
+            if isinstance(asn := device.facts.get("bgp/asn"), int):
                 by_asn[asn].append(name)
         leads: dict[tuple[str, str], list[tuple[End, str]]] = defaultdict(list)
         for name, device in self.devices.items():
@@ -237,7 +251,7 @@ class _Joining:
             back = leads.get((two, one), ())
             if one < two and len(near) == 1 and len(back) == 1:
                 for (here, neighbour), (there, _) in ((near[0], back[0]), (back[0], near[0])):
-                    self._claim(here, there, Evidence.SESSION, self._session_place(here.device, neighbour))
+                    self._claim(here, there, Evidence.SESSION, neighbour)
                 self._choose([_pair(near[0][0], back[0][0])])
 
     def _lone_members(self) -> None:
@@ -265,7 +279,7 @@ def _pair(one: End, two: End) -> Pair:
     return (one, two) if one < two else (two, one)
 
 
-def _evidence(claims: Iterable[Claim]) -> tuple[Evidence, ...]:
+def _evidence(claims: Iterable[_Claim]) -> tuple[Evidence, ...]:
     return tuple(sorted({claim.evidence for claim in claims}, key=_RANK.__getitem__))
 
 

@@ -6,16 +6,21 @@ all of it. Nothing here is decided by a plan; what is not said is None, never a 
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.packed import unpacked
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fabricc.audit.packed import Contents
     from fabricc.fabric.facts import Reading
+
+
+HOST = "host"
+"""The system of hosts."""
 
 
 class Kind(StrEnum):
@@ -43,9 +48,7 @@ class Device:
         name: what it calls itself, else what its files are called; unique in the folder.
         system: name of its NOS, `host` of a host.
         files: name as the back end calls it -> text; `paths`: the same name -> path below the folder, for findings.
-        reading: facts with their lines, and the lines that no row knows.
-        aside: file and line of those among them that say nothing about forwarding or losslessness.
-        statements: how many statements each file holds, known or not.
+        held: what its files say; packed where thousands are held at once.
         box: the product as the device names it, "" where nothing tells; `model`: its entry in the catalog.
         release: of the NOS, "" where nothing tells.
         neighbours: what LLDP told.
@@ -56,13 +59,26 @@ class Device:
     system: str
     files: Mapping[str, str]
     paths: Mapping[str, str]
-    reading: Reading
-    aside: frozenset[tuple[str, int]] = frozenset()
-    statements: Mapping[str, int] = field(default_factory=dict)
+    held: Contents | bytes
     box: str = ""
     model: str | None = None
     release: str = ""
     neighbours: tuple[Neighbour, ...] = ()
+
+    @property
+    def contents(self) -> Contents:
+        """What its files say."""
+        return unpacked(self.held) if isinstance(self.held, bytes) else self.held
+
+    @property
+    def reading(self) -> Reading:
+        """Facts with their lines, and the lines that no row knows."""
+        return self.contents.reading
+
+    @property
+    def aside(self) -> frozenset[tuple[str, int]]:
+        """File and line of those among the unknown ones that say nothing about forwarding or losslessness."""
+        return self.contents.aside
 
 
 class End(NamedTuple):

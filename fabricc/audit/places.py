@@ -80,11 +80,13 @@ class _Sets:
         self.above[self.root(one)] = self.root(two)
 
 
-def places_of(devices: Mapping[str, Device], links: Iterable[Link]) -> Mapping[str, Place]:
-    """The place of every device."""
+def places_of(
+    devices: Mapping[str, Device], links: Iterable[Link], sayings: Mapping[str, Said] | None = None
+) -> Mapping[str, Place]:
+    """The place of every device; `sayings` as of `links_of`."""
     links = tuple(links)
     switches = {name for name, device in devices.items() if device.kind is Kind.SWITCH}
-    told = {name: said(devices[name]) for name in switches}
+    told = {name: sayings[name] if sayings else said(devices[name]) for name in switches}
     graph, hung = _graph(told, links)
     hosts = _host_links(devices, switches, links)
     signs = _signs(devices, told, links)
@@ -108,7 +110,7 @@ def _graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph, set[
 
     Where links are routed these alone make tiers.
     """
-    pairs = {name: _pair_of(device.device) for name, device in told.items()}
+    pairs = {name: _pair_of(device) for name, device in told.items()}
     routed = {name: _routed(device) for name, device in told.items()}
     between = [link for link in links if link.a.device in told and link.b.device in told]
     between = [link for link in between if _differ(pairs, link.a.device, link.b.device)]
@@ -141,9 +143,9 @@ def _routed(device: Said) -> set[str]:
     }
 
 
-def _pair_of(device: Device) -> tuple[object, object] | None:
+def _pair_of(device: Said) -> tuple[object, object] | None:
     """What two switches that share bundles say alike."""
-    facts = device.reading.facts
+    facts = device.facts
     if not any(path in facts for path in ("mlag/domain", "mlag/peer_link", "mlag/mac")):
         return None
     return facts.get("mlag/domain"), facts.get("mlag/mac")
@@ -176,7 +178,7 @@ def _signs(
 
 
 def _signs_of(device: Said, taken: Collection[str], hosts: int) -> _Signs:
-    facts = device.device.reading.facts
+    facts = device.facts
     remote = {address_of(each) for each in device.neighbours}
     peers = {(address.version, address.value) for address in remote if address}
     spoken = {device.port(each) for each in device.neighbours if address_of(each) is None}
@@ -340,7 +342,7 @@ def _units(
             sets.join(first, other)
     pairs: dict[object, str] = {}
     for name in sorted(tors):
-        if (pair := _pair_of(told[name].device)) is not None and any(pair):
+        if (pair := _pair_of(told[name])) is not None and any(pair):
             sets.join(name, pairs.setdefault(pair, name))
             shared = True
     return _numbered(tors, sets.root) if shared else {}

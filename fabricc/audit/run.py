@@ -10,10 +10,11 @@ from fabricc.audit.gather import gather
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found, Kind
 from fabricc.audit.places import places_of
-from fabricc.audit.rules import findings
+from fabricc.audit.rules import examine
 from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.result import exit_status
+from fabricc.compiler.workers import usable_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,11 +101,14 @@ def audit(
         OSError: the folder is not there or must not be read.
         EmitError: a worker died.
     """
-    gathered = gather(folder, jobs=jobs, progress=progress)
-    links = links_of(gathered.devices)
+    gathered = gather(folder, jobs=jobs, progress=progress, packed=True)
+    links = links_of(gathered.devices, gathered.said)
     ends = {end: link for link in links for end in (link.a, link.b)}
-    found = Found(gathered.devices, links, ends, places_of(gathered.devices, links))
+    found = Found(gathered.devices, links, ends, places_of(gathered.devices, links, gathered.said))
+    examined = examine(found, jobs=jobs or usable_cpus(), progress=progress)
     told = sorted(
-        (*gathered.findings, *findings(found)), key=lambda one: (one.code, one.file, one.line, one.message)
+        (*gathered.findings, *examined.findings), key=lambda one: (one.code, one.file, one.line, one.message)
     )
-    return Audit(folder, gathered, found, tuple(told), coverage_of(gathered.devices, told))
+    return Audit(
+        folder, gathered, found, tuple(told), coverage_of(gathered.devices, gathered.understood, told)
+    )

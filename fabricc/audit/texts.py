@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.model import HOST
 from fabricc.audit.sections import sections, text_of
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import found as host_files
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.collected import Collected
 
-HOST = "host"
-"""The system of hosts."""
 LEAST = 3
 """What has to speak for a system before its texts make a device."""
 _LARGEST = 32 << 20  # bytes of a file

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc import compile_spec
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Device, End, Found, Kind
+from fabricc.audit.packed import Contents
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -36,7 +37,7 @@ def device(name: str, system: str, files: Mapping[str, str]) -> Device:
     """A device of the folder, of its files; `host` for a host's."""
     kind = Kind.HOST if system == "host" else Kind.SWITCH
     reading = host_files.read(files) if kind is Kind.HOST else back_ends.load(system).read(files)
-    return Device(name, kind, system, files, {file: f"{name}/{file}" for file in files}, reading)
+    return Device(name, kind, system, files, {file: f"{name}/{file}" for file in files}, Contents(reading))
 
 
 def collected(
@@ -97,7 +98,7 @@ def without(device: Device, path: str) -> Device:
     facts = {each: value for each, value in reading.facts.items() if not known.fullmatch(each)}
     return Device(
         device.name, device.kind, device.system, device.files, device.paths,
-        Reading(facts, reading.lines, reading.unknown), neighbours=device.neighbours,
+        Contents(Reading(facts, reading.lines, reading.unknown)), neighbours=device.neighbours,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Device, End, Evidence, Found, Kind, Link, Place, Tier
+from fabricc.audit.packed import Contents
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -60,7 +61,8 @@ def switch_device(name: str, system: str, files: Mapping[str, str], model: str |
     """A switch of the folder, read."""
     back_end = back_ends.load(system)
     paths = {file: f"{name}/{file}" for file in files}
-    return Device(name, Kind.SWITCH, back_end.name, files, paths, back_end.read(files), model=model)
+    held = Contents(back_end.read(files))
+    return Device(name, Kind.SWITCH, back_end.name, files, paths, held, model=model)
 
 
 def found_in(path: Path, files: Mapping[str, Mapping[str, str]] | None = None, hosts: bool = False) -> Found:
@@ -82,7 +84,8 @@ def found_in(path: Path, files: Mapping[str, Mapping[str, str]] | None = None, h
     for host in map(fabric.host, fabric.host_ids()) if hosts else ():
         texts = other.get(host.name) or host_files.render(host)
         paths = {file: f"{host.name}/{file}" for file in texts}
-        devices[host.name] = Device(host.name, Kind.HOST, "host", texts, paths, host_files.read(texts))
+        held = Contents(host_files.read(texts))
+        devices[host.name] = Device(host.name, Kind.HOST, "host", texts, paths, held)
         places[host.name] = Place(Tier.HOST, host.unit)
     return joined(devices, links, places)
 

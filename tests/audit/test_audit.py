@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 import pytest
 
 from fabricc.audit import audit
-from fabricc.audit.coverage import TOPICS, State
+from fabricc.audit.coverage import TOPICS, State, understood
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.facts import Reading
 from tests.audit.test_gather import CORPORA, MODELS, SPEC, folder_of
 from tests.cli.conftest import fabricc as fabricc
 
@@ -191,3 +192,13 @@ def test_what_others_wrote_is_audited(nos: str) -> None:
         for one in found.findings:
             if one.line:
                 assert 0 < one.line <= (source / one.file).read_text(errors="replace").count("\n") + 1, one
+
+
+def test_the_topic_of_a_statement_hangs_on_nothing_that_was_read_before() -> None:
+    """Targets of a routing instance are no policy, policies of its sessions are, whichever comes first."""
+    targets, policy = "vrf[RED]/import", "vrf[RED]/bgp/neighbor[10.0.0.1]/import"
+    for paths in ((targets, policy), (policy, targets)):
+        lines = {path: ("config", number) for number, path in enumerate(paths, 1)}
+        one = understood("eos", Reading(dict.fromkeys(paths, "x"), lines), frozenset(), 2)
+        alone = understood("eos", Reading({targets: "x"}, {targets: ("config", 1)}), frozenset(), 1)
+        assert (one.stated, alone.stated) == ({"other", "policy"}, {"other"})

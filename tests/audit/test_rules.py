@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Device, Found, Kind
+from fabricc.audit.packed import Contents
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import findings
 from fabricc.base.diagnostics import Severity
@@ -24,7 +25,9 @@ def device(name: str, facts: Facts, system: str = "eos") -> Device:
     """A switch that states these facts, each on a line of its own."""
     lines = {path: ("config", number) for number, path in enumerate(facts, 1)}
     text = "\n".join(f"{path} {value}" for path, value in facts.items())
-    return Device(name, Kind.SWITCH, system, {"config": text}, {"config": name}, Reading(dict(facts), lines))
+    return Device(
+        name, Kind.SWITCH, system, {"config": text}, {"config": name}, Contents(Reading(dict(facts), lines))
+    )
 
 
 def folder(*devices: Device) -> Found:
@@ -272,7 +275,11 @@ def test_nothing_raises_on_odd_values() -> None:
 
 def test_a_watchdog_on_ports_of_no_known_speed_is_held_against_no_pause() -> None:
     """How long a legal pause is depends on the speed, which a configuration need not say."""
-    guarded = {"interface[Ethernet1]/pfc": "3", "interface[Ethernet1]/watchdog": "true", "watchdog/detect_ms": 100}
+    guarded = {
+        "interface[Ethernet1]/pfc": "3",
+        "interface[Ethernet1]/watchdog": "true",
+        "watchdog/detect_ms": 100,
+    }
     assert not [each for each in pair(guarded, guarded) if "legal pause" in each.message]
     slow = {**guarded, "interface[Ethernet1]/speed_gbps": 1, "watchdog/detect_ms": 10}
     assert [each for each in pair(slow, slow) if "a legal pause lasts up to 33.55 ms at 1G" in each.message]

@@ -260,7 +260,7 @@ def _open(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
     for port, says in device.ports.items():
         if port in taken or says.get("enabled") == "false" or device.kind(port) is not PortKind.PORT:
             continue
-        vlan = f"evpn/port[{port}]" in device.device.reading.facts
+        vlan = f"evpn/port[{port}]" in device.facts
         if any(device.addresses(port)) or vlan or "switchport" in says:
             found.append((port, str(says.get("description", ""))))
     return sorted(found, key=lambda each: natural(each[0]))

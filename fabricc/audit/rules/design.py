@@ -52,14 +52,12 @@ class Designs:
     first: dict[str, Witness] = field(default_factory=dict)
     switches: int = 0
 
-    def add(self, sheet: Sheet) -> None:
-        """Take a switch in."""
+    def add(self, name: str, shown: Iterable[tuple[str, str]]) -> None:
+        """Take a switch in, by the designs that it shows."""
         self.switches += 1
-        for design, prefixes, _ in _DESIGNS:
-            path = next((path for path in sheet.rest if path.startswith(prefixes)), None)
-            if path is not None:
-                self.counts[design] += 1
-                self.first.setdefault(design, Witness(sheet.name, path))
+        for design, path in shown:
+            self.counts[design] += 1
+            self.first.setdefault(design, Witness(name, path))
 
     def notes(self, devices: Mapping[str, Device]) -> Iterator[Finding]:
         """What each design means, once for the folder."""
@@ -68,6 +66,16 @@ class Designs:
                 device, path = self.first[design]
                 message = f"{design} on {times:,} of {plural(self.switches, 'switch')}: {means}"
                 yield told(MEANS, devices[device], path, message, f"design {design}", Severity.NOTE)
+
+
+def designs_of(sheet: Sheet) -> tuple[tuple[str, str], ...]:
+    """The designs that a switch shows, and the first path that shows each."""
+    found = []
+    for design, prefixes, _ in _DESIGNS:
+        path = next((path for path in sheet.rest if path.startswith(prefixes)), None)
+        if path is not None:
+            found.append((design, path))
+    return tuple(found)
 
 
 def ratios(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Interface, IPv6Interface
 
     from fabricc.audit.model import Device, End
-    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
 
@@ -77,24 +77,26 @@ COMPARED = tuple(name for name in EndSaid._fields if name != "shut")
 _WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan"))
 
 
-@dataclass(slots=True)
-class Ends:
+class Ends(NamedTuple):
     """What the ends of a device's links say, by port; `addresses` of those that have some."""
 
-    said: dict[str, EndSaid] = field(default_factory=dict)
-    addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    said: Mapping[str, EndSaid]
+    addresses: Mapping[str, tuple[str, ...]]
 
 
-def ends_of(sheet: Sheet, alike: dict[EndSaid, EndSaid]) -> Ends:
-    """The ends of a device's links; those that are equal are one object of `alike`."""
-    ends = Ends()
+def ends_of(sheet: Sheet) -> Ends:
+    """The ends of a device's links; those that are equal are one object."""
+    alike: dict[EndSaid, EndSaid] = {}
+    said: dict[str, EndSaid] = {}
+    addresses: dict[str, tuple[str, ...]] = {}
     tells = sheet.tells_quality
     bundles = any("bundle" in says for says in sheet.ports.values())
     for port in sheet.fars:
         end = _end(sheet, port, tells, bundles)
-        ends.said[port] = alike.setdefault(end, end)
-        ends.addresses[port] = tuple(sheet.addresses.get(sheet.carrier(port), ()))
-    return ends
+        said[port] = alike.setdefault(end, end)
+        if texts := sheet.addresses.get(sheet.carrier(port)):
+            addresses[port] = tuple(texts)
+    return Ends(said, addresses)
 
 
 def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
@@ -139,13 +141,13 @@ class Votes:
 
     counts: Counter[tuple[Tier, Tier, str, object]] = field(default_factory=Counter)
 
-    def add(self, sheet: Sheet, ends: Ends) -> None:
-        """Count what the ends of a device say."""
-        kinds = Counter((sheet.fars[port].tier, end) for port, end in ends.said.items())
+    def add(self, tier: Tier, fars: Mapping[str, Far], ends: Ends) -> None:
+        """Count what the ends of a device say that stands in a tier."""
+        kinds = Counter((fars[port].tier, end) for port, end in ends.said.items())
         for (far, end), times in kinds.items():
             for name in COMPARED:
                 if (value := getattr(end, name)) is not None:
-                    self.counts[sheet.place.tier, far, name, value] += times
+                    self.counts[tier, far, name, value] += times
 
     def of(self, tiers: tuple[Tier, Tier], name: str, value: object) -> int:
         """How many ends between these tiers say so."""
@@ -284,4 +286,4 @@ def side(
         return None
     of = ends[end.device]
     both = tiers.get(end.device, Tier.OTHER), tiers.get(far.device, Tier.OTHER)
-    return Side(devices[end.device], end, of.said[end.port], of.addresses[end.port], both)
+    return Side(devices[end.device], end, of.said[end.port], of.addresses.get(end.port, ()), both)

@@ -35,6 +35,7 @@ from fabricc.proof.invariants.view import between_switches, priorities, view
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.audit.model import Device
     from fabricc.audit.rules.sessions import Sessions
     from fabricc.audit.rules.sheet import Sheet
     from fabricc.audit.rules.waist import Models
@@ -79,47 +80,73 @@ class Answer(NamedTuple):
     why: str = ""
 
 
+class Proved(NamedTuple):
+    """One switch as it was proved.
+
+    Attributes:
+        findings: what is wrong with it alone.
+        answers: whether each rule was answered.
+        lossless: whether a port of it has PFC.
+        digest, policy: for the rules of the whole, of a switch that stands in a tier; `unfollowed`: why its routes
+            cannot be followed.
+    """
+
+    findings: list[Finding]
+    answers: tuple[tuple[int, Answer], ...]
+    lossless: bool
+    digest: SwitchDigest | None = None
+    policy: Policy | None = None
+    unfollowed: str = ""
+
+
+def proved(sheet: Sheet, sessions: Sessions, models: Models, cnp: int | None) -> Proved:
+    """Ask the rules of one switch."""
+    known = models.of(sheet.device.model, sheet.device.system)
+    seen = view(waist.switch_of(sheet, known, cnp), sheet.device.reading)
+    _join(seen, sessions)
+    name = sheet.name
+    contracts = switch_contracts(seen)
+    told = findings_of(_breaches(seen, sheet, contracts), name, lambda path: place_of(sheet.device, path))
+    findings = [_graver(each) for each in told]
+    routed = _routed(seen)
+    answers = tuple(_answers(seen, sheet, sessions, known.model, cnp, routed).items())
+    lossless = any(kind.pfc for kind, _ in seen.kinds())
+    if sheet.place.tier not in (Tier.TOR, Tier.SPINE, Tier.CORE) or not seen.links:
+        return Proved(findings, answers, lossless)
+    seen.aggregates += [
+        path[len("bgp/network[") : -1] for path in sheet.rest if path.startswith("bgp/network[")
+    ]
+    policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
+    return Proved(findings, answers, lossless, digest_of(seen, policy.key, contracts, name), policy, routed)
+
+
 @dataclass(slots=True)
 class Proof:
     """What the rules of the whole need of each switch.
 
     Attributes:
         files: as rules name them -> below the folder.
-        answers: rule and answer -> how many switches.
-        unfollowed: why routes cannot be followed, empty where they can.
+        answers: whether each rule was answered -> how many switches.
+        unfollowed: whether routes of some switch cannot be followed.
     """
 
     switches: list[SwitchDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    answers: Counter[tuple[int, Answer]] = field(default_factory=Counter)
-    unfollowed: Counter[str] = field(default_factory=Counter)
+    answers: Counter[tuple[tuple[int, Answer], ...]] = field(default_factory=Counter)
+    unfollowed: bool = False
     lossless: bool = False
 
-    def add(self, sheet: Sheet, sessions: Sessions, models: Models, cnp: int | None) -> Iterator[Finding]:
-        """Take a switch in; what is wrong with it alone."""
-        known = models.of(sheet.device.model, sheet.device.system)
-        model = known.model
-        seen = view(waist.switch_of(sheet, known, cnp), sheet.device.reading)
-        _join(seen, sessions)
-        name = sheet.name
-        for file, path in sheet.device.paths.items():
-            self.files[f"{name}/{file}"] = path
-        contracts = switch_contracts(seen)
-        told = findings_of(_breaches(seen, sheet, contracts), name, lambda path: place_of(sheet.device, path))
-        yield from map(_graver, told)
-        routed = _routed(seen)
-        self.answers.update((n, a) for n, a in _answers(seen, sheet, sessions, model, cnp, routed).items())
-        self.lossless |= any(kind.pfc for kind, _ in seen.kinds())
-        if sheet.place.tier in (Tier.TOR, Tier.SPINE, Tier.CORE) and seen.links:
-            if routed:
-                self.unfollowed[routed] += 1
-            seen.aggregates += [
-                path[len("bgp/network[") : -1] for path in sheet.rest if path.startswith("bgp/network[")
-            ]
-            policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
-            self.policies.setdefault(policy.key, policy)
-            self.switches.append(digest_of(seen, policy.key, contracts, name))
+    def add(self, device: Device, found: Proved) -> None:
+        """Take a switch in."""
+        for file, path in device.paths.items():
+            self.files[f"{device.name}/{file}"] = path
+        self.answers[found.answers] += 1
+        self.lossless |= found.lossless
+        if found.digest is not None and found.policy is not None:
+            self.unfollowed |= bool(found.unfollowed)
+            self.policies.setdefault(found.policy.key, found.policy)
+            self.switches.append(found.digest)
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong with the whole."""
@@ -147,11 +174,11 @@ class Proof:
     def _asked(self, number: int) -> Asked:
         counts: Counter[bool | None] = Counter()
         whys: Counter[str] = Counter()
-        for (asked, answer), times in self.answers.items():
-            if asked == number:
-                counts[answer.proved] += times
-                if answer.why:
-                    whys[answer.why] += times
+        for answers, times in self.answers.items():
+            answer = dict(answers)[number]
+            counts[answer.proved] += times
+            if answer.why:
+                whys[answer.why] += times
         why = NEEDS_PLAN.get(number) or next((why for why, _ in whys.most_common(1)), "")
         rule = RULES[number]
         return Asked(number, rule.code, rule.title, counts[True], counts[False], counts[None], why)

@@ -19,8 +19,8 @@ from fabricc.proof.invariants.view import as_int, sibling
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from fabricc.audit.model import Device
-    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.audit.model import Device, End
+    from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.fabric.facts import Facts, Value
     from fabricc.proof.compare import Finding
 
@@ -65,9 +65,9 @@ class Sessions:
     addresses: frozenset[str] = frozenset()
 
 
-def sessions_of(sheet: Sheet, alike: dict[Said, Said]) -> Sessions:
-    """The sessions of a device."""
-    facts = sheet.facts
+def sessions_of(sheet: Sheet) -> Sessions:
+    """The sessions of a device; those that say the same are one object."""
+    facts, alike = sheet.facts, dict[Said, Said]()
     if not sheet.sessions and "bgp/asn" not in facts:
         speaks = any(path.endswith("]/bgp/asn") for path in sheet.rest)
         return Sessions(speaks, addresses=frozenset(_own(sheet)))
@@ -150,12 +150,17 @@ class Meeting:
     sessions: Mapping[str, Sessions]
     owners: Mapping[str, list[str]]
     groups: Mapping[str, str]
-    fars: Mapping[tuple[str, str], tuple[str, str]]
+    fars: Mapping[str, Mapping[str, Far]]
+
+    def far(self, device: str, port: str) -> End | None:
+        """The other end of a port's link where the folder holds it."""
+        far = self.fars[device].get(port)
+        return far.end if far is not None and far.known else None
 
     def other(self, peer: Peer) -> Peer | str | None:
         """The other end; the device that has it without naming the session; None where nobody has it."""
         vrf, neighbour = peer.key
-        if far := self.fars.get((peer.device, neighbour)):  # unnumbered
+        if far := self.far(peer.device, neighbour):  # unnumbered
             device, port = far
             if device not in self.sessions:
                 return None
@@ -179,8 +184,8 @@ class Meeting:
         there = self.sessions[device]
         kin = sorted({key[1] for key in there.said if key[1] in mine and bool(there.near[key]) == bool(near)})
         found = self._named(device, vrf, kin)
-        if found is None and near and (far := self.fars.get((peer.device, near))) and far[0] == device:
-            found = self._named(device, vrf, (far[1],))  # this end by address, that end by its port
+        if found is None and near and (far := self.far(peer.device, near)) and far.device == device:
+            found = self._named(device, vrf, (far.port,))  # this end by address, that end by its port
         return found or device
 
     def _named(self, device: str, vrf: str, neighbours: tuple[str, ...] | list[str]) -> Peer | None:
@@ -284,7 +289,7 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
     vrf, neighbour = peer.key
     message = f"{other} has no session with {peer.device}, which has one with its {neighbour}"
     paths = [f"{scope_of(vrf)}bgp/asn", "bgp/asn", "bgp/router_id"]
-    if near := meeting.fars.get((peer.device, meeting.sessions[peer.device].near[peer.key])):
+    if near := meeting.far(peer.device, meeting.sessions[peer.device].near[peer.key]):
         paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbour else f"interface[{near[1]}]/ipv4", *paths]
     remedy = "State the session at both ends, or take it away."
     joined = meeting.groups[other] == meeting.groups[peer.device]
@@ -297,7 +302,7 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
 def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """A neighbour in the subnet of a link whose other end is here and has another address."""
     near = meeting.sessions[peer.device].near[peer.key]
-    far = meeting.fars.get((peer.device, near))
+    far = meeting.far(peer.device, near)
     if not far or far[0] not in meeting.sessions or peer.key[1] == near or peer.key[1] in meeting.owners:
         return
     facts = devices[far[0]].reading.facts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.ends import port_leaf
 from fabricc.audit.model import End, Kind, Place, Tier
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.diagnostics import Severity
@@ -45,12 +46,14 @@ class Sheet:
         chains: what `chain` has found.
         fars: port -> other end of its link.
         parsed: takes names of ports of the device's system apart.
+        facts: all that it says.
     """
 
     device: Device
     place: Place
     fars: Mapping[str, Far]
     parsed: Callable[[str], PortName]
+    facts: Facts
     ports: dict[str, dict[str, Value]] = field(default_factory=dict)
     sessions: dict[tuple[str, str], dict[str, Value]] = field(default_factory=dict)
     addresses: dict[str, list[str]] = field(default_factory=dict)
@@ -61,11 +64,6 @@ class Sheet:
     def name(self) -> str:
         """The device's."""
         return self.device.name
-
-    @property
-    def facts(self) -> Facts:
-        """All that it says."""
-        return self.device.reading.facts
 
     def base(self, port: str) -> str:
         """The port that a logical interface is on, as far as the device speaks of it."""
@@ -117,17 +115,16 @@ class Sheet:
 
 def sheet(device: Device, place: Place, fars: Mapping[str, Far]) -> Sheet:
     """Sort the facts of a device."""
-    found = Sheet(device, place, fars, PLAIN.parsed if device.kind is Kind.HOST else parser(device.system))
+    facts = device.reading.facts
+    found = Sheet(
+        device, place, fars, PLAIN.parsed if device.kind is Kind.HOST else parser(device.system), facts
+    )
     ports, sessions = found.ports, found.sessions
-    prefix = "]"  # of the port that the facts are about just now
-    port, says = "", dict[str, "Value"]()
-    for path, value in device.reading.facts.items():
-        if path.startswith(PORT):
-            if not path.startswith(prefix):
-                port = path[len(PORT) :].partition("]/")[0]
-                prefix = f"{PORT}{port}]/"
-                says = ports.setdefault(port, {})
-            leaf = path[len(prefix) :]
+    for path, value in facts.items():
+        if (of := port_leaf(path)) is not None:
+            port, leaf = of
+            if (says := ports.get(port)) is None:
+                says = ports[port] = {}
             says[leaf] = value
             if leaf in _FAMILIES and isinstance(value, str):
                 found.addresses.setdefault(port, []).append(value)

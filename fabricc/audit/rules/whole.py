@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fabricc.audit.model import Kind
 from fabricc.audit.rules import alike, design, ends, lossless, names, sessions, unique
@@ -12,19 +13,31 @@ from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, EndSaid, Votes
 from fabricc.audit.rules.proved import Asked, Proof
+from fabricc.audit.rules.proved import proved as prove
 from fabricc.audit.rules.sheet import NOWHERE, fars_of, sheet
 from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
+from fabricc.compiler.workers import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.model import Device, Found, Tier
+    from fabricc.audit.model import Device, Found, Place, Tier
+    from fabricc.audit.rules.alike import Expected
+    from fabricc.audit.rules.proved import Proved
     from fabricc.audit.rules.sessions import Said, Sessions
     from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.audit.rules.unique import Owned
     from fabricc.proof.compare import Finding
+
+
+_FEWEST = 16
+"""Devices that a worker looks at before it tells; what they say alike is sent once."""
+_PIECES = 4000
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Examined(NamedTuple):
@@ -44,24 +57,103 @@ def asked(found: Found) -> list[Asked]:
     return examine(found).asked
 
 
-def examine(found: Found) -> Examined:
-    """Look at every device once, hosts first, then at what several say together, then at what is odd again."""
+def examine(
+    found: Found, *, jobs: int = 1, progress: Callable[[str, int, int], None] | None = None
+) -> Examined:
+    """Look at every device once, hosts first, then at what several say together, then at what is odd again.
+
+    Args:
+        found: the folder.
+        jobs: worker processes.
+        progress: as of `audit`.
+
+    Raises:
+        EmitError: a worker died.
+    """
     fars = fars_of(found)
-    digests = Digests(Models(load_catalog()[0]))
-    devices = sorted(found.devices.values(), key=lambda each: each.kind is Kind.SWITCH)
-    told = [each for device in devices for each in digests.add(_sheet(found, device, fars))]
+    models = Models(load_catalog()[0])
+    for device in found.devices.values():
+        if device.kind is Kind.SWITCH:
+            models.of(device.model, device.system)  # once, for all workers
+    digests = Digests()
+    told: list[Finding] = []
+    for kind in (Kind.HOST, Kind.SWITCH):
+        devices = [device for device in found.devices.values() if device.kind is kind]
+        cnp = digests.cnp.most_common(1)[0][0] if digests.cnp else CNP_DSCP
+        work = partial(_looked_at, found=found, fars=fars, models=models, cnp=cnp)
+        for number, (device, digest) in enumerate(zip(devices, _each(jobs, devices, work), strict=True), 1):
+            told += digest.findings
+            digests.add(device, found.places.get(device.name, NOWHERE), fars[device.name], digest)
+            if progress:
+                progress(f"{_MANY[kind]} looked at", number, len(devices))
     told += digests.proof.findings()
     told += _of_links(found, digests)
     told += _of_sessions(found, digests, fars)
     told += unique.repeated(digests.owned, found.devices, groups_of(found))
-    told += _of_rdma(found, digests, fars)
+    for each in _of_rdma(found, digests, fars, jobs):
+        told += each
     told += digests.designs.notes(found.devices)
     told += design.ratios(digests.proof.switches, _tiers(found), found.devices)
-    for name, expected in alike.odd_devices(digests.ballot).items():
-        device = _sheet(found, found.devices[name], fars)
-        for each in expected:
-            told += alike.outliers(device, digests.sessions[name].near, each, found.devices[each.witness])
+    for each in _odd(found, digests, fars, jobs):
+        told += each
     return Examined(_few(told), digests.proof.asked())
+
+
+_MANY = {Kind.HOST: "hosts", Kind.SWITCH: "switches"}
+
+
+class Digest(NamedTuple):
+    """What a device is reduced to by whoever looks at it.
+
+    Attributes:
+        findings: what is wrong with it alone.
+        safe: code points that PFC protects on every port that has any; None where none has.
+        designs: those that it shows; `points`: whose code point a host says, and which.
+    """
+
+    findings: list[Finding]
+    ends: Ends
+    sessions: Sessions
+    owned: Owned
+    vote: alike.Said
+    safe: frozenset[int] | None = None
+    designs: tuple[tuple[str, str], ...] = ()
+    points: tuple[tuple[str, int], ...] = ()
+    proved: Proved | None = None
+
+
+def _looked_at(
+    device: Device, *, found: Found, fars: Mapping[str, Mapping[str, Far]], models: Models, cnp: int
+) -> Digest:
+    one = _sheet(found, device, fars)
+    mine = sessions.sessions_of(one)
+    digest = Digest([], ends.ends_of(one), mine, unique.owned_by(one), alike.vote(one, mine.near))
+    if device.kind is Kind.HOST:
+        points = ((path, one.facts.get(path)) for path in _POINTS)
+        return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
+    proved = prove(one, mine, models, cnp)
+    wrong = [*names.undefined(one), *lossless.port_findings(one), *proved.findings]
+    return digest._replace(
+        findings=wrong, safe=lossless.protected(one), designs=design.designs_of(one),
+        proved=proved._replace(findings=[]),
+    )  # fmt: skip
+
+
+_RDMA = ("qos/rdma_dscp", "nccl/dscp")
+_POINTS = (*_RDMA, "qos/cnp_dscp")
+
+
+def _each(jobs: int, items: Sequence[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
+    """What becomes of each item, in their order."""
+    size = max(_FEWEST, -(-len(items) // _PIECES))
+    pieces = [items[at : at + size] for at in range(0, len(items), size)]
+    done: dict[int, list[Result]] = {}
+    following = 0
+    for number, results in spread(jobs, len(pieces), lambda n: [work(item) for item in pieces[n]]):
+        done[number] = results
+        while following in done:
+            yield from done.pop(following)
+            following += 1
 
 
 @dataclass(slots=True)
@@ -71,10 +163,9 @@ class Digests:
     Attributes:
         protected: code point -> switches that protect it on every port with PFC; `lossless`: those with PFC at all.
         rdma, cnp: code points that hosts use for it -> how often they say so.
-        like_ends, like_sessions: one object for all that say the same.
+        like: one object for all that say the same.
     """
 
-    models: Models
     proof: Proof = field(default_factory=Proof)
     designs: Designs = field(default_factory=Designs)
     ends: dict[str, Ends] = field(default_factory=dict)
@@ -86,37 +177,29 @@ class Digests:
     lossless: dict[str, frozenset[int]] = field(default_factory=dict)
     rdma: Counter[int] = field(default_factory=Counter)
     cnp: Counter[int] = field(default_factory=Counter)
-    like_ends: dict[EndSaid, EndSaid] = field(default_factory=dict)
-    like_sessions: dict[Said, Said] = field(default_factory=dict)
+    like: dict[EndSaid | Said, Any] = field(default_factory=dict)
 
-    def add(self, device: Sheet) -> Iterator[Finding]:
-        """Take a device in, hosts before switches; what is wrong with it alone."""
-        name = device.name
-        mine = self.ends[name] = ends.ends_of(device, self.like_ends)
-        self.votes.add(device, mine)
-        sessions_of = self.sessions[name] = sessions.sessions_of(device, self.like_sessions)
-        self.owned[name] = unique.owned_by(device)
-        self.ballot.add(name, alike.vote(device, sessions_of.near))
-        if device.device.kind is Kind.HOST:
-            self._add_host(device)
+    def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
+        """Take a device in, hosts before switches."""
+        name, like = device.name, self.like
+        said = {port: like.setdefault(end, end) for port, end in digest.ends.said.items()}
+        self.ends[name] = digest.ends._replace(said=said)
+        self.votes.add(place.tier, fars, digest.ends)
+        digest.sessions.said = {
+            key: like.setdefault(each, each) for key, each in digest.sessions.said.items()
+        }
+        self.sessions[name] = digest.sessions
+        self.owned[name] = digest.owned
+        self.ballot.add(name, digest.vote)
+        for path, dscp in digest.points:
+            (self.rdma if path in _RDMA else self.cnp)[dscp] += 1
+        if digest.proved is None:
             return
-        if (safe := lossless.protected(device)) is not None:
-            self.lossless[name] = safe
-            self.protected.update(safe)
-        self.designs.add(device)
-        yield from names.undefined(device)
-        yield from lossless.port_findings(device)
-        cnp = self.cnp.most_common(1)[0][0] if self.cnp else CNP_DSCP
-        yield from self.proof.add(device, sessions_of, self.models, cnp)
-
-    def _add_host(self, device: Sheet) -> None:
-        for path, votes in (
-            ("qos/rdma_dscp", self.rdma),
-            ("nccl/dscp", self.rdma),
-            ("qos/cnp_dscp", self.cnp),
-        ):
-            if isinstance(dscp := device.facts.get(path), int):
-                votes[dscp] += 1
+        if digest.safe is not None:
+            self.lossless[name] = digest.safe
+            self.protected.update(digest.safe)
+        self.designs.add(name, digest.designs)
+        self.proof.add(device, digest.proved)
 
 
 def _sheet(found: Found, device: Device, fars: Mapping[str, Mapping[str, Far]]) -> Sheet:
@@ -142,22 +225,36 @@ def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str,
     for name, each in digests.sessions.items():
         for address in each.addresses:
             owners.setdefault(address, []).append(name)
-    other = {
-        (name, port): (far.end.device, far.end.port)
-        for name, ports in fars.items()
-        for port, far in ports.items()
-        if far.known
-    }
-    meeting = sessions.Meeting(digests.sessions, owners, groups_of(found), other)
+    meeting = sessions.Meeting(digests.sessions, owners, groups_of(found), fars)
     return sessions.session_findings(meeting, found.devices)
 
 
-def _of_rdma(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
-    if wanted := rdma_dscp(digests):
-        dscp, said_by = wanted
-        for name, safe in digests.lossless.items():
-            if dscp not in safe:
-                yield from lossless.rdma_findings(_sheet(found, found.devices[name], fars), dscp, said_by)
+def _of_rdma(
+    found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]], jobs: int
+) -> Iterator[list[Finding]]:
+    wanted = rdma_dscp(digests)
+    if wanted is None:
+        return
+
+    def lossy(name: str) -> list[Finding]:
+        return list(lossless.rdma_findings(_sheet(found, found.devices[name], fars), *wanted))
+
+    yield from _each(jobs, [name for name, safe in digests.lossless.items() if wanted[0] not in safe], lossy)
+
+
+def _odd(
+    found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]], jobs: int
+) -> Iterator[list[Finding]]:
+    def told(odd: tuple[str, list[Expected]]) -> list[Finding]:
+        name, expected = odd
+        device, near = _sheet(found, found.devices[name], fars), digests.sessions[name].near
+        return [
+            one
+            for each in expected
+            for one in alike.outliers(device, near, each, found.devices[each.witness])
+        ]
+
+    yield from _each(jobs, list(alike.odd_devices(digests.ballot).items()), told)
 
 
 def groups_of(found: Found) -> dict[str, str]:
