@@ -257,6 +257,7 @@ def _refuted(device: Device, wrong: Mapping[str, Collection[int]]) -> set[str]:
     return {topics.get(place, OTHER) for place in places}
 
 
+@lru_cache(1 << 15)
 def _topic(path: str) -> str:
     """The topic of a fact; facts whose paths differ in what is in brackets alone have the same."""
     while path.startswith("vrf[") and "]/" in path:

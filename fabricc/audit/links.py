@@ -135,8 +135,9 @@ class _Joining:
 
     def _named(self, text: str, own: str) -> End | None:
         """The device of the folder that a description names, and its port where it names one of those."""
+        lower = text.lower()
         pieces = [match.span() for match in _PIECE.finditer(text)]
-        for start, end, word in _words(text, pieces):
+        for start, end, word in _words(lower, pieces):
             known = self.names.get(word)
             if known is None or known == own:
                 continue
@@ -144,7 +145,7 @@ class _Joining:
             rest = [span for span in pieces if span[0] >= end] or [
                 span for span in pieces if span[1] <= start
             ]
-            for _, _, name in _words(text, rest):
+            for _, _, name in _words(lower, rest):
                 if any(map(str.isdigit, name)) and (port := device.port(name)) is not None:
                     return End(known, device.base(port))
             return End(known, "")
@@ -292,11 +293,13 @@ def _of_two(network: Network, held: Sequence[_Held]) -> Iterator[tuple[_Held, _H
             yield one, two
 
 
-def _words(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """The runs of pieces of a text, with where they begin and end, in lower case; at each place the longest first."""
-    lower = text.lower()
+def _words(lower: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """The runs of pieces of a text in lower case, with where they begin and end; at each place the longest first."""
+    last = [0] * len(pieces)  # the last piece of the word that one is in
+    for at in range(len(pieces) - 1, -1, -1):
+        behind = lower[pieces[at][1] : pieces[at + 1][0]] if at + 1 < len(pieces) else " "
+        last[at] = at if any(map(str.isspace, behind)) else last[at + 1]
     for first, (start, _) in enumerate(pieces):
-        for last in range(min(len(pieces), first + _MOST_PIECES) - 1, first - 1, -1):
-            end = pieces[last][1]
-            if not any(gap.isspace() for gap in lower[start:end]):
-                yield start, end, lower[start:end]
+        for at in range(min(last[first], first + _MOST_PIECES - 1), first - 1, -1):
+            end = pieces[at][1]
+            yield start, end, lower[start:end]

@@ -369,20 +369,21 @@ def _planes(
     graph: Graph, tiers: Mapping[str, Tier], hosts: Mapping[str, list[tuple[str, str]]]
 ) -> dict[str, int]:
     """Switch -> its plane: parts of the graph that hosts alone join, in the order of the hosts' ports."""
-    part = {name: min(each, key=natural) for each in _parts(graph) for name in each}
+    parts = ((min(each, key=natural), each) for each in _parts(graph))
+    part = {name: first for first, each in parts for name in each}
     joined = _Sets()
-    first: dict[str, int] = {}
+    foremost: dict[str, int] = {}
     for ends in hosts.values():
         for at, (_, tor) in enumerate(ends):
             joined.join(part[ends[0][1]], part[tor])
-            first[part[tor]] = min(at, first.get(part[tor], at))
+            foremost[part[tor]] = min(at, foremost.get(part[tor], at))
     fabrics: dict[Hashable, set[str]] = defaultdict(set)
     for each in set(part.values()):
         fabrics[joined.root(each)].add(each)
     number = {
         each: at
         for some in fabrics.values()
-        for at, each in enumerate(sorted(some, key=lambda name: (first.get(name, 0), natural(name))))
+        for at, each in enumerate(sorted(some, key=lambda name: (foremost.get(name, 0), natural(name))))
     }
     placed = {Tier.TOR, Tier.SPINE, Tier.CORE}
     return {name: number[of] for name, of in part.items() if tiers[name] in placed}

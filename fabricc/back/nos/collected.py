@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -101,18 +102,15 @@ class Collected(Protocol):
 @lru_cache(maxsize=4)
 def starts(text: str) -> frozenset[str]:
     """The first word and the first two words of each line, after `> ` where it is indented; `indent 2` and the like."""
-    found: set[str] = set()
-    above = 0
-    for line in text.lstrip("\n")[:_READ].split("\n"):
-        if not (words := line.split(None, 2)):
-            continue
-        indent = len(line) - len(line.lstrip())
-        if indent and not above:
-            found.add(f"indent {indent}")
-        above = indent
-        lead = "> " if indent else ""
-        found.add(lead + words[0])
-        found.add(" ".join((lead + words[0], *words[1:2])))
+    lines = [line for line in text.lstrip("\n")[:_READ].split("\n") if line and not line.isspace()]
+    below = {line for above, line in pairwise([".", *lines]) if line[0].isspace() and not above[0].isspace()}
+    found = {f"indent {len(line) - len(line.lstrip())}" for line in below}
+    for line in set(lines):
+        words = line.split(None, 2)
+        first = f"> {words[0]}" if line[0].isspace() else words[0]
+        found.add(first)
+        if len(words) > 1:
+            found.add(f"{first} {words[1]}")
     return frozenset(found)
 
 
