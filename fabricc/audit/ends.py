@@ -157,8 +157,8 @@ def said_by(system: str, stated: Facts, heard: tuple[Neighbour, ...]) -> Said:
     neighbours: dict[str, dict[str, Value]] = {}
     facts: Facts = {}
     for path, value in stated.items():
-        if (of := port_leaf(path)) is not None:
-            port, leaf = of
+        if path.startswith(_PORT):
+            port, leaf = port_leaf(path)
             if leaf in _LEAVES or leaf.startswith(_SECONDARY):
                 ports.setdefault(port, {})[leaf] = value
         elif _NEIGHBOUR in path:
@@ -173,10 +173,8 @@ def said_by(system: str, stated: Facts, heard: tuple[Neighbour, ...]) -> Said:
 
 
 @lru_cache(maxsize=1 << 15)
-def port_leaf(path: str) -> tuple[str, str] | None:
-    """The port that a fact is about, and the rest of its path; None for other facts."""
-    if not path.startswith(_PORT):
-        return None
+def port_leaf(path: str) -> tuple[str, str]:
+    """The port that a fact of a port is about, and the rest of its path."""
     port, _, leaf = path[len(_PORT) :].partition("]/")
     return intern(port), intern(leaf)
 

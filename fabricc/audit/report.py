@@ -38,6 +38,9 @@ def parts(audit: Audit) -> Iterator[Part]:
     )
     yield Line()
     yield Table("", ("devices, by topic", *State), list(topics(audit)))
+    if audit.accounts:
+        yield Line()
+        yield Table("", ACCOUNT, list(rules(audit)))
     if frequent := audit.coverage.frequent:
         yield from (Line(), Line("lines that are not understood, the most frequent first", "bold"))
         yield Table("", ("times", "devices", "line", "for instance"), list(lines(audit, SHOWN)))
@@ -77,6 +80,16 @@ def topics(audit: Audit) -> Iterator[tuple[str, ...]]:
             yield topic, *(f"{counts[state]:,}" for state in State)
 
 
+ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "mostly for")
+"""Heads of the columns of `rules`."""
+
+
+def rules(audit: Audit) -> Iterator[tuple[str, ...]]:
+    """A row for each topic: of how many switches rules about it were asked, and of how many one could not be."""
+    for one in audit.accounts:
+        yield one.topic, f"{one.asked:,}", f"{one.open:,}", f"{one.findings:,}", one.why
+
+
 def lines(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
     """A row for each kind of line that is not understood."""
     for one in audit.coverage.frequent[:most]:
@@ -91,7 +104,7 @@ def verdict(audit: Audit) -> str:
 
 
 def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
-    """Everything: devices with places and coverage, links with evidence, findings, lines that are not understood."""
+    """Everything: devices with places and coverage, links with evidence, rules, findings, unknown lines."""
     found = audit.found
     return json_document({
         "folder": str(audit.folder),
@@ -102,6 +115,9 @@ def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
              "evidence": [each.value for each in link.evidence]}
             for link in found.links
         ],
+        "asked": [one._asdict() for one in audit.asked],
+        "rules": {one.topic: {key: value for key, value in one._asdict().items() if key != "topic"}
+                  for one in audit.accounts},
         "diagnostics": [entry(each) for each in diagnostics],
         "unknown": [one._asdict() for one in audit.coverage.frequent],
     })  # fmt: skip

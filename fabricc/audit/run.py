@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from fabricc.audit.coverage import Coverage
     from fabricc.audit.gather import Gathered
     from fabricc.audit.model import Device
-    from fabricc.proof import Finding
+    from fabricc.audit.rules import Examined
 
 
 class Audit:
@@ -34,6 +33,7 @@ class Audit:
         found: devices, links and places.
         findings: everything that is told, files below the folder, in order of codes and places.
         coverage: how much was understood.
+        accounts: what the rules about each topic were asked; `asked`: how far each invariant was answered.
         files: how many files the folder holds; `used`: how many of them say something of a device.
     """
 
@@ -42,10 +42,13 @@ class Audit:
         folder: Path,
         gathered: Gathered,
         found: Found,
-        findings: tuple[Finding, ...],
-        coverage: Coverage,
+        examined: Examined,
     ) -> None:
-        self.folder, self.found, self.findings, self.coverage = folder, found, findings, coverage
+        self.folder, self.found = folder, found
+        told = (*gathered.findings, *examined.findings)
+        self.findings = tuple(sorted(told, key=lambda one: (one.code, one.file, one.line, one.message)))
+        self.coverage = coverage_of(gathered.devices, gathered.understood, self.findings)
+        self.accounts, self.asked = tuple(examined.accounts), tuple(examined.asked)
         self.files, self.used = gathered.files, gathered.used
 
     @property
@@ -105,10 +108,4 @@ def audit(
     links = links_of(gathered.devices, gathered.said)
     ends = {end: link for link in links for end in (link.a, link.b)}
     found = Found(gathered.devices, links, ends, places_of(gathered.devices, links, gathered.said))
-    examined = examine(found, jobs=jobs or usable_cpus(), progress=progress)
-    told = sorted(
-        (*gathered.findings, *examined.findings), key=lambda one: (one.code, one.file, one.line, one.message)
-    )
-    return Audit(
-        folder, gathered, found, tuple(told), coverage_of(gathered.devices, gathered.understood, told)
-    )
+    return Audit(folder, gathered, found, examine(found, jobs=jobs or usable_cpus(), progress=progress))

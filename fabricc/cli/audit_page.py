@@ -75,9 +75,13 @@ def _coverage(audit: Audit) -> Section:
                     "unknown"), tuple(report.systems(audit)), right=(1, 2, 3, 4, 5))  # fmt: skip
     topics = Table("topics", "Devices by topic", ("topic", *State), tuple(report.topics(audit)), right=(1, 2, 3, 4),
                    note="Unproved: understood, and something is wrong or not known.")  # fmt: skip
+    heads = ("topic", *report.ACCOUNT[1:])
+    rules = Table("rules", "Rules by topic", heads, tuple(report.rules(audit)), right=(1, 2, 3),
+                  note="Asked: switches on which a rule about the topic was answered.")  # fmt: skip
     return Section(
-        "coverage", "Coverage", "How much of what the files say was understood.", (systems, topics)
-    )
+        "coverage", "Coverage", "How much of what the files say was understood, and what was asked of it.",
+        (systems, topics, rules),
+    )  # fmt: skip
 
 
 def _unknown(audit: Audit) -> Section:

@@ -202,3 +202,19 @@ def test_the_topic_of_a_statement_hangs_on_nothing_that_was_read_before() -> Non
         one = understood("eos", Reading(dict.fromkeys(paths, "x"), lines), frozenset(), 2)
         alone = understood("eos", Reading({targets: "x"}, {targets: ("config", 1)}), frozenset(), 1)
         assert (one.stated, alone.stated) == ({"other", "policy"}, {"other"})
+
+
+def test_it_is_told_what_was_asked(fabrics: dict[str, Path], fabricc: Fabricc) -> None:
+    """Silence about a topic means something where switches were asked, and nothing where they could not be."""
+    found = audit(fabrics["frr"], jobs=1)
+    accounts = {one.topic: one for one in found.accounts}
+    assert accounts["BGP"].asked == len(found.devices)
+    assert "PFC" not in accounts, "no port has any, so there is nothing to ask"
+    assert accounts["interfaces"].findings == 0
+    assert len(found.asked) == 22
+    told = json.loads(fabricc("audit", str(fabrics["eos"]), "--format", "json", "--jobs", "1").out)
+    assert told["rules"]["PFC"]["asked"] == len(told["devices"])
+    assert {row["number"] for row in told["asked"]} == set(range(1, 23))
+    shown = fabricc("audit", str(fabrics["eos"]), "--jobs", "1").out.partition("rules, by topic")[2]
+    row = next(line.split() for line in shown.splitlines() if line.startswith("classification"))
+    assert row[1:4] == [str(len(told["devices"])), "0", "0"]

@@ -80,6 +80,10 @@ class Answer(NamedTuple):
     why: str = ""
 
 
+Answers = tuple[tuple[int, Answer], ...]
+"""Whether each rule was answered on a switch."""
+
+
 class Proved(NamedTuple):
     """One switch as it was proved.
 
@@ -92,7 +96,7 @@ class Proved(NamedTuple):
     """
 
     findings: list[Finding]
-    answers: tuple[tuple[int, Answer], ...]
+    answers: Answers
     lossless: bool
     digest: SwitchDigest | None = None
     policy: Policy | None = None
@@ -133,7 +137,7 @@ class Proof:
     switches: list[SwitchDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    answers: Counter[tuple[tuple[int, Answer], ...]] = field(default_factory=Counter)
+    answers: Counter[Answers] = field(default_factory=Counter)
     unfollowed: bool = False
     lossless: bool = False
 

@@ -121,8 +121,8 @@ def sheet(device: Device, place: Place, fars: Mapping[str, Far]) -> Sheet:
     )
     ports, sessions = found.ports, found.sessions
     for path, value in facts.items():
-        if (of := port_leaf(path)) is not None:
-            port, leaf = of
+        if path.startswith(PORT):
+            port, leaf = port_leaf(path)
             if (says := ports.get(port)) is None:
                 says = ports[port] = {}
             says[leaf] = value

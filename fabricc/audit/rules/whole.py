@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fabricc.audit.model import Kind
 from fabricc.audit.rules import alike, design, ends, lossless, names, sessions, unique
+from fabricc.audit.rules.account import Account, accounts
 from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, EndSaid, Votes
@@ -41,10 +42,11 @@ Result = TypeVar("Result")
 
 
 class Examined(NamedTuple):
-    """What an examination came to: what is wrong, and how far each invariant was answered."""
+    """What an examination came to: what is wrong, and how far each invariant was answered, by itself and by topic."""
 
     findings: list[Finding]
     asked: list[Asked]
+    accounts: list[Account]
 
 
 def findings(found: Found) -> list[Finding]:
@@ -96,7 +98,8 @@ def examine(
     told += design.ratios(digests.proof.switches, _tiers(found), found.devices)
     for each in _odd(found, digests, fars, jobs):
         told += each
-    return Examined(_few(told), digests.proof.asked())
+    few = _few(told)
+    return Examined(few, digests.proof.asked(), accounts(digests.proof.answers, few))
 
 
 _MANY = {Kind.HOST: "hosts", Kind.SWITCH: "switches"}

@@ -1,0 +1,74 @@
+"""What the rules were asked and what they came to, by topic: so that silence means something."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.coverage import (
+    ADDRESSES,
+    BGP,
+    BUFFERS,
+    CLASSIFICATION,
+    ECN,
+    INTERFACES,
+    OTHER,
+    PFC,
+    POLICY,
+)
+from fabricc.proof.invariants.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.audit.rules.proved import Answers
+    from fabricc.proof.compare import Finding
+
+_RULES = {
+    INTERFACES: (1, 2, 19), ADDRESSES: (6,), BGP: (7, 8, 9), POLICY: (10, 11, 20), PFC: (13, 18), ECN: (17,),
+    BUFFERS: (15, 16), CLASSIFICATION: (12, 14), OTHER: (22,),
+}  # fmt: skip
+"""Topic -> invariants about it; those that only a plan answers are of none."""
+_CODES = {
+    **{RULES[number].code: topic for topic, numbers in _RULES.items() for number in numbers},
+    "FAB9600": INTERFACES, "FAB9601": BGP, "FAB9602": ADDRESSES, "FAB9603": INTERFACES, "FAB9604": ADDRESSES,
+    "FAB9605": POLICY, "FAB9606": PFC, "FAB9607": CLASSIFICATION, "FAB9608": PFC, "FAB9609": INTERFACES,
+    "FAB9610": OTHER, "FAB9611": OTHER,
+}  # fmt: skip
+
+
+class Account(NamedTuple):
+    """What came of the rules about one topic.
+
+    Attributes:
+        rules: titles of the invariants.
+        asked: switches on which one of them was answered, well or not; `open`: those on which one was not, mostly for
+            `why`.
+        findings: how many there are on the topic, those that compare devices too.
+    """
+
+    topic: str
+    rules: tuple[str, ...]
+    asked: int
+    open: int
+    findings: int
+    why: str
+
+
+def accounts(answers: Mapping[Answers, int], told: Iterable[Finding]) -> list[Account]:
+    """An account of each topic that some switch answers, or could, or of which something is told."""
+    findings = Counter(_CODES.get(each.code) for each in told)
+    found = []
+    for topic, numbers in _RULES.items():
+        asked = left = 0
+        whys: Counter[str] = Counter()
+        for every, times in answers.items():
+            some = [answer for number, answer in every if number in numbers]
+            asked += times * any(answer.proved for answer in some)
+            left += times * any(answer.proved is False for answer in some)
+            whys.update({answer.why: times for answer in some if answer.proved is False})
+        why = next((why for why, _ in whys.most_common(1)), "")
+        if asked or left or findings[topic]:
+            titles = tuple(RULES[number].title for number in numbers)
+            found.append(Account(topic, titles, asked, left, findings[topic], why))
+    return found
