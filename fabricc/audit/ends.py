@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 from functools import lru_cache
 from sys import intern
@@ -12,17 +13,24 @@ from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.audit.model import Device, Neighbour
     from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Facts, Value
 
 _PORT, _NEIGHBOUR = "interface[", "bgp/neighbor["
-_LEAVES = frozenset(
-    ("ipv4", "ipv6", "unnumbered", "description", "enabled", "mtu", "bundle", "alias", "switchport", "access_vlan",
-     "kind", "address_from")
-)  # fmt: skip
+Says = dict[str, "Value"]
+"""What is said of a port or a neighbour, by the last word of the path."""
+Likes = tuple[tuple[str, tuple[tuple[str, "Value"], ...]], ...]
+"""Port -> what is said of it, as devices that are built alike share it."""
+_OWN = frozenset(("ipv4", "ipv6", "description"))
+"""What each port of each device says otherwise; secondary addresses too."""
+_LIKE = frozenset(
+    ("unnumbered", "enabled", "mtu", "bundle", "alias", "switchport", "access_vlan", "kind", "address_from")
+)
+_NUMBERED: Says = {}
+"""What is kept of a neighbour by its address."""
 _WHOLE = frozenset(
     ("bgp/asn", "bgp/cluster_id", "evpn/source", "vxlan/source", "mlag/domain", "mlag/mac", "mlag/peer_link")
 )
@@ -60,6 +68,11 @@ class Address(NamedTuple):
     value: int
     length: int
 
+    @property
+    def number(self) -> int:
+        """It and its version as one."""
+        return self.value if self.version == 4 else self.value | 1 << 128
+
     def network(self, length: int | None = None) -> Network:
         """The subnet that it is in, of its own prefix length or another."""
         length = self.length if length is None else length
@@ -67,68 +80,110 @@ class Address(NamedTuple):
         return Network(self.version, self.value >> bits << bits, length)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a device says of where it stands: all that links and places are found by.
+class Shape:
+    """What devices that are built alike say alike of their ports; they share it.
 
     Attributes:
-        system: as of a `Device`.
-        ports: port as the facts name it -> what they say of it, by the last word of the path.
-        neighbours: BGP neighbour, an address or a port -> what the facts say of it that tells where it is.
-        heard: what LLDP told.
-        facts: of the device as a whole, those that tell where it stands.
+        likes: port -> what is said of it, but for `_OWN`; `ports`: the same as mappings.
         canonical: port in the one spelling of its system -> as the facts name it; aliases too.
-        parsed: takes a name of this device's system apart.
+        bundles: bundle -> its members.
+        parsed: takes a name of the system apart.
     """
 
-    system: str
-    ports: Mapping[str, dict[str, Value]]
-    neighbours: Mapping[str, dict[str, Value]]
-    heard: tuple[Neighbour, ...]
-    facts: Facts
-    canonical: Mapping[str, str]
-    parsed: Callable[[str], PortName]
+    __slots__ = ("bundles", "canonical", "likes", "parsed", "ports", "system")
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Without what follows from the rest."""
-        return _said, (self.system, self.ports, self.neighbours, self.heard, self.facts)
+    def __init__(self, system: str, likes: Likes) -> None:
+        self.system, self.likes = system, likes
+        self.parsed = parsed = PLAIN.parsed if system == HOST else parser(system)
+        self.ports: Mapping[str, Says] = {port: dict(says) for port, says in likes}
+        self.canonical: dict[str, str] = {}
+        for port, says in self.ports.items():
+            if not (spelled := parsed(port)).unit:
+                self.canonical[spelled.port] = port
+            if (alias := says.get("alias")) is not None:
+                self.canonical.setdefault(str(alias).lower(), port)
+        for port in self.ports:
+            if (spelled := parsed(port)).unit:
+                self.canonical.setdefault(spelled.port, port.rpartition(".")[0] or port)
+        self.bundles: dict[str, list[str]] = {}
+        for port, says in self.ports.items():
+            if (bundle := says.get("bundle")) is not None:
+                name = str(bundle)
+                self.bundles.setdefault(self.port(name) or name, []).append(port)
 
     def port(self, name: str) -> str | None:
         """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
         found = self.canonical.get(self.parsed(name).port)
         return found if found is not None else self.canonical.get(name.strip().lower())
 
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a device says of where it stands: all that links and places are found by.
+
+    Attributes:
+        shape: what it shares with devices that are built alike; `own`: the rest of what it says of its ports, packed.
+        neighbours: BGP neighbour, an address or a port -> of a port what the facts say of it that tells where it is.
+        heard: what LLDP told.
+        facts: of the device as a whole, those that tell where it stands.
+    """
+
+    shape: Shape
+    own: bytes
+    neighbours: Mapping[str, Says]
+    heard: tuple[Neighbour, ...]
+    facts: Facts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """With the shape as what it is made of, so that it is shared where it arrives."""
+        return _said, (self.shape.system, self.shape.likes, self.own, self.neighbours, self.heard, self.facts)
+
+    @property
+    def ports(self) -> Mapping[str, Says]:
+        """Port as the facts name it -> what they say of it, by the last word of the path."""
+        return _ports(self.shape, self.own)
+
+    def port(self, name: str) -> str | None:
+        """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
+        return self.shape.port(name)
+
+    def parsed(self, name: str) -> PortName:
+        """A name of its system taken apart."""
+        return self.shape.parsed(name)
+
     def base(self, port: str) -> str:
         """The port that a logical interface is on."""
-        return self.canonical.get(self.parsed(port).port, port)
+        shape = self.shape
+        return shape.canonical.get(shape.parsed(port).port, port)
 
     def kind(self, port: str) -> PortKind:
         """What a port is; interfaces that the device says are a bridge, a VLAN or the like are no port."""
-        kind = self.ports.get(port, {}).get("kind")
+        shape = self.shape
+        kind = shape.ports.get(port, {}).get("kind")
         if kind is not None:
             return PortKind.BUNDLE if kind == "bond" else PortKind.VIRTUAL
-        return self.parsed(port).kind
+        return shape.parsed(port).kind
 
     def addresses(self, port: str) -> Iterator[tuple[str, Address]]:
         """Its addresses by the last word of their paths, link-local ones and what is none left out."""
-        for leaf, value in self.ports[port].items():
-            if leaf in ("ipv4", "ipv6"):
-                address = address_of(str(value))
-            elif leaf.startswith(_SECONDARY):
-                address = address_of(leaf[len(_SECONDARY) : -1])
-            else:
-                continue
-            if address is not None and not (address.version == 6 and address.value >> 118 == _LINK_LOCAL):
-                yield leaf, address
+        return addresses_of(self.ports[port])
 
-    def bundles(self) -> dict[str, list[str]]:
+    def bundles(self) -> Mapping[str, list[str]]:
         """Bundle -> its members."""
-        found: dict[str, list[str]] = {}
-        for port, says in self.ports.items():
-            if (bundle := says.get("bundle")) is not None:
-                name = str(bundle)
-                found.setdefault(self.port(name) or name, []).append(port)
-        return found
+        return self.shape.bundles
+
+
+def addresses_of(says: Says) -> Iterator[tuple[str, Address]]:
+    """Addresses of a port of which this is said, by the last word of their paths; see `Said.addresses`."""
+    for leaf, value in says.items():
+        if leaf in ("ipv4", "ipv6"):
+            address = address_of(str(value))
+        elif leaf.startswith(_SECONDARY):
+            address = address_of(leaf[len(_SECONDARY) : -1])
+        else:
+            continue
+        if address is not None and not (address.version == 6 and address.value >> 118 == _LINK_LOCAL):
+            yield leaf, address
 
 
 def address_of(text: str) -> Address | None:
@@ -153,23 +208,33 @@ def said(device: Device) -> Said:
 
 def said_by(system: str, stated: Facts, heard: tuple[Neighbour, ...]) -> Said:
     """What a device of a system says of where it stands; `stated` is all that it says."""
-    ports: dict[str, dict[str, Value]] = {}
-    neighbours: dict[str, dict[str, Value]] = {}
+    likes: dict[str, Says] = {}
+    own: dict[str, Says] = {}
+    neighbours: dict[str, Says] = {}
     facts: Facts = {}
     for path, value in stated.items():
         if path.startswith(_PORT):
             port, leaf = port_leaf(path)
-            if leaf in _LEAVES or leaf.startswith(_SECONDARY):
-                ports.setdefault(port, {})[leaf] = value
+            if leaf in _OWN or leaf.startswith(_SECONDARY):
+                likes.setdefault(port, {})
+                own.setdefault(port, {})[leaf] = value
+            elif leaf in _LIKE:
+                likes.setdefault(port, {})[leaf] = value
         elif _NEIGHBOUR in path:
             name, _, leaf = path.partition(_NEIGHBOUR)[2].partition("]/")
             if leaf in ("remote_asn", "description"):
-                neighbours.setdefault(name, {})[leaf] = value
+                if name not in neighbours:
+                    neighbours[name] = {} if address_of(name) is None else _NUMBERED
+                if neighbours[name] is not _NUMBERED:
+                    neighbours[name][leaf] = value
             elif leaf == "reflector_client":
                 facts[path] = value
         elif path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
             facts[path] = value
-    return _said(system, ports, neighbours, heard, facts)
+    alike: dict[tuple[tuple[str, Value], ...], tuple[tuple[str, Value], ...]] = {}
+    shared = tuple([(port, alike.setdefault(one, one)) for port, one in
+                    ((port, tuple(says.items())) for port, says in likes.items())])  # fmt: skip
+    return Said(_shape(system, shared), pickle.dumps(own, pickle.HIGHEST_PROTOCOL), neighbours, heard, facts)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -181,34 +246,22 @@ def port_leaf(path: str) -> tuple[str, str]:
 
 def _said(
     system: str,
-    ports: Mapping[str, dict[str, Value]],
-    neighbours: Mapping[str, dict[str, Value]],
+    likes: Likes,
+    own: bytes,
+    neighbours: dict[str, Says],
     heard: tuple[Neighbour, ...],
     facts: Facts,
 ) -> Said:
-    aliases = tuple([(port, str(says["alias"])) for port, says in ports.items() if "alias" in says])
-    return Said(
-        system, ports, neighbours, heard, facts, _canonical(system, tuple(ports), aliases), _parser(system)
-    )
+    for name, says in neighbours.items():
+        if not says:
+            neighbours[name] = _NUMBERED
+    return Said(_shape(system, likes), own, neighbours, heard, facts)
 
 
-def _parser(system: str) -> Callable[[str], PortName]:
-    return PLAIN.parsed if system == HOST else parser(system)
+_shape = lru_cache(maxsize=1 << 12)(Shape)
 
 
-@lru_cache(maxsize=1 << 12)
-def _canonical(
-    system: str, ports: tuple[str, ...], aliases: tuple[tuple[str, str], ...]
-) -> Mapping[str, str]:
-    """Ports in the one spelling of their system; devices with the same ports share it."""
-    parsed, told = _parser(system), dict(aliases)
-    canonical: dict[str, str] = {}
-    for port in ports:
-        if not (spelled := parsed(port)).unit:
-            canonical[spelled.port] = port
-        if port in told:
-            canonical.setdefault(told[port].lower(), port)
-    for port in ports:
-        if (spelled := parsed(port)).unit:
-            canonical.setdefault(spelled.port, port.rpartition(".")[0] or port)
-    return canonical
+@lru_cache(maxsize=64)
+def _ports(shape: Shape, own: bytes) -> Mapping[str, Says]:
+    mine = pickle.loads(own)
+    return {port: {**says, **mine.get(port, {})} for port, says in shape.ports.items()}

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.ends import Address, Network, address_of, said
+from fabricc.audit.ends import Address, Network, address_of, addresses_of, said
 from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
 from fabricc.back.nos.ports import PortKind
 
@@ -52,24 +53,24 @@ def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None =
     """Every link that the devices tell of, in order of its ends; `sayings` is what each says, where that is known."""
     told = sayings or {name: said(device) for name, device in devices.items()}
     return tuple(
-        Link(*pair, evidence, tuple([_placed(claim, devices, told) for claim in against]))
+        Link(*pair, evidence, tuple([_placed(claim, devices) for claim in against]))
         for pair, evidence, against in _Joining(told).links()
     )
 
 
-def _placed(claim: _Claim, devices: Mapping[str, Device], told: Mapping[str, Said]) -> Claim:
+def _placed(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
     """A claim with the line that shows it."""
     near, far, evidence, at = claim
     if isinstance(at, Neighbour):
         return Claim(near, far, evidence, at.file, at.line)
-    lines = devices[near.device].reading.lines
-    if evidence is Evidence.SESSION:
-        paths = [f"bgp/neighbor[{at}]/{leaf}" for leaf in told[near.device].neighbours[str(at)]]
-    elif isinstance(at, str):
-        paths = [f"interface[{at}]/description"]
-    else:
+    if isinstance(at, _Held):
         paths = [f"interface[{at.end.port}]/{at.leaf}"]
-    return Claim(near, far, evidence, *next((lines[path] for path in paths if path in lines), ("", 0)))
+    elif evidence is Evidence.SESSION:
+        paths = [f"bgp/neighbor[{at}]/remote_asn", f"bgp/neighbor[{at}]/description"]
+    else:
+        paths = [f"interface[{at}]/description"]
+    lines = devices[near.device].reading.lines
+    return Claim(near, far, evidence, *min((lines[path] for path in paths if path in lines), default=("", 0)))
 
 
 class _Joining:
@@ -78,6 +79,7 @@ class _Joining:
     def __init__(self, devices: Mapping[str, Said]) -> None:
         self.devices = devices
         self.names = {name.lower(): name for name in devices}
+        self.ends: dict[str, dict[str, End]] = defaultdict(dict)
         self.claims: dict[Pair, list[_Claim]] = defaultdict(list)
         self.vague: list[_Claim] = []
         self.chosen: dict[End, Pair] = {}
@@ -104,6 +106,11 @@ class _Joining:
         else:
             self.vague.append(claim)
 
+    def _end(self, device: str, port: str) -> End:
+        """The end of that name, one object wherever it is told of."""
+        known = self.ends[device]
+        return known.get(port) or known.setdefault(port, End(device, port))
+
     def _device(self, told: str) -> str | None:
         """The device that a system name means: as it stands, else without its domain."""
         lower = told.lower()
@@ -111,7 +118,7 @@ class _Joining:
 
     def _lldp(self, name: str, device: Said) -> None:
         for heard in device.heard:
-            near = End(name, device.port(heard.port) or heard.port)
+            near = self._end(name, device.port(heard.port) or heard.port)
             if device.kind(near.port) is PortKind.MANAGEMENT or not heard.device:
                 continue
             known = self._device(heard.device)
@@ -120,18 +127,18 @@ class _Joining:
                 port = self.devices[known].port(port) or port
                 if self.devices[known].kind(port) is PortKind.MANAGEMENT:
                     continue
-            self._claim(near, End(known or heard.device, port), Evidence.LLDP, heard)
+            self._claim(near, self._end(known or heard.device, port), Evidence.LLDP, heard)
 
     def _descriptions(self, name: str, device: Said) -> None:
-        bundles = device.bundles()
-        for port, says in device.ports.items():
+        bundles, ports = device.bundles(), device.ports
+        for port, says in ports.items():
             if "description" not in says or device.kind(port) in (PortKind.MANAGEMENT, PortKind.VIRTUAL):
                 continue
-            if any("description" in device.ports[member] for member in bundles.get(port, ())):
+            if any("description" in ports[member] for member in bundles.get(port, ())):
                 continue
             far = self._named(str(says["description"]), name)
             if far is not None:
-                self._claim(End(name, device.base(port)), far, Evidence.DESCRIPTION, port)
+                self._claim(self._end(name, device.base(port)), far, Evidence.DESCRIPTION, port)
 
     def _named(self, text: str, own: str) -> End | None:
         """The device of the folder that a description names, and its port where it names one of those."""
@@ -147,17 +154,17 @@ class _Joining:
             ]
             for _, _, name in _words(lower, rest):
                 if any(map(str.isdigit, name)) and (port := device.port(name)) is not None:
-                    return End(known, device.base(port))
-            return End(known, "")
+                    return self._end(known, device.base(port))
+            return self._end(known, "")
         return None
 
     def _subnets_and_sessions(self) -> None:
         subnets: dict[Network, list[_Held]] = defaultdict(list)
         for name, device in self.devices.items():
-            for port in device.ports:
-                if device.kind(port) is not PortKind.MANAGEMENT:
-                    for leaf, address in device.addresses(port):
-                        subnets[address.network()].append(_Held(End(name, port), address, leaf))
+            for port, says in device.ports.items():
+                for leaf, address in addresses_of(says):
+                    if device.kind(port) is not PortKind.MANAGEMENT:
+                        subnets[address.network()].append(_Held(self._end(name, port), address, leaf))
         for network, every in subnets.items():
             for one, two in _of_two(network, every):
                 if self._is_port(one.end) and self._is_port(two.end):
@@ -167,16 +174,17 @@ class _Joining:
 
     def _sessions(self, subnets: Mapping[Network, Sequence[_Held]]) -> None:
         """Neighbours whose address one device has on the port that the own port's subnet leads to."""
-        owners: dict[tuple[int, int], list[_Held]] = defaultdict(list)
+        owners: dict[int, _Held | None] = {}  # None where several have an address
         lengths: dict[str, set[tuple[int, int]]] = defaultdict(set)
         for every in subnets.values():
             for held in every:
-                owners[held.address.version, held.address.value].append(held)
+                number = held.address.number
+                owners[number] = None if number in owners else held
                 lengths[held.end.device].add((held.address.version, held.address.length))
         for name, device in self.devices.items():
             for remote in device.neighbours:
                 there = address_of(remote)
-                if there is None or len(of := owners.get((there.version, there.value), [])) != 1:
+                if there is None or (of := owners.get(there.number)) is None:
                     continue
                 near = [
                     held
@@ -185,9 +193,9 @@ class _Joining:
                     for held in subnets.get(there.network(length), ())
                     if held.end.device == name
                 ]
-                if len(near) == 1 and self._is_port(near[0].end) and self._is_port(of[0].end):
-                    here, far = self._base(near[0].end), self._base(of[0].end)
-                    of_two = near[0].address.network().of_two or of[0].address.network().of_two
+                if len(near) == 1 and self._is_port(near[0].end) and self._is_port(of.end):
+                    here, far = self._base(near[0].end), self._base(of.end)
+                    of_two = near[0].address.network().of_two or of.address.network().of_two
                     if of_two or _pair(here, far) in self.claims:
                         self._claim(here, far, Evidence.SESSION, remote)
 
@@ -195,7 +203,7 @@ class _Joining:
         return self.devices[end.device].kind(end.port) in (PortKind.PORT, PortKind.BUNDLE)
 
     def _base(self, end: End) -> End:
-        return End(end.device, self.devices[end.device].base(end.port))
+        return self._end(end.device, self.devices[end.device].base(end.port))
 
     def _choose(self, pairs: Iterable[Pair]) -> None:
         """Take pairs as links, the best attested first; what is said against a link stays with it."""
@@ -247,7 +255,7 @@ class _Joining:
                 asn = says.get("remote_asn")
                 far = [told.device] if told else by_asn.get(asn, []) if isinstance(asn, int) else []
                 if len(far) == 1 and far[0] != name:
-                    leads[name, far[0]].append((End(name, port), neighbour))
+                    leads[name, far[0]].append((self._end(name, port), neighbour))
         for (one, two), near in leads.items():
             back = leads.get((two, one), ())
             if one < two and len(near) == 1 and len(back) == 1:
@@ -260,7 +268,9 @@ class _Joining:
         members = {name: device.bundles() for name, device in self.devices.items()}
         for pair in sorted({*self.chosen.values()}):
             ends = [
-                End(end.device, ports[0]) for end in pair if len(ports := self._members(members, end)) == 1
+                self._end(end.device, ports[0])
+                for end in pair
+                if len(ports := self._members(members, end)) == 1
             ]
             if len(ends) == 2 and not any(end in self.chosen for end in ends):
                 below = _pair(*ends)
@@ -281,7 +291,12 @@ def _pair(one: End, two: End) -> Pair:
 
 
 def _evidence(claims: Iterable[_Claim]) -> tuple[Evidence, ...]:
-    return tuple(sorted({claim.evidence for claim in claims}, key=_RANK.__getitem__))
+    return _ranked(frozenset([claim.evidence for claim in claims]))
+
+
+@cache
+def _ranked(evidence: frozenset[Evidence]) -> tuple[Evidence, ...]:
+    return tuple(sorted(evidence, key=_RANK.__getitem__))
 
 
 def _of_two(network: Network, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
