@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
+from fabricc.compiler.alike import Alike
 from fabricc.compiler.gathered import put_text
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.proof import host_findings, switch_findings
@@ -101,6 +102,7 @@ class Work:
     wanted: frozenset[int] | None = None
     altered: frozenset[str] = frozenset()
     whole: Callable[[], Iterable[tuple[str, str]]] | None = None
+    alike: Alike = field(default_factory=Alike)
 
     def __call__(self, number: int) -> Piece:
         """Do one piece."""
@@ -136,11 +138,16 @@ class Work:
         self._write(folder, files, piece)
         if not self.check:
             return []
-        reading = back_end.read(files)
+        reading = self.alike.reading(switch, files)
+        if reading is None:
+            reading = back_end.read(files)
+            if self.wanted is None:
+                fresh, altered = self.existing is not None, folder in self.altered
+                wrong = [*switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)]
+                piece.findings.add(_below(folder, wrong))
+                if not wrong:
+                    self.alike.learn(switch)
         if self.wanted is None:
-            fresh, altered = self.existing is not None, folder in self.altered
-            wrong = switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)
-            piece.findings.add(_below(folder, wrong))
             piece.findings.add(piece.survey.add_switch(switch, reading, folder))
         name, families = switch.name, switch.bgp.families
         return [
@@ -157,11 +164,16 @@ class Work:
         self._write(folder, files, piece)
         if not self.check:
             return []
-        reading = host_files.read(files)
+        reading = self.alike.reading(host, files)
+        if reading is None:
+            reading = host_files.read(files)
+            if self.wanted is None:
+                fresh, altered = self.existing is not None, folder in self.altered
+                wrong = [*host_findings(host, Text(files, reading), fresh=fresh, altered=altered)]
+                piece.findings.add(_below(folder, wrong))
+                if not wrong:
+                    self.alike.learn(host)
         if self.wanted is None:
-            fresh, altered = self.existing is not None, folder in self.altered
-            wrong = host_findings(host, Text(files, reading), fresh=fresh, altered=altered)
-            piece.findings.add(_below(folder, wrong))
             piece.findings.add(piece.survey.add_host(host, reading, folder))
         return list(_host_ends(host, reading))
 
@@ -231,7 +243,7 @@ def _gateway(route: Value | None) -> str:
     return text.removeprefix("via ").partition(" ")[0] if text.startswith("via ") else ""
 
 
-def _below(folder: str, wrong: Iterator[Finding]) -> Iterator[Finding]:
+def _below(folder: str, wrong: Iterable[Finding]) -> Iterator[Finding]:
     for finding in wrong:
         yield finding._replace(file=f"{folder}/{finding.file}" if finding.file else "")
 

@@ -1,0 +1,239 @@
+"""Devices that are alike but for their coordinates: one is read, the others are proved by substitution.
+
+A device whose files say what is planned is planned, rendered and read once more with letters for coordinates: other
+names, addresses and AS numbers, in the same order, and equal where its own are. When they come back as planned, it is
+known where each stands in files and facts. Of another device that is planned alike but for coordinates, the files must
+be those with its own in place of the letters, byte for byte; its reading is then the one with the same put in, because
+readers take coordinates as they come. A device whose files are not so is read.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections import Counter
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+from fabricc.base.values import dataclass
+from fabricc.compiler.rendering import rendered
+from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
+from fabricc.fabric.facts import Reading
+from fabricc.fabric.model import Host
+from fabricc.tree import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fabricc.fabric.coordinates import Rest
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Switch
+
+    Outline = tuple[str, tuple[tuple[int, int], ...]]
+    """What tells at a glance that devices are not alike: system, and how many coordinates and other ones they have."""
+
+_MOST = 8
+"""Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
+
+
+def _address(number: int, own: str) -> str:
+    high, middle, low = number // 10**4, number // 100 % 100, number % 100
+    if ":" in own:
+        return f"fdee:e1{high:02}:e1{middle:02}:e1{low:02}:eeee:eeee:eeee:eeee"
+    return f"240.1{high:02}.1{middle:02}.1{low:02}"
+
+
+def _packed(address: str) -> tuple[int, bytes]:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return family, socket.inet_pton(family, address)
+
+
+_KINDS: Mapping[str, tuple[Callable[[str], Any], Callable[[int, str], str]]] = {
+    "names": (str, lambda number, _: f"zn{number:06}n"),
+    "ports": (str, lambda number, _: f"zp{number:06}p"),
+    "addresses": (_packed, _address),
+    "asns": (int, lambda number, _: f"42949{number:05}"),
+}
+"""Kind of coordinates -> their order, and the letter that stands for one by its place in that order."""
+_LETTER = re.compile(r"(z[np]\d{6}[np]|240\.1\d\d\.1\d\d\.1\d\d|fdee(?::e1\d\d){3}(?::eeee){4}|42949\d{5})")
+
+
+_WORD = re.compile(r"[A-Za-z][\w./:-]*\d[\w./:-]*", re.ASCII)
+"""A name that is no word of any syntax: those have no digits where a name may stand."""
+
+
+class _Blank(NamedTuple):
+    """A text with letters: what stands between them, they in every second place; and the number of each."""
+
+    pieces: list[str]
+    letters: list[int]
+
+    def filled(self, values: Sequence[str]) -> str:
+        """The text with values in place of letters, by their numbers."""
+        pieces = self.pieces.copy()
+        pieces[1::2] = [values[letter] for letter in self.letters]
+        return "".join(pieces)
+
+
+class _Blanks(NamedTuple):
+    """Several such texts, a line each, and their places in a list."""
+
+    places: list[int]
+    lines: _Blank
+
+    def put(self, texts: list[Any], values: Sequence[str]) -> None:
+        """Put the filled texts in their places."""
+        if self.places:
+            for at, text in zip(self.places, self.lines.filled(values).split("\n"), strict=True):
+                texts[at] = text
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A device with letters, found as planned.
+
+    Attributes:
+        rest: what is planned but for coordinates.
+        letters: the number of each coordinate's letter, -1 for none; `first`: of each letter, a coordinate that it is.
+        files: path -> text.
+        paths, values: its facts, and paths that only have a line; what has letters: `in_paths`, `in_texts` and
+            `in_numbers`, (place, letter).
+        lines: place of a path, and of its line.
+    """
+
+    rest: Rest
+    letters: list[int]
+    first: list[int]
+    files: Mapping[str, _Blank]
+    paths: list[str]
+    values: list[Value]
+    in_paths: _Blanks
+    in_texts: _Blanks
+    in_numbers: list[tuple[int, int]]
+    lines: list[tuple[int, tuple[str, int]]]
+
+    def reading(self, own: list[str], files: Mapping[str, str]) -> Reading | None:
+        """The reading of the files of a device with such coordinates; None where they are none of this pattern."""
+        values = [own[at] for at in self.first]
+        if "" in values or files.keys() != self.files.keys():
+            return None
+        values.append("")
+        if [values[letter] for letter in self.letters] != own:
+            return None
+        if any(blank.filled(values) != files[name] for name, blank in self.files.items()):
+            return None
+        paths, stated = self.paths.copy(), self.values.copy()
+        self.in_paths.put(paths, values)
+        self.in_texts.put(stated, values)
+        for at, letter in self.in_numbers:
+            stated[at] = int(values[letter])
+        return Reading(dict(zip(paths, stated, strict=False)), {paths[at]: place for at, place in self.lines})
+
+
+@dataclass(slots=True)
+class Alike:
+    """The patterns of the devices that a process has met, by outline, and how many of each it has read."""
+
+    patterns: dict[Outline, list[_Pattern]] = field(default_factory=dict)
+    read: Counter[Outline] = field(default_factory=Counter)
+
+    def reading(self, device: Switch | Host, files: Mapping[str, str]) -> Reading | None:
+        """The reading of a device's files by substitution; None where they are to be read."""
+        rest, own = _parted(device)
+        patterns = self.patterns.get(_outline(device, own), ())
+        like = next((pattern for pattern in patterns if pattern.rest == rest), None)
+        if like is None or not _plain(own):
+            return None
+        return like.reading([each for kind in own for each in kind], files)
+
+    def learn(self, device: Switch | Host) -> None:
+        """Take note of a device whose files say what is planned; from the second of an outline on, a pattern pays."""
+        rest, own = _parted(device)
+        outline = _outline(device, own)
+        self.read[outline] += 1
+        if 1 < self.read[outline] <= _MOST and (pattern := _pattern(device, rest, own)):
+            self.patterns.setdefault(outline, []).append(pattern)
+
+
+def _parted(device: Switch | Host) -> tuple[Rest, Coordinates]:
+    return of_host(device) if isinstance(device, Host) else of_switch(device)
+
+
+def _plain(own: Coordinates) -> bool:
+    """Whether coordinates are what every reader takes for such: words of letters and digits, addresses, AS numbers."""
+    words = {*own.names, *own.ports} - {""}
+    if not all(map(_WORD.fullmatch, words)) or not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):
+        return False
+    try:
+        return all(map(_packed, {*own.addresses} - {""}))
+    except OSError:
+        return False
+
+
+def _outline(device: Switch | Host, own: Coordinates) -> Outline:
+    system = device.os if isinstance(device, Host) else device.nos
+    return system, tuple([(len(kind), len(set(kind))) for kind in own])
+
+
+def _pattern(device: Switch | Host, rest: Rest, own: Coordinates) -> _Pattern | None:
+    """The pattern of a device; None where its letters do not come back as planned."""
+    lettered = [_lettered(kind, values) for kind, values in own._asdict().items()]
+    letters = [letter for kind in lettered for letter in kind]
+    numbers = {letter: number for number, letter in enumerate(dict.fromkeys(filter(None, letters)))}
+    try:
+        files, facts, reading = _proved(device, Coordinates(*lettered))
+    except EmitError:  # a template of the user's own that does not take them
+        return None
+    if reading.unknown or reading.facts != facts:
+        return None
+
+    def blank(text: str) -> _Blank:
+        pieces, found = [""], []
+        for piece in _LETTER.split(text):
+            if piece in numbers:
+                pieces += (piece, "")
+                found.append(numbers[piece])
+            else:
+                pieces[-1] += piece
+        return _Blank(pieces, found)
+
+    def blanks(texts: Sequence[object]) -> _Blanks:
+        places = [at for at, text in enumerate(texts) if isinstance(text, str) and _LETTER.search(text)]
+        return _Blanks(places, blank("\n".join([str(texts[at]) for at in places])))
+
+    paths, values = list(reading.facts | reading.lines), list(reading.facts.values())
+    numbered = [(at, str(value)) for at, value in enumerate(values) if isinstance(value, int)]
+    place_of = {path: at for at, path in enumerate(paths)}
+    return _Pattern(
+        rest=rest,
+        letters=[numbers.get(letter, -1) for letter in letters],
+        first=[letters.index(letter) for letter in numbers],
+        files={name: blank(text) for name, text in files.items()},
+        paths=paths,
+        values=values,
+        in_paths=blanks(paths),
+        in_texts=blanks(values),
+        in_numbers=[(at, numbers[text]) for at, text in numbered if text in numbers],
+        lines=[(place_of[path], place) for path, place in reading.lines.items()],
+    )
+
+
+def _lettered(kind: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Letters in place of the coordinates of a kind; "" in place of none."""
+    order, letter = _KINDS[kind]
+    different = sorted({*values} - {""}, key=order)
+    table = {own: letter(number, own) for number, own in enumerate(different)}
+    return tuple([table.get(own, "") for own in values])
+
+
+def _proved(device: Switch | Host, other: Coordinates) -> tuple[Mapping[str, str], Facts, Reading]:
+    """The files of the device with other coordinates, the facts planned for it, and those read back."""
+    if isinstance(device, Host):
+        host = host_with(device, other)
+        files = host_files.render(host)
+        return files, host_files.planned(host), host_files.read(files)
+    switch, back_end = switch_with(device, other), back_ends.load(device.nos)
+    files = rendered(switch)
+    return files, back_end.planned(switch), back_end.read(files)

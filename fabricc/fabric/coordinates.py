@@ -1,0 +1,159 @@
+"""What tells a device from another one like it: names, addresses and AS numbers, taken out of it and put in.
+
+`of_switch` and `of_host` part a device into those, in a fixed order, and all else; `switch_with` and `host_with` make
+the device with others in their places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.fabric.model import Host, HostPort, Management, Peer, Port, Switch
+from fabricc.fabric.routing import Bgp, PrefixList, PrefixRule, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_NOWHERE = Peer("", "")
+ELSEWHERE = -1
+"""Stands for the plane, pod, unit or slot of a device with other coordinates: its files do not tell them."""
+
+
+class Coordinates(NamedTuple):
+    """The coordinates of a device; "" for what it has not.
+
+    Attributes:
+        names: of devices; `ports`: of far ends, as their devices name them.
+        addresses: without the lengths of prefixes.
+        asns: AS numbers, as text.
+    """
+
+    names: tuple[str, ...]
+    ports: tuple[str, ...]
+    addresses: tuple[str, ...]
+    asns: tuple[str, ...] = ()
+
+
+Rest = tuple[object, ...]
+"""All of a device but its coordinates, to be compared."""
+
+
+def _besides(kind: type, *coordinates: str) -> Callable[[Any], Any]:
+    """What gives a value's fields but these: a field that nobody thought of is no coordinate."""
+    return attrgetter(*[field.name for field in fields(kind) if field.name not in coordinates])
+
+
+_OF_SWITCH = _besides(
+    Switch, "name", "plane", "pod", "unit", "loopback4", "loopback6", "management", "ports", "bgp", "vtep"
+)
+_OF_MANAGEMENT = _besides(Management, "address", "gateway")
+_OF_BGP = _besides(Bgp, "asn", "router_id", "aggregates", "sessions", "prefix_lists")
+_OF_SESSION = _besides(Session, "peer", "remote_asn", "local", "remote")
+_OF_RULE = _besides(PrefixRule, "prefix")
+_OF_LIST = _besides(PrefixList, "rules")
+_OF_PORT = _besides(Port, "peer", "ipv4", "ipv6")
+_OF_HOST = _besides(Host, "name", "unit", "slot", "rack", "domain", "ports")
+_ENDS = ("ipv4", "gateway4", "ipv6", "gateway6")
+_OF_HOST_PORT = _besides(HostPort, "peer", *_ENDS)
+
+
+def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
+    """All of a switch but its coordinates, and these."""
+    bgp, management, vtep = switch.bgp, switch.management, switch.vtep
+    rules = [rule for each in bgp.prefix_lists for rule in each.rules]
+    peers = [port.peer or _NOWHERE for port in switch.ports]
+    addresses = [
+        *(switch.loopback4, switch.loopback6, management.address, management.gateway, bgp.router_id),
+        *(vtep.source if vtep else "", *bgp.aggregates, *[rule.prefix for rule in rules]),
+    ]
+    for port in switch.ports:
+        addresses += (port.ipv4, port.ipv6)
+    for session in bgp.sessions:
+        addresses += (session.local, session.remote)
+    heads, lengths = _parted(addresses)
+    rest = (
+        *(_OF_SWITCH(switch), _OF_MANAGEMENT(management), _OF_BGP(bgp), lengths, len(bgp.aggregates)),
+        *([_OF_LIST(each) for each in bgp.prefix_lists], [_OF_RULE(rule) for rule in rules]),
+        *([_OF_PORT(port) for port in switch.ports], [_OF_SESSION(session) for session in bgp.sessions]),
+        vtep and replace(vtep, source=""),
+    )
+    return rest, Coordinates(
+        (switch.name, *[peer.device for peer in peers], *[session.peer for session in bgp.sessions]),
+        tuple([peer.port for peer in peers]),
+        heads,
+        (str(bgp.asn), *[str(session.remote_asn) for session in bgp.sessions]),
+    )
+
+
+def of_host(host: Host) -> tuple[Rest, Coordinates]:
+    """All of a host but its coordinates, and these."""
+    ends = attrgetter(*_ENDS)
+    addresses = [address for port in host.ports for address in ends(port)]
+    heads, lengths = _parted(addresses)
+    return (_OF_HOST(host), lengths, [_OF_HOST_PORT(port) for port in host.ports]), Coordinates(
+        (host.name, *[port.peer.device for port in host.ports]),
+        tuple([port.peer.port for port in host.ports]),
+        heads,
+    )
+
+
+def _parted(addresses: Iterable[str | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The addresses without their lengths, and these."""
+    heads, _, lengths = zip(*[(each or "").partition("/") for each in addresses], strict=True)
+    return heads, lengths
+
+
+def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
+    """The switch with other coordinates, in the order of `of_switch`."""
+    of, bgp, management, vtep = _Others(coordinates), switch.bgp, switch.management, switch.vtep
+    name, loopback4, loopback6 = of.name(), of.address(switch.loopback4), of.address(switch.loopback6)
+    management = replace(
+        management, address=of.address(management.address), gateway=of.address(management.gateway)
+    )
+    router_id, source = of.address(bgp.router_id), of.address(vtep.source if vtep else None)
+    aggregates = tuple([of.address(each) for each in bgp.aggregates])
+    lists = [
+        replace(each, rules=tuple([replace(rule, prefix=of.address(rule.prefix)) for rule in each.rules]))
+        for each in bgp.prefix_lists
+    ]
+    ports = []
+    for port in switch.ports:
+        peer, ipv4, ipv6 = Peer(of.name(), of.port()), of.address(port.ipv4), of.address(port.ipv6)
+        ports.append(replace(port, peer=port.peer and peer, ipv4=ipv4, ipv6=ipv6))
+    asn, sessions = int(of.asn()), []
+    for session in bgp.sessions:
+        ends = {"local": of.address(session.local), "remote": of.address(session.remote)}
+        sessions.append(replace(session, peer=of.name(), remote_asn=int(of.asn()), **ends))
+    bgp = replace(
+        bgp, asn=asn, router_id=router_id, aggregates=aggregates, prefix_lists=tuple(lists), sessions=tuple(sessions)
+    )  # fmt: skip
+    return replace(
+        switch, name=name, plane=ELSEWHERE, pod=ELSEWHERE, unit=ELSEWHERE, loopback4=loopback4, loopback6=loopback6,
+        management=management, ports=tuple(ports), bgp=bgp, vtep=vtep and replace(vtep, source=source),
+    )  # fmt: skip
+
+
+def host_with(host: Host, coordinates: Coordinates) -> Host:
+    """The host with other coordinates, in the order of `of_host`."""
+    of = _Others(coordinates)
+    name, ports = of.name(), []
+    for port in host.ports:
+        ends = {each: of.address(getattr(port, each)) for each in _ENDS}
+        ports.append(replace(port, peer=Peer(of.name(), of.port()), **ends))
+    return replace(host, name=name, unit=ELSEWHERE, slot=ELSEWHERE, rack="", domain="", ports=tuple(ports))
+
+
+class _Others:
+    """Coordinates to be put in place of others, one after the other."""
+
+    def __init__(self, coordinates: Coordinates) -> None:
+        names, ports, addresses, asns = map(iter, coordinates)
+        self.name, self.port, self.asn = names.__next__, ports.__next__, asns.__next__
+        self._address = addresses.__next__
+
+    def address(self, own: str | None) -> Any:
+        """What stands in place of an address, with its length of prefix; None in place of none."""
+        other = self._address()
+        return own and other + own[len(own.partition("/")[0]) :]

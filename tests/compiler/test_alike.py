@@ -1,0 +1,190 @@
+"""Devices that are alike but for coordinates are proved by substitution, as strictly as by reading each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+from fabricc.compiler.alike import Alike
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.device import Work, pieces_of
+from fabricc.compiler.outcome import Outcome
+from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
+from fabricc.fabric.model import Host
+from tests.back.nos.mutation import KINDS
+from tests.inventories.test_shapes import BOXES, spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.model import Switch
+
+    Device = Switch | Host
+
+MUTANTS = 80
+"""Of each kind, spread evenly over the files of a device."""
+SYSTEMS = sorted(BOXES.keys() - {"frr"})
+SLOW = ("cumulus", "junos", "sonic")
+ADDRESSING = [("ipv4", "numbered"), ("dual", "numbered"), ("ipv6", "unnumbered")]
+
+
+@cache
+def fabric(nos: str, shape: str = "rails that meet", family: str = "ipv4", links: str = "numbered") -> Fabric:
+    spec = spec_of(nos, shape) | {"addressing": {"family": family, "fabric_links": links}}
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "cluster.yaml")
+        path.write_text(json.dumps(spec))
+        return compile_spec(path).fabric
+
+
+def all_devices(of: Fabric) -> Iterator[Device]:
+    yield from (of.switch(each) for each in of.switch_ids())
+    yield from (of.host(each) for each in of.host_ids())
+
+
+def rendered(device: Device) -> Mapping[str, str]:
+    return (
+        host_files.render(device) if isinstance(device, Host) else back_ends.load(device.nos).render(device)
+    )
+
+
+def read(device: Device, files: Mapping[str, str]) -> Reading:
+    return host_files.read(files) if isinstance(device, Host) else back_ends.load(device.nos).read(files)
+
+
+def planned(device: Device) -> Facts:
+    return (
+        host_files.planned(device) if isinstance(device, Host) else back_ends.load(device.nos).planned(device)
+    )
+
+
+def parted(device: Device) -> tuple[object, Coordinates]:
+    return of_host(device) if isinstance(device, Host) else of_switch(device)
+
+
+def with_coordinates(device: Device, own: Coordinates) -> Device:
+    return host_with(device, own) if isinstance(device, Host) else switch_with(device, own)
+
+
+def substituted(of: Fabric) -> Iterator[tuple[Alike, Device, Reading]]:
+    """The devices that are proved by substitution, the others being read before."""
+    alike = Alike()
+    for device in all_devices(of):
+        if (reading := alike.reading(device, rendered(device))) is None:
+            alike.learn(device)
+        else:
+            yield alike, device, reading
+
+
+def first_of_each(nos: str) -> list[tuple[Alike, Device]]:
+    """A ToR and a host that are proved by substitution."""
+    found = {type(device): (alike, device) for alike, device, _ in substituted(fabric(nos))}
+    assert len(found) == 2
+    return list(found.values())
+
+
+@pytest.mark.parametrize("shape", ["a way out", "all of it"])
+@pytest.mark.parametrize("nos", ["sonic", "eos"])
+def test_coordinates_are_taken_out_and_put_in(nos: str, shape: str) -> None:
+    for device in all_devices(fabric(nos, shape)):
+        rest, own = parted(device)
+        other = own._replace(names=tuple([name and f"{name}x" for name in own.names]))
+        for each in (own, other):
+            assert parted(with_coordinates(device, each)) == (rest, each)
+        assert planned(with_coordinates(device, own)) == planned(device)
+
+
+@pytest.mark.parametrize(("family", "links"), ADDRESSING)
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str) -> None:
+    found = list(substituted(fabric(nos, family=family, links=links)))
+    assert len(found) >= 16  # of 16 ToRs, 2 spines and 8 hosts
+    for _, device, reading in found:
+        full = read(device, rendered(device))
+        assert list(reading.facts.items()) == list(full.facts.items())
+        assert (reading.lines, reading.unknown) == (full.lines, full.unknown)
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_every_altered_word_and_line_is_left_to_the_reader(nos: str) -> None:
+    for alike, device in first_of_each(nos):
+        files = rendered(device)
+        for _, make in KINDS:
+            mutants = [each for file in files for each in make(file, files[file])]
+            for each in mutants[:: max(1, len(mutants) // MUTANTS)]:
+                assert alike.reading(device, {**files, each.file: each.text}) is None
+        for file in files:
+            assert alike.reading(device, {name: files[name] for name in files if name != file}) is None
+        assert alike.reading(device, {**files, "more": ""}) is None
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_every_other_coordinate_planned_is_left_to_the_reader(nos: str) -> None:
+    for alike, device in first_of_each(nos):
+        files, reading = rendered(device), read(device, rendered(device))
+        for kind, values in parted(device)[1]._asdict().items():
+            for at in range(0, len(values), 5):
+                if not values[at]:
+                    continue
+                other = (
+                    *values[:at],
+                    values[at][:-1] + ("1" if values[at][-1] != "1" else "2"),
+                    *values[at + 1 :],
+                )
+                changed = with_coordinates(device, parted(device)[1]._replace(**{kind: other}))
+                if planned(changed) != reading.facts:
+                    assert alike.reading(changed, files) is None, (kind, values[at])
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_any_other_difference_from_the_pattern_is_left_to_the_reader(nos: str) -> None:
+    (alike, switch), _ = first_of_each(nos)
+    assert not isinstance(switch, Host)
+    port = replace(switch.ports[0], mtu=switch.ports[0].mtu - 1)
+    for changed in (
+        replace(switch, ports=(port, *switch.ports[1:])),
+        replace(switch, bgp=replace(switch.bgp, hold_s=switch.bgp.hold_s + 1)),
+        replace(switch, release=""),
+    ):
+        assert alike.reading(changed, rendered(switch)) is None
+
+
+@pytest.mark.parametrize(
+    "nos", ["eos", "nxos", *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)]
+)
+def test_findings_about_a_tree_are_those_of_reading_every_device(
+    nos: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One altered file in each of some devices; of others nothing is known but that they are alike."""
+    of = fabric(nos)
+    tree = {_folder(device): dict(rendered(device)) for device in all_devices(of)}
+    for number, files in enumerate(list(tree.values())[2::3]):
+        file = max(files, key=lambda name: len(files[name]))
+        _, make = KINDS[number % 2]
+        mutants = list(make(file, files[file]))
+        files[file] = mutants[len(mutants) * (number + 1) // 9 % len(mutants)].text
+    found = diagnostics(of, tree)
+    assert len({each.code for each in found}) > 1
+    monkeypatch.setattr(Alike, "reading", lambda *_: None)
+    assert found == diagnostics(of, tree)
+
+
+def _folder(device: Device) -> str:
+    return f"{'hosts' if isinstance(device, Host) else 'switches'}/{device.name}"
+
+
+def diagnostics(of: Fabric, tree: Mapping[str, Mapping[str, str]]) -> list[Diagnostic]:
+    outcome = Outcome(Work(of, pieces_of(of, 1), None, tree.__getitem__), 1)
+    outcome.run(None, "")
+    return outcome.diagnostics("tree", {})
