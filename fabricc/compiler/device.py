@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from ipaddress import IPv4Network, IPv6Network
 
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import DeviceId, Fabric
     from fabricc.fabric.facts import Reading, Value
     from fabricc.fabric.model import Host, Switch
@@ -52,6 +53,7 @@ class Piece:
         full_ends: ends in full, only those asked for.
         devices: how many were worked on.
         survey: what rules about the whole fabric need of the devices.
+        verified: folders of devices whose existing files were read, and what is wrong with their bytes.
     """
 
     devices: int = 0
@@ -61,6 +63,7 @@ class Piece:
     full_ends: list[End] = field(default_factory=list)
     rows: Fragments = field(default_factory=Fragments)
     survey: Survey = field(default_factory=Survey)
+    verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
@@ -87,9 +90,11 @@ class Work:
 
     Attributes:
         stage: where files are written, or None to take the files of `existing` instead of rendering.
-        existing: folder of a device (`switches/x`) -> its files by path below that folder.
+        existing: folder of a device (`switches/x`) -> its files by path below that folder, and which of them are not
+            those that the build wrote.
         check: read back and compare.
-        altered: folders of devices whose files are not those that the build wrote: each line counts.
+        expected: whether the build that wrote the existing files was one of this plan: where they are others, each
+            line counts.
         wanted: keys of links whose ends are wanted in full; everything else is then left out.
         whole: the files that belong to no device, asked for as the piece after the last; None for none.
     """
@@ -97,10 +102,10 @@ class Work:
     fabric: Fabric
     pieces: Sequence[Sequence[DeviceId]]
     stage: Stage | Patch | None
-    existing: Callable[[str], Mapping[str, str]] | None = None
+    existing: Callable[[str], tuple[Mapping[str, str], list[Diagnostic]]] | None = None
     check: bool = True
     wanted: frozenset[int] | None = None
-    altered: frozenset[str] = frozenset()
+    expected: bool = False
     whole: Callable[[], Iterable[tuple[str, str]]] | None = None
     alike: Alike = field(default_factory=Alike)
 
@@ -134,7 +139,7 @@ class Work:
     def _switch(self, switch: Switch, piece: Piece) -> list[End]:
         back_end = back_ends.load(switch.nos)
         folder = f"switches/{switch.name}"
-        files = self.existing(folder) if self.existing else rendered(switch)
+        files = self._existing(folder, piece) if self.existing else rendered(switch)
         self._write(folder, files, piece)
         if not self.check:
             return []
@@ -142,7 +147,7 @@ class Work:
         if reading is None:
             reading = back_end.read(files)
             if self.wanted is None:
-                fresh, altered = self.existing is not None, folder in self.altered
+                fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
                 wrong = [*switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)]
                 piece.findings.add(_below(folder, wrong))
                 if not wrong:
@@ -160,7 +165,8 @@ class Work:
 
     def _host(self, host: Host, piece: Piece) -> list[End]:
         folder = f"hosts/{host.name}"
-        files = host_files.of_part(self.existing(folder), host) if self.existing else host_files.render(host)
+        existing = self._existing(folder, piece) if self.existing else None
+        files = host_files.render(host) if existing is None else host_files.of_part(existing, host)
         self._write(folder, files, piece)
         if not self.check:
             return []
@@ -168,7 +174,7 @@ class Work:
         if reading is None:
             reading = host_files.read(files)
             if self.wanted is None:
-                fresh, altered = self.existing is not None, folder in self.altered
+                fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
                 wrong = [*host_findings(host, Text(files, reading), fresh=fresh, altered=altered)]
                 piece.findings.add(_below(folder, wrong))
                 if not wrong:
@@ -176,6 +182,11 @@ class Work:
         if self.wanted is None:
             piece.findings.add(piece.survey.add_host(host, reading, folder))
         return list(_host_ends(host, reading))
+
+    def _existing(self, folder: str, piece: Piece) -> Mapping[str, str]:
+        assert self.existing is not None
+        files, piece.verified[folder] = self.existing(folder)
+        return files
 
     def _write(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:
         if self.stage is not None:

@@ -49,6 +49,7 @@ class Outcome:
     findings: Grouped = field(default_factory=Grouped)
     meeting: Meeting = field(default_factory=Meeting)
     census: Census = field(default_factory=Census)
+    verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
     _rows: list[Fragments] = field(default_factory=list)
     _ends: list[list[bytes]] = field(default_factory=list)
     _hosts: list[list[bytes]] = field(default_factory=list)
@@ -72,6 +73,7 @@ class Outcome:
         for ends in piece.ends:
             self.meeting.add(ends)
         self.census.add(piece.survey)
+        self.verified |= piece.verified
         self._rows[number] = piece.rows
         self._ends[number] = [_digest(ends) for ends in piece.ends]
         self._hosts[number] = [_digest(repr(host).encode()) for host in piece.survey.hosts]

@@ -20,7 +20,7 @@ from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest, verify_man
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 
 def check_tree(
@@ -80,16 +80,16 @@ def _checked(
         ), sources
     spec = compiled.spec
     found = list(compiled.diagnostics)
-    bytes_ = verify_manifest(tree, manifest)
     inputs = manifest_inputs(compiled)
     if not _same_inputs(inputs, manifest.inputs):
         message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
-    altered = _altered(tree, bytes_) if inputs == manifest.inputs else frozenset()
     files, links = DeviceFiles.of(tree, manifest), 0
+    verified: dict[str, list[Diagnostic]] = {}
     for part in (compiled, *compiled.networks.values()):
         workers = job_count(part.fabric, jobs)
-        work = Work(part.fabric, pieces_of(part.fabric, workers), None, files, altered=altered)
+        pieces, same = pieces_of(part.fabric, workers), inputs == manifest.inputs
+        work = Work(part.fabric, pieces, None, files.verified, expected=same)
         table = "" if part.fabric.network else files.text(f"plan/{ADDRESS_FILE}")
         outcome = Outcome(work, workers, table)
         try:
@@ -98,16 +98,12 @@ def _checked(
         except EmitError as error:
             found.append(error.diagnostic)
         links += outcome.meeting.links
-    found = accepted(softened([*found, *bytes_], spec), spec.accept)
+        verified |= outcome.verified
+    found += verify_manifest(tree, manifest, verified)
+    found = accepted(softened(found, spec), spec.accept)
     counts, total = compiled.counts(), len(manifest.files) + 1
     result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links)
     return result, sources
-
-
-def _altered(tree: Path, bytes_: Iterable[Diagnostic]) -> frozenset[str]:
-    """Folders of the devices that a file of was changed (FAB6010) or is missing (FAB6011)."""
-    paths = (Path(each.position.file).relative_to(tree) for each in bytes_ if each.position)
-    return frozenset("/".join(path.parts[:2]) for path in paths)
 
 
 def _same_inputs(now: Mapping[str, str], then: Mapping[str, str]) -> bool:

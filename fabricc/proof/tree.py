@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
@@ -13,11 +16,12 @@ from fabricc.tree import manifest as manifests
 from fabricc.tree import patch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from fabricc.tree.manifest import Manifest
 
+_NONE: Mapping[str, Iterable[Diagnostic]] = {}
 _REBUILD = "Build again; edits belong in the spec."
 
 
@@ -59,27 +63,53 @@ def read_manifest(tree: Path) -> Manifest:
     return manifest
 
 
-def verify_manifest(tree: Path, manifest: Manifest) -> list[Diagnostic]:
+def verify_manifest(
+    tree: Path, manifest: Manifest, verified: Mapping[str, Iterable[Diagnostic]] = _NONE
+) -> list[Diagnostic]:
     """FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks.
+
+    Args:
+        tree: the folder.
+        manifest: what it says is there.
+        verified: folders of devices that `DeviceFiles.verified` was asked for, and what it found.
 
     Raises:
         OSError: the tree went meanwhile.
     """
-    wrong = []
+    wrong = [each for found in verified.values() for each in found]
     with Folder(tree) as folder:
-        for path, stated in sorted(manifest.files.items()):
-            at = Position(str(tree / path), 1)
-            try:
-                if folder.digest(path) != stated:
-                    message = f"{path} was changed after the build wrote it"
-                    wrong.append(Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD))
-            except OSError as error:
-                message = f"{path} is in the manifest and cannot be read: {error.strerror}"
-                wrong.append(Diagnostic("FAB6011", Severity.ERROR, message, at, _REBUILD))
+        for path, stated in manifest.files.items():
+            if _device(path) not in verified:
+                wrong += _damage(folder, path, stated)
+    wrong.sort(key=lambda each: each.position.file if each.position else "")
     for path in sorted({*_below(tree)} - manifest.files.keys() - {manifests.NAME}):
         message = f"{path} is in the tree and not in its manifest"
         wrong.append(Diagnostic("FAB6012", Severity.WARNING, message, Position(str(tree / path), 1)))
     return wrong
+
+
+def _damage(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
+    """FAB6010 or FAB6011 where a file is not as stated."""
+    at = Position(str(folder.path / path), 1)
+    try:
+        if folder.digest(path) != stated:
+            message = f"{path} was changed after the build wrote it"
+            yield Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD)
+    except OSError as error:
+        message = f"{path} is in the manifest and cannot be read: {error.strerror}"
+        yield Diagnostic("FAB6011", Severity.ERROR, message, at, _REBUILD)
+
+
+@lru_cache(maxsize=128)
+def _decoded(content: bytes) -> tuple[str, str]:
+    """A file's text and SHA-256 (hex); most files of a host are the same on every host."""
+    return content.decode(errors="replace"), sha256(content).hexdigest()
+
+
+def _device(path: str) -> str:
+    """The folder of the device whose file a path is; "" for a file of no device."""
+    parts = path.split("/", 2)
+    return f"{parts[0]}/{parts[1]}" if len(parts) == 3 else ""
 
 
 def _below(tree: Path) -> Iterator[str]:
@@ -101,6 +131,7 @@ class DeviceFiles:
 
     tree: Path
     names: Mapping[str, tuple[str, ...]]
+    sums: Mapping[str, str]
     _folder: Folder
 
     @staticmethod
@@ -112,19 +143,27 @@ class DeviceFiles:
         """
         table: dict[str, list[str]] = {}
         for path in manifest.files:
-            parts = path.split("/", 2)
-            if len(parts) == 3:
-                table.setdefault(f"{parts[0]}/{parts[1]}", []).append(parts[2])
+            if folder := _device(path):
+                table.setdefault(folder, []).append(path[len(folder) + 1 :])
         names = {folder: tuple(sorted(names)) for folder, names in table.items()}
-        return DeviceFiles(tree, names, Folder(tree))
+        return DeviceFiles(tree, names, manifest.files, Folder(tree))
 
     def __call__(self, folder: str) -> dict[str, str]:
         """The text of a device's files; what is missing, a link or too large is left out, the manifest tells."""
-        texts = {}
+        return self.verified(folder)[0]
+
+    def verified(self, folder: str) -> tuple[dict[str, str], list[Diagnostic]]:
+        """The same, and FAB6010 or FAB6011 for each file that is not as the manifest states."""
+        texts: dict[str, str] = {}
+        wrong: list[Diagnostic] = []
         for name in self.names.get(folder, ()):
+            path = f"{folder}/{name}"
+            stated, digest = self.sums[path], ""
             with suppress(OSError):
-                texts[name] = self._folder.read(f"{folder}/{name}").decode(errors="replace")
-        return texts
+                texts[name], digest = _decoded(self._folder.read(path))
+            if digest != stated:
+                wrong += _damage(self._folder, path, stated)
+        return texts, wrong
 
     def text(self, path: str) -> str:
         """The text of a file of no device; "" for what is missing, a link or too large."""

@@ -185,6 +185,6 @@ def _folder(device: Device) -> str:
 
 
 def diagnostics(of: Fabric, tree: Mapping[str, Mapping[str, str]]) -> list[Diagnostic]:
-    outcome = Outcome(Work(of, pieces_of(of, 1), None, tree.__getitem__), 1)
+    outcome = Outcome(Work(of, pieces_of(of, 1), None, lambda folder: (tree[folder], [])), 1)
     outcome.run(None, "")
     return outcome.diagnostics("tree", {})
