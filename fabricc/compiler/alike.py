@@ -22,6 +22,7 @@ from fabricc.compiler.rendering import rendered
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Host
+from fabricc.proof.invariants.digest import Common
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
 
+    Files = Mapping[str, str]
     Outline = tuple[str, tuple[tuple[int, int], ...]]
     """What tells at a glance that devices are not alike: system, and how many coordinates and other ones they have."""
 
@@ -101,6 +103,7 @@ class _Pattern:
         paths, values: its facts, and paths that only have a line; what has letters: `in_paths`, `in_texts` and
             `in_numbers`, (place, letter).
         lines: place of a path, and of its line.
+        common: what rules found of all that are like it.
     """
 
     rest: Rest
@@ -113,8 +116,9 @@ class _Pattern:
     in_texts: _Blanks
     in_numbers: list[tuple[int, int]]
     lines: list[tuple[int, tuple[str, int]]]
+    common: Common = field(default_factory=Common)
 
-    def reading(self, own: list[str], files: Mapping[str, str]) -> Reading | None:
+    def reading(self, own: list[str], files: Files) -> Reading | None:
         """The reading of the files of a device with such coordinates; None where they are none of this pattern."""
         values = [own[at] for at in self.first]
         if "" in values or files.keys() != self.files.keys():
@@ -139,14 +143,15 @@ class Alike:
     patterns: dict[Outline, list[_Pattern]] = field(default_factory=dict)
     read: Counter[Outline] = field(default_factory=Counter)
 
-    def reading(self, device: Switch | Host, files: Mapping[str, str]) -> Reading | None:
-        """The reading of a device's files by substitution; None where they are to be read."""
+    def reading(self, device: Switch | Host, files: Files) -> tuple[Reading, Common] | None:
+        """A device's reading by substitution, and what those like it have in common; None where it is to be read."""
         rest, own = _parted(device)
         patterns = self.patterns.get(_outline(device, own), ())
         like = next((pattern for pattern in patterns if pattern.rest == rest), None)
         if like is None or not _plain(own):
             return None
-        return like.reading([each for kind in own for each in kind], files)
+        reading = like.reading([each for kind in own for each in kind], files)
+        return (reading, like.common) if reading else None
 
     def learn(self, device: Switch | Host) -> None:
         """Take note of a device whose files say what is planned; from the second of an outline on, a pattern pays."""
@@ -228,7 +233,7 @@ def _lettered(kind: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple([table.get(own, "") for own in values])
 
 
-def _proved(device: Switch | Host, other: Coordinates) -> tuple[Mapping[str, str], Facts, Reading]:
+def _proved(device: Switch | Host, other: Coordinates) -> tuple[Files, Facts, Reading]:
     """The files of the device with other coordinates, the facts planned for it, and those read back."""
     if isinstance(device, Host):
         host = host_with(device, other)

@@ -143,7 +143,7 @@ class Work:
         self._write(folder, files, piece)
         if not self.check:
             return []
-        reading = self.alike.reading(switch, files)
+        reading, common = self.alike.reading(switch, files) or (None, None)
         if reading is None:
             reading = back_end.read(files)
             if self.wanted is None:
@@ -153,7 +153,7 @@ class Work:
                 if not wrong:
                     self.alike.learn(switch)
         if self.wanted is None:
-            piece.findings.add(piece.survey.add_switch(switch, reading, folder))
+            piece.findings.add(piece.survey.add_switch(switch, reading, folder, common))
         name, families = switch.name, switch.bgp.families
         return [
             switch_end(
@@ -170,7 +170,7 @@ class Work:
         self._write(folder, files, piece)
         if not self.check:
             return []
-        reading = self.alike.reading(host, files)
+        reading, common = self.alike.reading(host, files) or (None, None)
         if reading is None:
             reading = host_files.read(files)
             if self.wanted is None:
@@ -180,7 +180,7 @@ class Work:
                 if not wrong:
                     self.alike.learn(host)
         if self.wanted is None:
-            piece.findings.add(piece.survey.add_host(host, reading, folder))
+            piece.findings.add(piece.survey.add_host(host, reading, folder, common))
         return list(_host_ends(host, reading))
 
     def _existing(self, folder: str, piece: Piece) -> Mapping[str, str]:

@@ -62,11 +62,16 @@ _OF_HOST_PORT = _besides(HostPort, "peer", *_ENDS)
 def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
     """All of a switch but its coordinates, and these."""
     bgp, management, vtep = switch.bgp, switch.management, switch.vtep
+    own = _originated(switch)
     rules = [rule for each in bgp.prefix_lists for rule in each.rules]
     peers = [port.peer or _NOWHERE for port in switch.ports]
     addresses = [
         *(switch.loopback4, switch.loopback6, management.address, management.gateway, bgp.router_id),
-        *(vtep.source if vtep else "", *bgp.aggregates, *[rule.prefix for rule in rules]),
+        *(
+            vtep.source if vtep else "",
+            *bgp.aggregates,
+            *[rule.prefix for rule in rules if rule.prefix in own],
+        ),
     ]
     for port in switch.ports:
         addresses += (port.ipv4, port.ipv6)
@@ -75,7 +80,10 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
     heads, lengths = _parted(addresses)
     rest = (
         *(_OF_SWITCH(switch), _OF_MANAGEMENT(management), _OF_BGP(bgp), lengths, len(bgp.aggregates)),
-        *([_OF_LIST(each) for each in bgp.prefix_lists], [_OF_RULE(rule) for rule in rules]),
+        *(
+            [_OF_LIST(each) for each in bgp.prefix_lists],
+            [(_OF_RULE(rule), rule.prefix not in own and rule.prefix) for rule in rules],
+        ),
         *([_OF_PORT(port) for port in switch.ports], [_OF_SESSION(session) for session in bgp.sessions]),
         vtep and replace(vtep, source=""),
     )
@@ -85,6 +93,11 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
         heads,
         (str(bgp.asn), *[str(session.remote_asn) for session in bgp.sessions]),
     )
+
+
+def _originated(switch: Switch) -> frozenset[str]:
+    """The prefixes that are a switch's own: any other one in its lists is the fabric's."""
+    return frozenset((*switch.bgp.aggregates, f"{switch.loopback4}/32", f"{switch.loopback6}/128"))
 
 
 def of_host(host: Host) -> tuple[Rest, Coordinates]:
@@ -114,10 +127,13 @@ def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
     )
     router_id, source = of.address(bgp.router_id), of.address(vtep.source if vtep else None)
     aggregates = tuple([of.address(each) for each in bgp.aggregates])
-    lists = [
-        replace(each, rules=tuple([replace(rule, prefix=of.address(rule.prefix)) for rule in each.rules]))
-        for each in bgp.prefix_lists
-    ]
+    own, lists = _originated(switch), []
+    for each in bgp.prefix_lists:
+        rules = [
+            replace(rule, prefix=of.address(rule.prefix)) if rule.prefix in own else rule
+            for rule in each.rules
+        ]
+        lists.append(replace(each, rules=tuple(rules)))
     ports = []
     for port in switch.ports:
         peer, ipv4, ipv6 = Peer(of.name(), of.port()), of.address(port.ipv4), of.address(port.ipv6)

@@ -19,16 +19,19 @@ from fabricc.compiler.device import Work, pieces_of
 from fabricc.compiler.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
+from fabricc.proof.invariants import Survey
 from tests.back.nos.mutation import KINDS
 from tests.inventories.test_shapes import BOXES, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
+    from fabricc.proof import Finding
+    from fabricc.proof.invariants.digest import Common
 
     Device = Switch | Host
 
@@ -81,10 +84,10 @@ def substituted(of: Fabric) -> Iterator[tuple[Alike, Device, Reading]]:
     """The devices that are proved by substitution, the others being read before."""
     alike = Alike()
     for device in all_devices(of):
-        if (reading := alike.reading(device, rendered(device))) is None:
+        if (found := alike.reading(device, rendered(device))) is None:
             alike.learn(device)
         else:
-            yield alike, device, reading
+            yield alike, device, found[0]
 
 
 def first_of_each(nos: str) -> list[tuple[Alike, Device]]:
@@ -158,6 +161,54 @@ def test_any_other_difference_from_the_pattern_is_left_to_the_reader(nos: str) -
         replace(switch, release=""),
     ):
         assert alike.reading(changed, rendered(switch)) is None
+
+
+BROKEN: Mapping[str, Callable[[Coordinates], Coordinates]] = {
+    "a public AS number": lambda own: own._replace(asns=("3320", *own.asns[1:])),
+    "a neighbour's AS number": lambda own: own._replace(asns=(own.asns[-1], *own.asns[1:])),
+    "a gateway's address": lambda own: own._replace(addresses=_with(own.addresses, 2, own.addresses[3])),
+    "an address outside": lambda own: own._replace(addresses=_other(own.addresses, "198.51.100.2")),
+    "one far end twice": lambda own: own._replace(names=_with(own.names, 2, own.names[1])),
+}
+"""Coordinates of a ToR that no planner should give."""
+UNIQUE = ("a public AS number", "an address outside")
+"""Those that leave coordinates equal that were, and no others: the switch is as alike as before."""
+
+
+def _with(values: tuple[str, ...], at: int, value: str) -> tuple[str, ...]:
+    return (*values[:at], value, *values[at + 1 :])
+
+
+def _other(addresses: tuple[str, ...], address: str) -> tuple[str, ...]:
+    """The address of the first link to a host made another one: the first behind what is the switch's own."""
+    at = next(at for at in range(9, len(addresses)) if addresses[at] not in ("", *addresses[:9]))
+    return _with(addresses, at, address)
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("nos", ["eos", "sonic"])
+def test_rules_find_the_same_in_coordinates_that_files_and_plan_agree_on(nos: str, broken: str) -> None:
+    of = fabric(nos)
+    (alike, switch), _ = first_of_each(nos)
+    assert not isinstance(switch, Host)
+    for each in (of.switch(one) for one in of.switch_ids()):  # the first without a breach is for all like it
+        assert not list(surveyed(each, alike.reading(each, rendered(each))))
+    changed = replace(
+        switch_with(switch, BROKEN[broken](of_switch(switch)[1])),
+        plane=switch.plane, pod=switch.pod, unit=switch.unit,
+    )  # fmt: skip
+    full = read(changed, rendered(changed))
+    assert full.facts == planned(changed)
+    substitution = alike.reading(changed, rendered(changed))
+    assert (substitution is not None) == (broken in UNIQUE)
+    found = list(surveyed(changed, substitution))
+    assert found
+    assert found == list(surveyed(changed, (full, None)))
+
+
+def surveyed(switch: Switch, found: tuple[Reading, Common | None] | None) -> Iterator[Finding]:
+    reading, common = found or (read(switch, rendered(switch)), None)
+    return Survey().add_switch(switch, reading, "switches/x", common)
 
 
 @pytest.mark.parametrize(

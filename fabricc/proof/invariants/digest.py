@@ -18,7 +18,7 @@ from fabricc.proof.invariants.contract import (
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
-from fabricc.proof.invariants.ports import port_breaches
+from fabricc.proof.invariants.ports import far_ends, port_breaches
 from fabricc.proof.invariants.prefixes import address_breaches, packed_blocks
 from fabricc.proof.invariants.rules import findings_of
 from fabricc.proof.invariants.segments import packed_segments, segment_breaches
@@ -106,6 +106,18 @@ class HostDigest:
 
 
 @dataclass(slots=True)
+class Common:
+    """What devices have in common whose files say the same but for coordinates; the first without a breach fills it.
+
+    Attributes:
+        contracts: functions of invariant 12, None before; `policy`: key of a switch's class of policies.
+    """
+
+    contracts: dict[bytes, str] | None = None
+    policy: bytes = b""
+
+
+@dataclass(slots=True)
 class Survey:
     """The digests of a run of devices, and one policy of each class among them."""
 
@@ -113,23 +125,41 @@ class Survey:
     hosts: list[HostDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
 
-    def add_switch(self, switch: Switch, reading: Reading, folder: str) -> Iterator[Finding]:
+    def add_switch(
+        self, switch: Switch, reading: Reading, folder: str, common: Common | None = None
+    ) -> Iterator[Finding]:
         """Take a switch in; what is wrong with it alone, files below `folder`."""
         seen = view(switch, reading)
-        contracts = switch_contracts(seen)
-        yield from _placed(findings_of(_switch_breaches(seen, contracts), switch.name, seen.place), folder)
-        policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
-        self.policies.setdefault(policy.key, policy)
-        self.switches.append(digest_of(seen, policy.key, contracts, folder))
+        if common is None or common.contracts is None or any(True for _ in _own_breaches(seen)):
+            contracts, key = switch_contracts(seen), b""
+            breaches = [*_switch_breaches(seen, contracts)]
+            yield from _placed(findings_of(iter(breaches), switch.name, seen.place), folder)
+        else:
+            breaches, contracts, key = [], common.contracts, common.policy
+        if key not in self.policies:
+            policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
+            key = policy.key
+            self.policies.setdefault(key, policy)
+        self.switches.append(digest_of(seen, key, contracts, folder))
+        if common is not None and not breaches:
+            common.contracts, common.policy = contracts, key
 
-    def add_host(self, host: Host, reading: Reading, folder: str) -> Iterator[Finding]:
+    def add_host(
+        self, host: Host, reading: Reading, folder: str, common: Common | None = None
+    ) -> Iterator[Finding]:
         """Take a host in; what is wrong with it alone."""
-        contracts = host_contracts(host, reading)
 
         def place(path: str) -> tuple[str, int]:
             return reading.lines.get(path, ("", 0))
 
-        yield from _placed(findings_of(host_breaches(host, reading, contracts), host.name, place), folder)
+        if common is None or common.contracts is None:
+            contracts = host_contracts(host, reading)
+            breaches = [*host_breaches(host, reading, contracts)]
+            yield from _placed(findings_of(iter(breaches), host.name, place), folder)
+            if common is not None and not breaches:
+                common.contracts = contracts
+        else:
+            contracts = common.contracts
         facts = reading.facts
         mtus = [m for p in host.ports if (m := as_int(facts.get(f"interface[{p.name}]/mtu")))]
         file, line = place(f"interface[{host.ports[0].name}]/mtu") if host.ports else ("", 0)
@@ -141,6 +171,15 @@ class Survey:
                 f"{folder}/{file}" if file else "", line,
             )
         )  # fmt: skip
+
+
+def _own_breaches(seen: SwitchView) -> Iterator[Breach]:
+    """Those of the rules that look at coordinates: switches alike but for these have all others in common."""
+    yield from far_ends(seen)
+    yield from session_breaches(seen)
+    yield from address_breaches(seen)
+    yield from outward_breaches(seen)
+    yield from segment_breaches(seen)
 
 
 def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[Breach]:

@@ -70,8 +70,7 @@ def _reached(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
             continue
         network = ip_interface(text).network
         sessions = [name for name in seen.neighbours if in_network(name, network)]
-        routes = (value for path, value in seen.facts.items() if path.startswith("static_route["))
-        hops = [hop for value in routes for hop in str(value).split(",")]
+        hops = [hop for via in seen.routes.values() for hop in via.split(",")]
         if not sessions and not any(in_network(hop, network) for hop in hops):
             yield Breach(
                 21,

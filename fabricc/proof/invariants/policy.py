@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 OWN = "own"
 """Stands in a prefix rule for a prefix that the switch itself originates."""
-_STATIC = "static_route["
 _FAMILIES = {"ipv4": 4, "ipv6": 6, "evpn": EVPN}
 _STANCE = ("families", "import", "export", "send_community")
 
@@ -158,9 +157,9 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
 def _static_routes(seen: SwitchView) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
     """Prefixes of static routes that lead somewhere, and of those that lead nowhere."""
     found: dict[bool, list[Block]] = {True: [], False: []}
-    for path, value in seen.facts.items():
-        if path.startswith(_STATIC) and (mine := block(path[len(_STATIC) : -1])):
-            found[value == "discard"].append(mine)
+    for prefix, via in seen.routes.items():
+        if mine := block(prefix):
+            found[via == "discard"].append(mine)
     return tuple(sorted(found[False])), tuple(sorted(found[True]))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def port_breaches(seen: SwitchView) -> Iterator[Breach]:
     """Invariants 1, 11 and 19 as far as one switch's ports show them."""
     yield from _lanes(seen)
-    yield from _far_ends(seen)
+    yield from far_ends(seen)
     yield from _flooding(seen)
     yield from _mtu(seen)
 
@@ -54,7 +54,7 @@ def _lanes(seen: SwitchView) -> Iterator[Breach]:
             yield Breach(1, message, f"interface[{names[-1]}]/lanes")
 
 
-def _far_ends(seen: SwitchView) -> Iterator[Breach]:
+def far_ends(seen: SwitchView) -> Iterator[Breach]:
     """No two ports lead to one port of a neighbour."""
     first: dict[tuple[str, str], str] = {}
     for link in seen.links:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _INTERFACE, _ENABLED = "interface[", "]/enabled"
 _NEIGHBOUR = "bgp/neighbor["
 _AGGREGATE = "bgp/aggregate["
+_STATIC = "static_route["
 _EVPN = "evpn/"
 _MAP = "route_map["
 _PREFIX_LIST = "prefix_list["
@@ -98,7 +99,7 @@ class SwitchView:
     Attributes:
         neighbours: neighbour -> attribute -> value.
         maps: route map -> sequence -> clause; `lists`: prefix list -> rules; `communities`: list -> entries.
-        aggregates: prefixes of aggregates.
+        aggregates: prefixes of aggregates; `routes`: of static routes, and where they lead.
         enabled: names of interfaces that are not shut.
         links: cabled ports in panel order.
         evpn: what is said of segments and of EVPN routes, by path without its first word.
@@ -112,6 +113,7 @@ class SwitchView:
     lists: dict[str, list[str]] = field(default_factory=dict)
     communities: dict[str, str] = field(default_factory=dict)
     aggregates: list[str] = field(default_factory=list)
+    routes: dict[str, str] = field(default_factory=dict)
     enabled: list[str] = field(default_factory=list)
     links: list[LinkPort] = field(default_factory=list)
     evpn: dict[str, Value] = field(default_factory=dict)
@@ -198,6 +200,8 @@ def view(switch: Switch, reading: Reading) -> SwitchView:
             seen.evpn[path[len(_EVPN) :]] = value
         elif path.startswith(_AGGREGATE):
             seen.aggregates.append(path[len(_AGGREGATE) : -1])
+        elif path.startswith(_STATIC):
+            seen.routes[path[len(_STATIC) : -1]] = str(value)
     tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
     links = _Links(reading.facts, seen.queues(), tells)
     seen.links = [links.of(port) for port in switch.ports if port.peer]
