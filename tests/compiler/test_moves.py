@@ -251,7 +251,9 @@ def test_a_unit_of_one_of_several_counted_groups_retires(tmp_path: Path) -> None
     assert texts(after, {"hall3": "su003"}).keys() == texts(before).keys() - gone
     groups[1]["hosts"] = 8
     again = built(tmp_path, several, retired=["hall3", "su004"])
-    assert [unit.name for unit in again.fabric.units.values()] == ["su001", "su002", "su005"], "a place of before"
+    assert [unit.name for unit in again.fabric.units.values()] == ["su001", "su002", "su005"], (
+        "a place of before"
+    )
 
 
 @pytest.mark.parametrize(

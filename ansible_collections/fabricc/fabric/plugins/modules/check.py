@@ -8,8 +8,8 @@ module: check
 short_description: Prove a built tree against its spec
 version_added: "0.1.0"
 description:
-  - Reads every file of a tree that fabricc built and compares its bytes with the manifest, its meaning with a fresh plan
-    of the spec, and both ends of every link; then proves the invariants of a lossless fabric.
+  - Reads every file of a tree that fabricc built and compares its bytes with the manifest, its meaning with a fresh
+    plan of the spec, and both ends of every link; then proves the invariants of a lossless fabric.
   - Changes nothing; the task fails where something is wrong.
 author:
   - The authors of fabricc (@fabricc)
