@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.audit.model import Found, Kind
+from fabricc.audit.packed import Contents
 from fabricc.audit.places import natural, places_of
 from fabricc.back import hosts as host_files
 
@@ -91,7 +92,7 @@ def _files_of(host: Device, network: str, *, own: bool) -> Device:
     """A host with its files for a network, and those that are of none where these are its own part."""
     wanted = {network, RAILS} if own else {network}
     files = {file: text for file, text in host.files.items() if host_files.network_of(file) in wanted}
-    return replace(host, files=files, reading=host_files.read(files))
+    return replace(host, files=files, held=Contents(host_files.read(files), host.aside))
 
 
 def needs_of(parts: Mapping[str, Found]) -> dict[str, dict[str, tuple[int, int]]]:

@@ -16,8 +16,7 @@ from fabricc.fabric.model import SECRET_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from fabricc.audit.ends import Said
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import Device, Found
     from fabricc.fabric.facts import Facts
 
 _ADDRESS = re.compile(r"bgp/neighbor\[([^\]]+)\]/remote_asn")
@@ -59,16 +58,16 @@ def exits_of(found: Found) -> tuple[Exit, ...]:
         way
         for device in found.devices.values()
         if device.kind is Kind.SWITCH
-        for way in _of_switch(found, said(device), inside)
+        for way in _of_switch(found, device, inside)
     )
 
 
-def _of_switch(found: Found, device: Said, inside: Collection[str]) -> Iterator[Exit]:
-    facts = device.device.reading.facts
+def _of_switch(found: Found, switch: Device, inside: Collection[str]) -> Iterator[Exit]:
+    facts, device = switch.reading.facts, said(switch)
     peers = {each: asn for each, asn in _peers(facts).items() if each not in inside}
     hops = {hop: prefixes for hop, prefixes in _hops(facts).items() if hop not in inside}
     for port in device.ports if peers or hops else ():
-        taken = any(end.device == device.device.name and end.port == port for end in found.by_end)
+        taken = any(end.device == switch.name and end.port == port for end in found.by_end)
         if taken or device.kind(port) is not PortKind.PORT:
             continue
         local = {address.version: str(device.ports[port][leaf]) for leaf, address in device.addresses(port)
@@ -77,10 +76,10 @@ def _of_switch(found: Found, device: Said, inside: Collection[str]) -> Iterator[
         if to_peers:
             first = next(iter(to_peers.values()))
             policy = str(facts.get(f"bgp/neighbor[{first}]/import", ""))
-            yield Exit(device.device.name, port, local, to_peers, peers[first], (), policy)
+            yield Exit(switch.name, port, local, to_peers, peers[first], (), policy)
         elif to_hops:
             prefixes = tuple(dict.fromkeys(prefix for hop in to_hops.values() for prefix in hops[hop]))
-            yield Exit(device.device.name, port, local, to_hops, None, prefixes, "")
+            yield Exit(switch.name, port, local, to_hops, None, prefixes, "")
 
 
 def _peers(facts: Facts) -> dict[str, int]:

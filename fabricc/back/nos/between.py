@@ -73,8 +73,8 @@ def image_step(nos: str, before: str, after: str) -> ImageStep | None:
         if (since := row.get("since", {}).get(part)) and order.index(runs) < order.index(since)
     }
     ways = {part: () if part in lacks else tuple(row[part]) for part in ("install", "back")}
-    parts = (tuple(row[part]) for part in ("limits", "sources"))
-    return ImageStep(nos, row["check"], *ways.values(), *parts, tuple(row.get("assumed", ())))
+    limits, sources, assumed = (tuple(row.get(part, ())) for part in ("limits", "sources", "assumed"))
+    return ImageStep(nos, row["check"], ways["install"], ways["back"], limits, sources, assumed)
 
 
 @cache
