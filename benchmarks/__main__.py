@@ -28,7 +28,10 @@ def main() -> None:
     scratch = Path(tempfile.mkdtemp(prefix="fabricc-bench-", dir=options.scratch))
     try:
         bench = cases.Bench(scratch, options.runs, str(len(os.sched_getaffinity(0))))
-        for group in (cases.everyday(bench), cases.large(bench, gpus), cases.systems(bench, gpus)):
+        groups = (
+            cases.everyday(bench), cases.large(bench, gpus), cases.systems(bench, gpus), cases.audits(bench, gpus)
+        )  # fmt: skip
+        for group in groups:
             for result in group:
                 print(f"{result.name}: {result.figures.cpu_s:.2f} s CPU", flush=True)
                 report.results.append(result)

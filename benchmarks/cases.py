@@ -131,6 +131,21 @@ def systems(bench: Bench, gpus: int) -> Iterator[Result]:
         _without(bench.folder(fabric) / "out")()
 
 
+def audits(bench: Bench, gpus: int) -> Iterator[Result]:
+    """The switches of a fabric as a folder that nobody here wrote; the target is that of 5,000 configurations."""
+    for size, target in ((gpus, None), (HUGE, 60.0)) if gpus == LARGE else ((gpus, None),):
+        fabric = Fabric(size)
+        folder = bench.folder(fabric)
+        bench.build(fabric, "--no-check", runs=1)
+        switches = folder / "out" / "bench" / "switches"
+        command = fabricc(
+            "audit", str(switches), "--format", "json", "-o", "audit.json", "--jobs", bench.jobs
+        )
+        name = f"audit, {sum(1 for _ in switches.iterdir()):,} configurations"
+        yield Result(name, repeated(command, folder, 1 if size == HUGE else bench.runs), target)
+        _without(folder / "out")()
+
+
 def growth(bench: Bench, sizes: Iterable[int]) -> Iterator[Size]:
     """Cold builds from small to large."""
     for gpus in sizes:
