@@ -90,7 +90,8 @@ def places_of(
     graph, hung = _graph(told, links)
     hosts = _host_links(devices, switches, links)
     signs = _signs(devices, told, links)
-    tiers = _tiers(graph, signs) | dict.fromkeys(hung, Tier.OTHER)
+    policies = _Policies(told, links)
+    tiers = _tiers(graph, signs, policies) | dict.fromkeys(hung, Tier.OTHER)
     tors = {name for name, tier in tiers.items() if tier is Tier.TOR}
     units = _units(devices, told, tors, hosts, links)
     planes = _planes(graph, tiers, hosts)
@@ -206,7 +207,51 @@ def _signs_of(device: Said, taken: Collection[str], hosts: int) -> _Signs:
     )  # fmt: skip
 
 
-def _tiers(graph: Graph, signs: Mapping[str, _Signs]) -> dict[str, Tier]:
+class _Policies:
+    """What switches take from and send to each other, by the names of their policies; looked at where tiers ask."""
+
+    def __init__(self, told: Mapping[str, Said], links: Iterable[Link]) -> None:
+        self._told = told
+        self._far = {(near.device, near.port): far.device for link in links
+                     for near, far in ((link.a, link.b), (link.b, link.a))}  # fmt: skip
+        self._owners: dict[str, str] = {}
+        self._known: dict[str, Mapping[str, set[object]]] = {}
+
+    def of(self, switch: str) -> Mapping[str, set[object]]:
+        """Far end -> the policies of the sessions with it."""
+        if switch not in self._known:
+            found: dict[str, set[object]] = defaultdict(set)
+            device = self._told[switch]
+            for neighbour in device.neighbours:
+                port = device.port(neighbour)
+                far = self._far.get((switch, port)) if port else self._owner(neighbour)
+                facts = device.device.reading.facts
+                policy = tuple(facts.get(f"bgp/neighbor[{neighbour}]/{way}") for way in ("import", "export"))
+                if far is not None and any(policy):
+                    found[far].add(policy)
+            self._known[switch] = found
+        return self._known[switch]
+
+    def _owner(self, address: str) -> str | None:
+        if not self._owners:
+            self._owners = {
+                str(value).partition("/")[0]: name
+                for name, device in self._told.items()
+                for says in device.ports.values()
+                for leaf, value in says.items()
+                if leaf in ("ipv4", "ipv6")
+            }
+        return self._owners.get(address)
+
+    def as_a_tor(self, name: str, spines: Iterable[str], tors: Collection[str]) -> bool | None:
+        """Whether spines have the policies for a switch that they have for ToRs; None where they have none."""
+        told = [self.of(spine) for spine in spines]
+        own = {policy for far in told for policy in far.get(name, ())}
+        theirs = {policy for far in told for tor, some in far.items() if tor in tors for policy in some}
+        return own <= theirs if own and theirs else None
+
+
+def _tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> dict[str, Tier]:
     tors = _tors(graph, signs)
     for part in _parts(graph):
         if not tors.intersection(part):
@@ -224,7 +269,9 @@ def _tiers(graph: Graph, signs: Mapping[str, _Signs]) -> dict[str, Tier]:
         above = graph[name] & spines
         if not above:
             tiers[name] = Tier.OTHER
-        elif _is_core(name, signs[name], len({parts.root(each) for each in above})):
+        elif len({parts.root(each) for each in above}) > 1 or not (
+            _is_tor(name, signs[name]) if (alike := policies.as_a_tor(name, above, tors)) is None else alike
+        ):
             tiers[name] = Tier.CORE
         else:
             tiers[name] = Tier.TOR
@@ -307,13 +354,11 @@ def _beside(graph: Graph, tors: set[str], spines: set[str]) -> set[str]:
     return {name for name in spines if degree[name] * _FEW < max(most[tor] for tor in graph[name] & tors)}
 
 
-def _is_core(name: str, signs: _Signs, joins: int) -> bool:
-    """Whether a switch that has links to spines alone is above them, and no ToR without hosts."""
-    if joins > 1:
-        return True
+def _is_tor(name: str, signs: _Signs) -> bool:
+    """Whether a switch that has links to spines of one pod alone is a ToR without hosts, and not above them."""
     if bool(_UPPER.search(name)) != bool(_LOWER.search(name)):
-        return bool(_UPPER.search(name))
-    return not (signs.vtep or signs.outward or signs.announces)
+        return bool(_LOWER.search(name))
+    return signs.vtep or bool(signs.outward) or signs.announces
 
 
 def _units(
