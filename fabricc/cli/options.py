@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricc.back.nos.templating import idle_overrides, override_digests, set_template_path
 from fabricc.base.diagnostics.render import FORMATS
 from fabricc.cli.output import err
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 PATH = click.Path(path_type=Path)
 
@@ -23,6 +25,8 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         """The share, from 0 to 1."""
+        from fractions import Fraction  # few verbs have shares
+
         text = str(value).strip()
         try:
             share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)

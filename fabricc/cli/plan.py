@@ -19,8 +19,7 @@ from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.result import exit_status
-from fabricc.compiler.tables import counted_hosts
+from fabricc.compiler.result import counted_hosts, exit_status
 from fabricc.front.planning.quality import worksheets
 from fabricc.front.planning.room import full, rooms
 from fabricc.front.qos.plot import panel_of, svg

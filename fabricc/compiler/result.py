@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -59,3 +60,10 @@ def exit_status(diagnostics: Iterable[Diagnostic]) -> int:
     if any(code.startswith("FAB7") for code in codes):
         return ENVIRONMENT
     return WRONG if codes else OK
+
+
+def counted_hosts(counts: Mapping[str, int]) -> str:
+    """`32 hosts`; where some of all hosts have no GPUs, `32 hosts, 10 hosts without`."""
+    without = counts.get("hosts_without_gpus", 0)
+    others = f", {plural(without, 'host')} without" if without else ""
+    return plural(counts["hosts"] - without, "host") + others

@@ -8,7 +8,6 @@ from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import cable_rows
@@ -286,13 +285,6 @@ def segment_rows(fabric: Fabric) -> list[dict[str, object]]:
         }
         for each in (fabric.evpn.segments if fabric.evpn else ())
     ]
-
-
-def counted_hosts(counts: Mapping[str, int]) -> str:
-    """`32 hosts`; where some of all hosts have no GPUs, `32 hosts, 10 hosts without`."""
-    without = counts.get("hosts_without_gpus", 0)
-    others = f", {plural(without, 'host')} without" if without else ""
-    return plural(counts["hosts"] - without, "host") + others
 
 
 def json_text(value: object) -> str:
