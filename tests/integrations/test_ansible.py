@@ -184,6 +184,10 @@ def test_a_push_changes_once_and_check_mode_asks_for_diffs(network: Network) -> 
     assert (pushed["changed"], pushed["states"]) == (True, {"confirmed": len(switches)})
     assert {network.interval(name) for name in switches} != {"first"}
     assert (again["changed"], again["states"]) == (False, {"unchanged": len(switches)})
+    keys = network.folder / "allowed_signers"
+    keys.write_text("nobody@example.org ssh-ed25519 AAAA\n")
+    unsigned = played(network.folder, [{"fabricc.fabric.push": {**push, "require_signature": str(keys)}}])[0]
+    assert "FAB0050" in unsigned["msg"]
     refused = played(network.folder, [{"fabricc.fabric.push": {**push, "tree_digest": "0" * 64}}])[0]
     assert refused["failed"]
     assert "FAB9154" in refused["msg"]

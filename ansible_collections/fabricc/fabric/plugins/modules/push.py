@@ -42,6 +42,12 @@ options:
   tree_digest:
     description: SHA-256 of the tree that was reviewed; any other is refused.
     type: str
+  require_signature:
+    description: File of the keys of those who have to have signed the tree; any other tree is refused.
+    type: path
+  signature:
+    description: The signature, where it is not beside the tree.
+    type: path
   journal:
     description: The journal of pushes, if not the usual one.
     type: path
@@ -128,6 +134,8 @@ OPTIONS = {
     "access": "path",
     "network": "str",
     "tree_digest": "str",
+    "require_signature": "path",
+    "signature": "path",
     "journal": "path",
     "keep": "str",
     "wave_size": "int",
