@@ -65,6 +65,16 @@ NETWORK = {
 }
 
 SHAPES: dict[str, dict[str, Any]] = {
+    "groups, small": {
+        "cluster": "zone",
+        "gpus": {"groups": [
+            {"name": "gpus", "model": "lab-host", "hosts": 4, "hosts_per_unit": 2},
+            {"name": "login", "model": "cpu-2x100", "hosts": 2, "hosts_per_unit": 1, "beside": "gpus"},
+        ]},
+        "tors": {"model": "linux-16x100", "nos": "frr", "uplinks": 2},
+        "spines": {"model": "linux-16x100", "nos": "frr", "count": 2},
+        "priorities": PRIORITIES,
+    },
     "groups in units of their own": grouped(GPU, STORE),
     "groups of one model": grouped(GPU, {**GPU, "name": "old", "hosts": 4}),
     "groups beside": grouped(GPU, LOGIN),
