@@ -151,7 +151,8 @@ class Stage:
             return Committed(0, len(ours), 0, diagnostics)
         for path in [*sorted(ours & self.present), *foreign]:
             self._carry(path)
-        folders.prune(self.folder, self.spare - folders.above([*ours, *foreign]))
+        if self.spare:
+            folders.prune(self.folder, self.spare - folders.above([*ours, *foreign]))
         swap.install(self.folder, self.target, self.aside)
         with suppress(OSError):  # the new tree stands; the next build clears what is left
             folders.retire(self.folder)

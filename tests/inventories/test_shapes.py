@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.bill import label_rows
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials
+from fabricc.fabric.model import Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,3 +166,27 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def ends_of(row: dict[str, str]) -> list[tuple[str, str]]:
     return [(row["a_device"], row["a_port"]), (row["b_device"], row["b_port"])]
+
+
+MILLION = """
+cluster: million
+gpus: {model: hgx-2x200, hosts: 131072, hosts_per_unit: 128}
+planes: 2
+tors: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
+spines: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
+cores: {model: 7060x6-64pe, nos: eos}
+addressing: {family: ipv6}
+"""
+
+
+def test_single_devices_of_a_million_gpus_are_planned_written_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(MILLION)
+    compiled = compile_spec(path)
+    counts = compiled.counts()
+    assert (counts["gpus"], counts["tors"], counts["cores"]) == (1 << 20, 16384, 8192)
+    for name in ("su0500-tor3a", "pod4-spine11b", "core4096a", "su1024-host128"):
+        device = compiled.device(name)
+        files = compiled.files(device)
+        back_end = host_files if isinstance(device, Host) else back_ends.load(device.nos)
+        assert back_end.read(files).facts == back_end.planned(device)
