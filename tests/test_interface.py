@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GOLDEN = Path(__file__).parent / "golden/interface.txt"
+INNER = frozenset({"contents", "held", "said", "understood"})
+"""How rooms hand on what they read: no promise to anybody."""
 
 
 def surface() -> Iterator[str]:
@@ -26,8 +28,8 @@ def surface() -> Iterator[str]:
         thing = getattr(fabricc, name)
         if inspect.isclass(thing):
             yield f"class {name}"
-            told = set(members(thing))
-            told |= stated(thing) - {re.split(r"\W", line)[0] for line in told}
+            told = {line for line in members(thing) if re.split(r"\W", line)[0] not in INNER}
+            told |= stated(thing) - {re.split(r"\W", line)[0] for line in told} - INNER
             yield from sorted(f"    {line}" for line in told)
         else:
             yield f"def {signature(name, thing)}" if callable(thing) else f"{name}: {type(thing).__name__}"

@@ -90,7 +90,7 @@ def places_of(
     graph, hung = _graph(told, links)
     hosts = _host_links(devices, switches, links)
     signs = _signs(devices, told, links)
-    policies = _Policies(told, links)
+    policies = _Policies(devices, told, links)
     tiers = _tiers(graph, signs, policies) | dict.fromkeys(hung, Tier.OTHER)
     tors = {name for name, tier in tiers.items() if tier is Tier.TOR}
     units = _units(devices, told, tors, hosts, links)
@@ -210,8 +210,10 @@ def _signs_of(device: Said, taken: Collection[str], hosts: int) -> _Signs:
 class _Policies:
     """What switches take from and send to each other, by the names of their policies; looked at where tiers ask."""
 
-    def __init__(self, told: Mapping[str, Said], links: Iterable[Link]) -> None:
-        self._told = told
+    def __init__(
+        self, devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
+    ) -> None:
+        self._devices, self._told = devices, told
         self._far = {(near.device, near.port): far.device for link in links
                      for near, far in ((link.a, link.b), (link.b, link.a))}  # fmt: skip
         self._owners: dict[str, str] = {}
@@ -221,11 +223,10 @@ class _Policies:
         """Far end -> the policies of the sessions with it."""
         if switch not in self._known:
             found: dict[str, set[object]] = defaultdict(set)
-            device = self._told[switch]
+            device, facts = self._told[switch], self._devices[switch].reading.facts
             for neighbour in device.neighbours:
                 port = device.port(neighbour)
                 far = self._far.get((switch, port)) if port else self._owner(neighbour)
-                facts = device.device.reading.facts
                 policy = tuple(facts.get(f"bgp/neighbor[{neighbour}]/{way}") for way in ("import", "export"))
                 if far is not None and any(policy):
                     found[far].add(policy)
