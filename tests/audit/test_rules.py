@@ -283,3 +283,23 @@ def test_a_watchdog_on_ports_of_no_known_speed_is_held_against_no_pause() -> Non
     assert not [each for each in pair(guarded, guarded) if "legal pause" in each.message]
     slow = {**guarded, "interface[Ethernet1]/speed_gbps": 1, "watchdog/detect_ms": 10}
     assert [each for each in pair(slow, slow) if "a legal pause lasts up to 33.55 ms at 1G" in each.message]
+
+
+def test_the_ends_of_a_session_are_of_one_family() -> None:
+    """Two devices with a session of IPv4 and one of IPv6 on a link: neither is the other end of the other."""
+
+    def both(number: int) -> Facts:
+        other = 3 - number
+        port = "interface[Ethernet1]/"
+        sessions = {f"10.0.0.{other}": "ipv4", f"fd00::{other}": "ipv6"}
+        return {
+            "bgp/asn": 65000, f"{port}ipv4": f"10.0.0.{number}/24", f"{port}ipv6": f"fd00::{number}/64",
+            **{f"bgp/neighbor[{each}]/remote_asn": 65000 for each in sessions},
+            **{f"bgp/neighbor[{each}]/families": family for each, family in sessions.items()},
+        }  # fmt: skip
+
+    one, two = both(1), both(2)
+    assert not [each for each in told(device("one", one), device("two", two)) if each.code == "FAB9601"]
+    two["bgp/neighbor[fd00::1]/families"] = "ipv4"
+    found = [each for each in told(device("one", one), device("two", two)) if each.code == "FAB9601"]
+    assert ["two: neighbour fd00::1: carries no ipv6" in each.message for each in found] == [True]

@@ -183,6 +183,7 @@ class Meeting:
             return found
         there = self.sessions[device]
         kin = sorted({key[1] for key in there.said if key[1] in mine and bool(there.near[key]) == bool(near)})
+        kin = [each for each in kin if (":" in each) == (":" in neighbour)]
         found = self._named(device, vrf, kin)
         if found is None and near and (far := self.far(peer.device, near)) and far.device == device:
             found = self._named(device, vrf, (far.port,))  # this end by address, that end by its port
