@@ -73,6 +73,11 @@ class Address(NamedTuple):
         """It and its version as one."""
         return self.value if self.version == 4 else self.value | 1 << 128
 
+    def subnet(self, length: int) -> int:
+        """The subnet of a prefix length that it is in, as one number."""
+        above = (32 if self.version == 4 else 128) - length
+        return self.value >> above << above << 9 | length << 1 | (self.version == 6)
+
     def network(self, length: int | None = None) -> Network:
         """The subnet that it is in, of its own prefix length or another."""
         length = self.length if length is None else length

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.ends import Address, Network, address_of, addresses_of, said
+from fabricc.audit.ends import Address, address_of, addresses_of, said
 from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
 from fabricc.back.nos.ports import PortKind
 
@@ -159,25 +159,25 @@ class _Joining:
         return None
 
     def _subnets_and_sessions(self) -> None:
-        subnets: dict[Network, list[_Held]] = defaultdict(list)
+        subnets: _Subnets = {}
         for name, device in self.devices.items():
             for port, says in device.ports.items():
                 for leaf, address in addresses_of(says):
                     if device.kind(port) is not PortKind.MANAGEMENT:
-                        subnets[address.network()].append(_Held(self._end(name, port), address, leaf))
-        for network, every in subnets.items():
-            for one, two in _of_two(network, every):
+                        _put(subnets, _Held(self._end(name, port), address, leaf))
+        for every in subnets.values():
+            for one, two in _of_two(every) if isinstance(every, list) else ():
                 if self._is_port(one.end) and self._is_port(two.end):
                     self._claim(self._base(one.end), self._base(two.end), Evidence.SUBNET, one)
                     self._claim(self._base(two.end), self._base(one.end), Evidence.SUBNET, two)
         self._sessions(subnets)
 
-    def _sessions(self, subnets: Mapping[Network, Sequence[_Held]]) -> None:
+    def _sessions(self, subnets: _Subnets) -> None:
         """Neighbours whose address one device has on the port that the own port's subnet leads to."""
         owners: dict[int, _Held | None] = {}  # None where several have an address
         lengths: dict[str, set[tuple[int, int]]] = defaultdict(set)
         for every in subnets.values():
-            for held in every:
+            for held in every if isinstance(every, list) else (every,):
                 number = held.address.number
                 owners[number] = None if number in owners else held
                 lengths[held.end.device].add((held.address.version, held.address.length))
@@ -190,7 +190,7 @@ class _Joining:
                     held
                     for version, length in lengths[name]
                     if version == there.version and length < there.length
-                    for held in subnets.get(there.network(length), ())
+                    for held in _within(subnets, there.subnet(length))
                     if held.end.device == name
                 ]
                 if len(near) == 1 and self._is_port(near[0].end) and self._is_port(of.end):
@@ -299,9 +299,27 @@ def _ranked(evidence: frozenset[Evidence]) -> tuple[Evidence, ...]:
     return tuple(sorted(evidence, key=_RANK.__getitem__))
 
 
-def _of_two(network: Network, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
+_Subnets = dict[int, _Held | list[_Held]]
+"""Subnet as a number -> the address in it, or several."""
+
+
+def _put(subnets: _Subnets, held: _Held) -> None:
+    number = held.address.subnet(held.address.length)
+    known = subnets.setdefault(number, held)
+    if isinstance(known, list):
+        known.append(held)
+    elif known is not held:
+        subnets[number] = [known, held]
+
+
+def _within(subnets: _Subnets, number: int) -> Sequence[_Held]:
+    found = subnets.get(number, [])
+    return found if isinstance(found, list) else [found]
+
+
+def _of_two(held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
     """Which two ends of a subnet may be a link: its only two, or in one for two any of a few."""
-    if len(held) != 2 and not (network.of_two and len(held) <= _MOST_IN_SUBNET):
+    if len(held) != 2 and not (held[0].address.network().of_two and len(held) <= _MOST_IN_SUBNET):
         return
     for one, two in combinations(held, 2):
         if one.address.value != two.address.value:

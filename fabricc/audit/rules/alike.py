@@ -79,9 +79,12 @@ class Ballot:
     """Votes of all devices; those that vote alike are one entry, so memory does not grow with their number."""
 
     votes: dict[Kind, dict[Said, list[str]]] = field(default_factory=dict)
+    mixed: set[str] = field(default_factory=set)
 
-    def add(self, name: str, said: Said) -> None:
-        """Take in what a device votes."""
+    def add(self, name: str, said: Said, *, mixed: bool) -> None:
+        """Take in what a device votes; `mixed` as of `vote`."""
+        if mixed:
+            self.mixed.add(name)
         self.votes.setdefault(said.kind, {}).setdefault(said, []).append(name)
 
     def of_all_tiers(self) -> dict[Kind, dict[Said, list[str]]]:
@@ -159,20 +162,26 @@ def session_roles(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> dict[Rol
     return roles
 
 
-def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> Said:
-    """What a device says, own values left out."""
+def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]:
+    """What a device says, own values left out; and whether few of its ports or sessions differ from the rest."""
     device = tuple(
         (path, value)
         for path, value in sheet.rest.items()
         if path.startswith(_DEVICE) and (not path.startswith(_MAPS) or path.count("/") < _DETAIL)
     )
-    roles = []
-    for role, ports in roles_of(sheet).items():
-        roles.append((role, len(ports), _most([_port_says(sheet, port, role) for port in ports])))
+    every = {
+        role: [_port_says(sheet, port, role) for port in ports] for role, ports in roles_of(sheet).items()
+    }
     for role, keys in session_roles(sheet, near).items():
-        says = [{leaf: v for leaf, v in sheet.sessions[key].items() if leaf in _SESSION} for key in keys]
-        roles.append((role, len(keys), _most(says)))
-    return Said(kind_of(sheet), device, tuple(roles))
+        every[role] = [
+            {leaf: v for leaf, v in sheet.sessions[key].items() if leaf in _SESSION} for key in keys
+        ]
+    counted = {role: (len(says), _counts(says)) for role, says in every.items()}
+    roles = tuple((role, number, _most(number, counts)) for role, (number, counts) in counted.items())
+    mixed = any(
+        _odd_one_out(values, number) for number, counts in counted.values() for values in counts.values()
+    )
+    return Said(kind_of(sheet), device, roles), mixed
 
 
 def _port_says(sheet: Sheet, port: str, role: Role = ()) -> dict[str, Value]:
@@ -191,16 +200,27 @@ def _compared(leaf: str) -> bool:
     return leaf.startswith(_PORT)
 
 
-def _most(says: list[dict[str, Value]]) -> tuple[tuple[str, Value, int], ...]:
-    """Of each leaf what most say, and how many do."""
+def _counts(says: list[dict[str, Value]]) -> dict[str, Counter[Value]]:
+    """Of each leaf how many say what."""
     counts: dict[str, Counter[Value]] = {}
     for each, times in Counter(tuple(each.items()) for each in says).items():
         for leaf, value in each:
             counts.setdefault(leaf, Counter())[value] += times
+    return counts
+
+
+def _odd_one_out(values: Counter[Value], number: int) -> bool:
+    """Whether of so many ports or sessions few say something else than nearly all, or nothing, or alone something."""
+    most = values.most_common(1)[0][1]
+    return most < number and overwhelming(max(most, number - values.total()), number)
+
+
+def _most(number: int, counts: Mapping[str, Counter[Value]]) -> tuple[tuple[str, Value, int], ...]:
+    """Of each leaf what most say, and how many do."""
     found = []
     for leaf, values in counts.items():
         value, times = values.most_common(1)[0]
-        if times * 2 >= len(says):
+        if times * 2 >= number:
             found.append((leaf, value, times))
     return tuple(found)
 
@@ -223,10 +243,15 @@ def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
         if expected.size < _FEW and kind[1] is not Tier.HOST:
             few.append(votes)
         for said, names in votes.items():
-            if _differs(said, expected) or any(
-                times < ports for _, ports, leaves in said.roles for *_, times in leaves
-            ):
-                for name in names:
+            differs = _differs(said, expected)
+            uneven = [
+                leaf in expected.roles.get(role, ())
+                for role, ports, leaves in said.roles
+                for leaf, _, times in leaves
+                if times < ports
+            ]
+            for name in names:
+                if differs or any(uneven) or (uneven and name in ballot.mixed):
                     found.setdefault(name, []).append(expected)
     every = ballot.of_all_tiers() if few else {}
     for votes in few:

@@ -12,7 +12,7 @@ from fabricc.audit.rules import alike, design, ends, lossless, names, sessions, 
 from fabricc.audit.rules.account import Account, accounts
 from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
-from fabricc.audit.rules.ends import Ends, EndSaid, Votes
+from fabricc.audit.rules.ends import Ends, Votes
 from fabricc.audit.rules.proved import Asked, Proof
 from fabricc.audit.rules.proved import proved as prove
 from fabricc.audit.rules.sheet import NOWHERE, fars_of, sheet
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fabricc.audit.model import Device, Found, Place, Tier
     from fabricc.audit.rules.alike import Expected
     from fabricc.audit.rules.proved import Proved
-    from fabricc.audit.rules.sessions import Said, Sessions
+    from fabricc.audit.rules.sessions import Sessions
     from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.audit.rules.unique import Owned
     from fabricc.proof.compare import Finding
@@ -111,6 +111,7 @@ class Digest(NamedTuple):
     Attributes:
         findings: what is wrong with it alone.
         safe: code points that PFC protects on every port that has any; None where none has.
+        vote, mixed: see `alike.vote`.
         designs: those that it shows; `points`: whose code point a host says, and which.
     """
 
@@ -119,6 +120,7 @@ class Digest(NamedTuple):
     sessions: Sessions
     owned: Owned
     vote: alike.Said
+    mixed: bool
     safe: frozenset[int] | None = None
     designs: tuple[tuple[str, str], ...] = ()
     points: tuple[tuple[str, int], ...] = ()
@@ -130,7 +132,7 @@ def _looked_at(
 ) -> Digest:
     one = _sheet(found, device, fars)
     mine = sessions.sessions_of(one)
-    digest = Digest([], ends.ends_of(one), mine, unique.owned_by(one), alike.vote(one, mine.near))
+    digest = Digest([], ends.ends_of(one), mine, unique.owned_by(one), *alike.vote(one, mine.near))
     if device.kind is Kind.HOST:
         points = ((path, one.facts.get(path)) for path in _POINTS)
         return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
@@ -180,7 +182,7 @@ class Digests:
     lossless: dict[str, frozenset[int]] = field(default_factory=dict)
     rdma: Counter[int] = field(default_factory=Counter)
     cnp: Counter[int] = field(default_factory=Counter)
-    like: dict[EndSaid | Said, Any] = field(default_factory=dict)
+    like: dict[Any, Any] = field(default_factory=dict)
 
     def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
         """Take a device in, hosts before switches."""
@@ -188,12 +190,25 @@ class Digests:
         said = {port: like.setdefault(end, end) for port, end in digest.ends.said.items()}
         self.ends[name] = digest.ends._replace(said=said)
         self.votes.add(place.tier, fars, digest.ends)
-        digest.sessions.said = {
-            key: like.setdefault(each, each) for key, each in digest.sessions.said.items()
+        mine, owned, vote = digest.sessions, digest.owned, digest.vote
+        mine.said = {
+            like.setdefault(key, key): like.setdefault(each, each) for key, each in mine.said.items()
         }
-        self.sessions[name] = digest.sessions
-        self.owned[name] = digest.owned
-        self.ballot.add(name, digest.vote)
+        mine.near = {
+            like.setdefault(key, key): like.setdefault(port, port) for key, port in mine.near.items()
+        }
+        mine.addresses = frozenset([like.setdefault(each, each) for each in mine.addresses])
+        self.sessions[name] = mine
+        owned.addresses = {
+            like.setdefault(key, key): like.setdefault(path, path) for key, path in owned.addresses.items()
+        }
+        self.owned[name] = owned
+        device_says, roles = (
+            [like.setdefault(each, each) for each in some] for some in (vote.device, vote.roles)
+        )
+        self.ballot.add(
+            name, vote._replace(device=tuple(device_says), roles=tuple(roles)), mixed=digest.mixed
+        )
         for path, dscp in digest.points:
             (self.rdma if path in _RDMA else self.cnp)[dscp] += 1
         if digest.proved is None:
