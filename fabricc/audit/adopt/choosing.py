@@ -27,6 +27,8 @@ _GAP = re.compile(r"FAB5\d{3}")
 _MEDIA = ("aec", "smf", "dac", "aoc", "mmf")
 _LENGTHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000, 2000)
 """Metres that are tried where nothing states a length and thresholds follow from it."""
+_REACH = {"aec": 7, "dac": 5, "aoc": 100, "mmf": 100}
+"""Metres that such a cable is tried with at most."""
 _STEPS = (8, 4, 2, 1)
 _LENGTH = re.compile(r"interface\[([^\]]*)\]/(?:headroom/)?cable_m")
 _SYSTEMS = ("ubuntu-24.04", "ubuntu-22.04", "dgx-os", "rhel-9")
@@ -142,10 +144,9 @@ class Choosing:
             before = self.choice
             self._choose_outward()
             self._choose_devices()
-            for kind, lengths in stated.items():
-                self._choose_length(
-                    kind, exact=kind == "host" and bool(self.sides.hosts), grid=lengths == [{}]
-                )
+            for kind in stated:
+                if kind != "host" or not self.sides.hosts:
+                    self._choose_length(kind)
             shares = words.weights(self.sides, self.settings["priorities"])
             self._best([shares] if shares else [], lambda each: replace(self.choice, priorities=each))
             self._best(self._marking(), lambda ecn: replace(self.choice, ecn=ecn))
@@ -231,17 +232,23 @@ class Choosing:
             self._best(rooms(self.order, group), self._of("room", group.name))
             self._best(classes, self._of("classes", group.name))
 
-    def _choose_length(self, kind: str, *, exact: bool, grid: bool) -> None:
-        """The length of a kind of cable, from the thresholds that follow from it."""
+    def _choose_length(self, kind: str) -> None:
+        """The length of a kind of cable, from the thresholds that follow from it; what is stated may be rounded up."""
 
         def of(length: int) -> Choice:
             cable = dict((self.choice.cables or {}).get(kind, {"medium": "smf"}))
             return self._of("cables", kind)(cable | {"length_m": length})
 
-        if exact:
-            return
-        if grid:
-            self._best(_LENGTHS, of)
+        self._step(kind, of)
+        self._best(_LENGTHS, of)
+        self._step(kind, of)
+        every = [{"medium": medium, "length_m": length} for medium in _MEDIA for length in _LENGTHS
+                 if length <= _REACH.get(medium, length)]  # fmt: skip
+        self._best(every, self._of("cables", kind))
+        self._step(kind, of)
+
+    def _step(self, kind: str, of: Callable[[int], Choice]) -> None:
+        """A length from where it is to what is closest around it."""
         for step in _STEPS:
             now = (self.choice.cables or {}).get(kind, {}).get("length_m", self.usual.get(kind))
             if now is not None:
