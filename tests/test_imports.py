@@ -94,12 +94,13 @@ INSIDE = {
     "fabricc.cli.adopt": (1, "as for `push`"),
     "fabricc.cli.audit": (1, "as for `push`"),
     "fabricc.cli.collect": (1, "as for `push`"),
-    "fabricc.cli.build": (1, "plans, and a build that finds nothing to do does not"),
+    "fabricc.cli.build": (2, "plans and locks, and a build that finds nothing to do does neither"),
     "fabricc.cli.drawing": (1, "rich's parser of Markdown is for `docs` alone"),
     "fabricc.cli.entry": (1, "`--help` needs none of what writes trees"),
     "fabricc.cli.maintain": (1, "as for `push`"),
     "fabricc.cli.mcp": (1, "the SDK is an extra"),
     "fabricc.cli.migrate": (1, "as for `push`"),
+    "fabricc.cli.options": (1, "few verbs have shares"),
     "fabricc.cli.output": (4, "rich, where it draws"),
     "fabricc.cli.plan": (3, "InfiniBand, other shapes and bills, which few plans are asked for"),
     "fabricc.cli.push": (1, "what asks switches; `--help` and completion do not"),
@@ -139,5 +140,5 @@ def test_an_import_inside_a_function_has_its_reason() -> None:
         if number > INSIDE.get(name, (0, ""))[0]:
             found[name] = number
     assert found == {}, "import at the top, or say here why not"
-    assert sum(number for number, _ in INSIDE.values()) <= 63
+    assert sum(number for number, _ in INSIDE.values()) <= 65
     assert INSIDE.keys() <= MODULES.keys(), "a reason is given for a module that is not there"
