@@ -24,7 +24,7 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.proof import Finding
-from fabricc.tree.manifest import NAME as MANIFEST
+from fabricc.tree import manifest as manifests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ def gather(
         EmitError: a worker died.
     """
     top, names = (folder, files_below(folder)) if folder.is_dir() else (folder.parent, [folder.name])
-    names = of_devices(names)
+    names = of_devices(top, names)
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(device_of(name), []).append(name)
@@ -134,12 +134,22 @@ def files_below(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def of_devices(names: Sequence[str]) -> list[str]:
-    """The files without those of a built tree that are for no device: its plan, jobs, acceptance."""
+def of_devices(top: Path, names: Sequence[str]) -> list[str]:
+    """The files without those of trees that fabricc built which are for no device: plan, jobs, acceptance."""
     first = f"{_TREE_DEVICES[0]}/"
     holding = {name[:at] for name in names if not (at := name.find(first)) or name[at - 1 : at] == "/"}
-    trees = {name.removesuffix(MANIFEST) for name in names if name.endswith(MANIFEST)} & holding
+    told = {name.removesuffix(manifests.NAME) for name in names if name.endswith(manifests.NAME)} & holding
+    trees = {below for below in told if _built(top / below)}
     return [name for name in names if not trees or not _beside(name, trees)]
+
+
+def _built(top: Path) -> bool:
+    """Whether a folder is a tree that fabricc built."""
+    try:
+        with Folder(top) as folder:
+            return manifests.is_ours(folder.read(manifests.NAME, limit=manifests.LIMIT))
+    except OSError:
+        return False
 
 
 def _beside(name: str, trees: Collection[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.audit.gather import device_of, gather, of_devices
+from fabricc.audit.gather import device_of, gather
 from fabricc.audit.model import Kind
 from fabricc.audit.sections import sections, text_of
 from fabricc.back import hosts
@@ -101,6 +101,7 @@ def test_of_a_tree_only_the_devices_are_read(specs: Path, tmp_path: Path) -> Non
     found = gather(tree)
     assert len(found.devices) == len([*(tree / "switches").iterdir(), *(tree / "hosts").iterdir()])
     assert "FAB9501" not in [finding.code for finding in found.findings]
+    assert {*gather(tmp_path).devices} == {*found.devices}, "also where the folder is above the tree"
     (tree / "manifest.json").write_text("{}")
     assert "FAB9501" in [finding.code for finding in gather(tree).findings]
 
@@ -317,18 +318,3 @@ def test_nothing_that_is_cut_ends_in_a_traceback(nos: str, specs: Path, tmp_path
                 )
     found = gather(folder_of(tmp_path, texts), jobs=1)
     assert "FAB9508" not in {finding.code for finding in found.findings}
-
-
-def test_of_a_built_tree_the_files_of_devices_are_taken():
-    tree = [
-        "manifest.json",
-        "switches/tor1/frr.conf",
-        "hosts/a/etc/nccl.conf",
-        "jobs/nccl.conf",
-        "plan/fabric.json",
-    ]
-    assert of_devices(tree) == ["switches/tor1/frr.conf", "hosts/a/etc/nccl.conf"]
-    below = [f"old/zone/{name}" for name in tree]
-    assert of_devices([*below, "jobs/nccl.conf"]) == [*below[1:3], "jobs/nccl.conf"]
-    others = ["manifest.json", "spine1.cfg", "jobs/nccl.conf"]
-    assert of_devices(others) == others
