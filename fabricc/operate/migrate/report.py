@@ -43,7 +43,7 @@ def parts(found: Migration) -> Iterator[Part]:
         yield Line(f"{stage.number}. {stage.step.what}", "bold")
         if stage.step.before:
             yield Line(f"  First {stage.step.before}.")
-        for sentence in wording.drain_steps(stage.review):
+        for sentence in _drains(stage):
             yield Line(f"  {sentence}")
         if stage.moves:
             least = min(move.keeps for move in stage.moves)
@@ -55,6 +55,12 @@ def parts(found: Migration) -> Iterator[Part]:
             yield Line(f"  fabricc build {stage.spec}")
         if stage.step.after:
             yield Line(f"  Then wait {stage.step.after}.")
+
+
+def _drains(stage: Stage) -> list[str]:
+    """What to drain; of both ends in one window no word where the waves of a push keep an order."""
+    ordered = stage.orders and not any(order.refused for order in stage.orders)
+    return [each for each in wording.drain_steps(stage.review) if not (ordered and each == wording.BOTH_ENDS)]
 
 
 def _waves(order: Order) -> Iterator[Line]:
@@ -106,7 +112,7 @@ def as_json(found: Migration) -> Rendered:
                     "first": stage.step.before or None,
                     "then_wait": stage.step.after or None,
                     "spec": str(stage.spec) if stage.spec else None,
-                    "review": _review_json(stage.review),
+                    "review": {**_review_json(stage.review), "drain": _drains(stage)},
                     "waves": {
                         order.network or "compute": {
                             "refused": order.refused or None,

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from fabricc.review.diff.model import Box, Fleet, Group, Review
 
 NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
+BOTH_ENDS = (
+    "Apply both ends of every session in one window: a session stays down until both have the new ASNs."
+)
 _KEY_FIGURES = ("oversubscription", "headroom used", "rail bandwidth left", "worst single")
 IMPACTS = {
     Impact.NONE: "no effect on traffic",
@@ -198,9 +201,7 @@ def _together(review: Review) -> list[str]:
             "classes or PFC, lossless traffic drops."
         )
     if "bgp/asn" in subjects:
-        steps.append(
-            "Apply both ends of every session in one window: a session stays down until both have the new ASNs."
-        )
+        steps.append(BOTH_ENDS)
     return steps
 
 

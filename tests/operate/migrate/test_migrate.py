@@ -281,6 +281,18 @@ def test_tors_get_their_asns_a_few_units_at_a_time_between_two_halves_of_the_spi
     assert (wanted.review.impact.label, wanted.review.gpus_affected) == ("hitless", 0)
 
 
+def test_both_ends_in_one_window_is_said_where_no_order_is_found_alone(
+    fabricc: Callable[..., Any], tmp_path: Path
+) -> None:
+    pair(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,"))
+    specs = [str(tmp_path / side / "cluster.yaml") for side in ("old", "new")]
+    said = {}
+    for keep in ("75%", "50%"):
+        steps = json.loads(fabricc("migrate", *specs, "--keep", keep, "--format", "json").out)["steps"]
+        said[keep] = [any("one window" in each for each in step["review"]["drain"]) for step in steps]
+    assert said == {"75%": [*[True] * 6, False], "50%": [False] * 5}, "half of a rail is more than is to go"
+
+
 def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tmp_path: Path) -> None:
     *_, stage, _ = migrated(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,")).stages
     (order,) = stage.orders
