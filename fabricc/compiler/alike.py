@@ -57,13 +57,16 @@ _KINDS: Mapping[str, tuple[Callable[[str], Any], Callable[[int, str], str]]] = {
     "ports": (str, lambda number, _: f"zp{number:06}p"),
     "addresses": (_packed, _address),
     "asns": (int, lambda number, _: f"42949{number:05}"),
+    "labels": (str, lambda number, own: f"zl{number:06}{' ' if ' ' in own else ''}l"),
 }
 """Kind of coordinates -> their order, and the letter that stands for one by its place in that order."""
-_LETTER = re.compile(r"(z[np]\d{6}[np]|240\.1\d\d\.1\d\d\.1\d\d|fdee(?::e1\d\d){3}(?::eeee){4}|42949\d{5})")
+_LETTER = re.compile(
+    r"(z[np]\d{6}[np]|zl\d{6} ?l|240\.1\d\d\.1\d\d\.1\d\d|fdee(?::e1\d\d){3}(?::eeee){4}|42949\d{5})"
+)
 
 
-_WORD = re.compile(r"[A-Za-z][\w./:-]*\d[\w./:-]*", re.ASCII)
-"""A name that is no word of any syntax: those have no digits where a name may stand."""
+_WORDS = re.compile(r"(?=.*\d)(?=[A-Za-z])[\w./:-]*[\w./-](?: [\w./:-]*[\w./-])*", re.ASCII)
+"""A name or words that are none of any syntax: those have no digits where a name may stand."""
 
 
 class _Blank(NamedTuple):
@@ -168,8 +171,8 @@ def _parted(device: Switch | Host) -> tuple[Rest, Coordinates]:
 
 def _plain(own: Coordinates) -> bool:
     """Whether coordinates are what every reader takes for such: words of letters and digits, addresses, AS numbers."""
-    words = {*own.names, *own.ports} - {""}
-    if not all(map(_WORD.fullmatch, words)) or not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):
+    words = {*own.names, *own.ports, *own.labels} - {""}
+    if not all(map(_WORDS.fullmatch, words)) or not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):
         return False
     try:
         return all(map(_packed, {*own.addresses} - {""}))

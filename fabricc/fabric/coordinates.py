@@ -27,13 +27,14 @@ class Coordinates(NamedTuple):
     Attributes:
         names: of devices; `ports`: of far ends, as their devices name them.
         addresses: without the lengths of prefixes.
-        asns: AS numbers, as text.
+        asns: AS numbers, as text; `labels`: words of the spec's own for ports and sessions.
     """
 
     names: tuple[str, ...]
     ports: tuple[str, ...]
     addresses: tuple[str, ...]
     asns: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 Rest = tuple[object, ...]
@@ -50,10 +51,10 @@ _OF_SWITCH = _besides(
 )
 _OF_MANAGEMENT = _besides(Management, "address", "gateway")
 _OF_BGP = _besides(Bgp, "asn", "router_id", "aggregates", "sessions", "prefix_lists")
-_OF_SESSION = _besides(Session, "peer", "remote_asn", "local", "remote")
+_OF_SESSION = _besides(Session, "peer", "remote_asn", "local", "remote", "label")
 _OF_RULE = _besides(PrefixRule, "prefix")
 _OF_LIST = _besides(PrefixList, "rules")
-_OF_PORT = _besides(Port, "peer", "ipv4", "ipv6")
+_OF_PORT = _besides(Port, "peer", "ipv4", "ipv6", "label")
 _OF_HOST = _besides(Host, "name", "unit", "slot", "rack", "domain", "ports")
 _ENDS = ("ipv4", "gateway4", "ipv6", "gateway6")
 _OF_HOST_PORT = _besides(HostPort, "peer", *_ENDS)
@@ -92,6 +93,7 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
         tuple([peer.port for peer in peers]),
         heads,
         (str(bgp.asn), *[str(session.remote_asn) for session in bgp.sessions]),
+        (*[port.label for port in switch.ports], *[session.label for session in bgp.sessions]),
     )
 
 
@@ -114,8 +116,8 @@ def of_host(host: Host) -> tuple[Rest, Coordinates]:
 
 def _parted(addresses: Iterable[str | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The addresses without their lengths, and these."""
-    heads, _, lengths = zip(*[(each or "").partition("/") for each in addresses], strict=True)
-    return heads, lengths
+    parts = [(each or "").partition("/") for each in addresses]
+    return tuple([head for head, _, _ in parts]), tuple([length for _, _, length in parts])
 
 
 def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
@@ -137,11 +139,12 @@ def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
     ports = []
     for port in switch.ports:
         peer, ipv4, ipv6 = Peer(of.name(), of.port()), of.address(port.ipv4), of.address(port.ipv6)
-        ports.append(replace(port, peer=port.peer and peer, ipv4=ipv4, ipv6=ipv6))
+        ports.append(replace(port, peer=port.peer and peer, ipv4=ipv4, ipv6=ipv6, label=of.label()))
     asn, sessions = int(of.asn()), []
     for session in bgp.sessions:
         ends = {"local": of.address(session.local), "remote": of.address(session.remote)}
-        sessions.append(replace(session, peer=of.name(), remote_asn=int(of.asn()), **ends))
+        far, far_asn, label = of.name(), int(of.asn()), of.label()
+        sessions.append(replace(session, peer=far, remote_asn=far_asn, label=label, **ends))
     bgp = replace(
         bgp, asn=asn, router_id=router_id, aggregates=aggregates, prefix_lists=tuple(lists), sessions=tuple(sessions)
     )  # fmt: skip
@@ -165,8 +168,8 @@ class _Others:
     """Coordinates to be put in place of others, one after the other."""
 
     def __init__(self, coordinates: Coordinates) -> None:
-        names, ports, addresses, asns = map(iter, coordinates)
-        self.name, self.port, self.asn = names.__next__, ports.__next__, asns.__next__
+        names, ports, addresses, asns, labels = map(iter, coordinates)
+        self.name, self.port, self.asn, self.label = (each.__next__ for each in (names, ports, asns, labels))
         self._address = addresses.__next__
 
     def address(self, own: str | None) -> Any:

@@ -45,6 +45,8 @@ ADDRESSING = [("ipv4", "numbered"), ("dual", "numbered"), ("ipv6", "unnumbered")
 @cache
 def fabric(nos: str, shape: str = "rails that meet", family: str = "ipv4", links: str = "numbered") -> Fabric:
     spec = spec_of(nos, shape) | {"addressing": {"family": family, "fabric_links": links}}
+    if family != "ipv4":
+        spec["descriptions"] = {"fabric": "to {peer} at {peer_port}", "session": "{peer}_{peer_port}"}
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
         path.write_text(json.dumps(spec))
