@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 from enum import IntEnum
 from fractions import Fraction
@@ -281,5 +282,8 @@ class Review:
 
 
 def whole(gpus: Iterable[Fraction]) -> int:
-    """The sum, a part of a GPU counted as one."""
-    return -(-sum(gpus, Fraction(0)) // 1)
+    """The sum, a part of a GPU counted as one; those of one denominator are added as integers."""
+    parts: Counter[int] = Counter()
+    for share in gpus:
+        parts[share.denominator] += share.numerator
+    return -(-sum(Fraction(number, of) for of, number in parts.items()) // 1)
