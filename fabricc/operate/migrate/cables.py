@@ -1,4 +1,4 @@
-"""Cables that move from one spec to the next, in rounds that leave every switch most of its links."""
+"""Cables that move from one spec to the next, in rounds: a few upper switches drained, pushed and plugged anew each."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.values import dataclass
+from fabricc.fabric.links import asn, links
+from fabricc.fabric.model import Direction
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from fabricc.fabric.fabric import Fabric
 
     End = tuple[str, str]
     Ends = tuple[End, End]
+    Pair = tuple[Ends | None, Ends | None]
 
 
 class Move(NamedTuple):
@@ -20,65 +26,75 @@ class Move(NamedTuple):
 
     Attributes:
         round: all cables of a round may be out at once.
-        keeps: the least share of its links that a switch has by then: a link that was moved carries nothing until both
-            of its ends run the new step.
+        keeps: the least share of its links that a switch has meanwhile, when upper switches whose cables are pulled
+            are drained, and run the new step before any is plugged.
+        turn: the switch that is out for it: the upper one, or a lower one that is exchanged.
     """
 
     round: int
     was: Ends | None
     now: Ends | None
     keeps: Fraction
+    turn: str
 
 
 def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
-    """The cables between devices that both have, and between those and new ones; ordered by rounds.
+    """The cables that move, ordered by rounds.
 
     A switch that is exchanged for one of another model is out with all of its cables.
 
     Args:
         old: the fabric that is cabled.
         new: the next one.
-        keep: share of its links that each switch has no hand on in a round; one cable may always move.
+        keep: share of its links that every lower switch and host keeps in a round; one upper switch may always be out.
     """
     before, after = _cables(old), _cables(new)
     gone, come = before - after, after - before
-    if not gone and not come:
-        return ()
-    links = Counter(device for ends in before for device, _ in ends)
-    for name in _exchanged(old, new):
-        del links[name]
     pairs = _paired(gone, come)
-    out: dict[str, int] = defaultdict(int)
-    rounds: list[tuple[int, Ends | None, Ends | None]] = []
-    for was, now in pairs:
-        touched = {device for device, _ in was if device in links} if was else set()
-        number = max((out[device] // _most(links[device], keep) for device in touched), default=0)
-        for device in touched:
-            out[device] = max(out[device], number * _most(links[device], keep)) + 1
-        rounds.append((number + 1, was, now))
-    rounds.sort(key=lambda each: (each[0], each[1] or each[2] or ()))
-    return tuple(_told(rounds, links))
+    turn = _Turns(exchanged(old, new))
+    rounds, keeps = _rounds(before, pairs, _ready(old, new, {lower for lower, _ in come}), keep, turn)
+    found = [
+        Move(number, was, now, keeps.get(number, Fraction(1)), turn(was) if was else "")
+        for pair in pairs
+        for number, was, now in _rows(pair, rounds, turn)
+    ]
+    return tuple(sorted(found, key=lambda move: (move.round, move.was or move.now or ())))
+
+
+def turns(moved: Iterable[Move]) -> dict[int, tuple[str, ...]]:
+    """Round -> the switches that are out in it."""
+    found: dict[int, set[str]] = {}
+    for move in moved:
+        found.setdefault(move.round, set()).update({move.turn} - {""})
+    return {number: tuple(sorted(names)) for number, names in found.items()}
 
 
 def _cables(fabric: Fabric) -> set[Ends]:
     return {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables()}
 
 
-def _exchanged(old: Fabric, new: Fabric) -> set[str]:
+def exchanged(old: Fabric, new: Fabric) -> set[str]:
+    """Switches that are boxes of another model."""
     models = {new.name(at): new.model(at) for at in new.switch_ids()}
     return {
         name for at in old.switch_ids() if (name := old.name(at)) in models and models[name] != old.model(at)
     }
 
 
-def _most(links: int, keep: Fraction) -> int:
-    """Links of a switch that may be out at once."""
-    return max(1, int(links * (1 - keep)))
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Whose turn a cable has; `exchanged` are boxes of another model."""
+
+    exchanged: AbstractSet[str]
+
+    def __call__(self, ends: Ends) -> str:
+        lower, upper = ends[0][0], ends[1][0]
+        return lower if lower in self.exchanged else upper
 
 
-def _paired(gone: set[Ends], come: set[Ends]) -> list[tuple[Ends | None, Ends | None]]:
+def _paired(gone: AbstractSet[Ends], come: AbstractSet[Ends]) -> list[Pair]:
     """A cable that goes beside one that comes and has an end in common with it, the lower end first."""
-    found: list[tuple[Ends | None, Ends | None]] = []
+    found: list[Pair] = []
     left, wanted = sorted(gone), sorted(come)
     for side in (0, 1):
         at = {ends[side]: ends for ends in wanted}
@@ -92,15 +108,119 @@ def _paired(gone: set[Ends], come: set[Ends]) -> list[tuple[Ends | None, Ends | 
     return [*found, *((ends, None) for ends in left), *((None, ends) for ends in wanted)]
 
 
-def _told(rounds: Iterable[tuple[int, Ends | None, Ends | None]], links: Counter[str]) -> Iterator[Move]:
-    listed = list(rounds)
-    out: Counter[str] = Counter()
-    least: dict[int, Fraction] = {}
-    worst = Fraction(1)
-    for number, was, _ in listed:
-        for device in {device for device, _ in was if device in links} if was else ():
-            out[device] += 1
-            worst = min(worst, 1 - Fraction(out[device], links[device]))
-        least[number] = worst
-    for number, was, now in listed:
-        yield Move(number, was, now, least[number])
+def _targets(pairs: Iterable[Pair], turn: _Turns) -> dict[str, set[str]]:
+    """Switch whose cables are pulled -> where they are plugged."""
+    found: dict[str, set[str]] = {}
+    for was, now in pairs:
+        if was:
+            found.setdefault(turn(was), set()).update({turn(now)} if now else ())
+    return found
+
+
+def _ordered(targets: Mapping[str, AbstractSet[str]]) -> list[str]:
+    """Each switch after those that take its cables, so that these need not wait; circles are broken."""
+    found: list[str] = []
+    seen: set[str] = set()
+    for first in sorted(targets):
+        way = [] if first in seen else [first]
+        while way:
+            seen.add(way[-1])
+            ahead = min((one for one in targets[way[-1]] if one in targets and one not in seen), default=None)
+            if ahead is None:
+                found.append(way.pop())
+            else:
+                way.append(ahead)
+    return found
+
+
+def _ready(old: Fabric, new: Fabric, lower: AbstractSet[End]) -> set[End]:
+    """Of some lower ends those that carry traffic without a change of their own: what they must agree on stays."""
+    was, now = _agreed(old, lower), _agreed(new, lower)
+    return {end for end, agreed in now.items() if was.get(end) == agreed}
+
+
+def _agreed(fabric: Fabric, lower: AbstractSet[End]) -> dict[End, tuple[object, ...]]:
+    """Lower end -> what both ends of its cable have alike, or fitting."""
+    return {
+        (link.peer, link.peer_port): (asn(fabric, at), fabric.switch_mtu, link.peer_asn, *link[8:])
+        for at in fabric.switch_ids()
+        for link in links(fabric, at)
+        if link.direction is not Direction.UP and (link.peer, link.peer_port) in lower
+    }
+
+
+def _rows(
+    pair: Pair, rounds: Mapping[str, int], turn: _Turns
+) -> Iterator[tuple[int, Ends | None, Ends | None]]:
+    """A cable is pulled in the round of its switch, and plugged there too, or when the other switch has had its own."""
+    was, now = pair
+    pulled, plugged = (rounds.get(turn(ends), 1) if ends else 1 for ends in pair)
+    if was and now and plugged > pulled:
+        yield pulled, was, None
+        yield plugged, None, now
+    else:
+        yield max(pulled, plugged), was, now
+
+
+def _rounds(
+    before: AbstractSet[Ends],
+    pairs: Sequence[Pair],
+    ready: AbstractSet[End],
+    keep: Fraction,
+    turn: _Turns,
+) -> tuple[dict[str, int], dict[int, Fraction]]:
+    """Switch -> its round, and round -> the least share of its links that a device below the others has in it.
+
+    Args:
+        before: the cables as they are.
+        pairs: those that move.
+        ready: lower ends whose cable carries traffic once it is plugged.
+        keep: the share; one switch may always be out.
+        turn: whose turn a cable has.
+    """
+    order = _ordered(_targets(pairs, turn))
+    below, back = _links_below(before, turn), _links_back(before, pairs, ready, order, turn)
+    total = sum(below.values(), Counter[str]())
+    have, out, later = Counter(total), Counter[str](), Counter[str]()
+    rounds: dict[str, int] = {}
+    keeps: dict[int, Fraction] = {}
+    for one in order:
+        more = below[one]
+        if not keeps or any(have[low] - out[low] - more[low] < keep * total[low] for low in more):
+            have.subtract(out)
+            have.update(later)
+            out, later = Counter(), Counter()
+            shares = (Fraction(have[low], total[low]) for low in total)
+            keeps[len(keeps) + 1] = min(shares, default=Fraction(1))
+        out.update(more)
+        later.update(back[one])
+        rounds[one] = number = len(keeps)
+        keeps[number] = min([keeps[number], *(Fraction(have[low] - out[low], total[low]) for low in more)])
+    return rounds, keeps
+
+
+def _links_below(before: Iterable[Ends], turn: _Turns) -> dict[str, Counter[str]]:
+    """Upper switch -> device below that stays -> links between them."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for ends in before:
+        (lower, _), (upper, _) = ends
+        if turn(ends) == upper:
+            found[upper][lower] += 1
+    return found
+
+
+def _links_back(
+    before: AbstractSet[Ends],
+    pairs: Sequence[Pair],
+    ready: AbstractSet[End],
+    order: Sequence[str],
+    turn: _Turns,
+) -> dict[str, Counter[str]]:
+    """Switch -> device below -> links of before that carry traffic again once that switch has had its round."""
+    turns = {one: at for at, one in enumerate(order)}
+    found = _links_below(before - {was for was, _ in pairs if was}, turn)
+    for was, now in pairs:
+        if was and now and now[0] in ready:
+            last = max(turn(was), turn(now), key=lambda one: turns.get(one, -1))
+            found[last][now[0][0]] += 1
+    return found

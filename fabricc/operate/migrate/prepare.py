@@ -10,7 +10,7 @@ from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.operate.maintain.specs import written
-from fabricc.operate.migrate.cables import Move, moves
+from fabricc.operate.migrate.cables import Move, exchanged, moves
 from fabricc.operate.migrate.steps import WANTED, Step, applied, steps
 from fabricc.operate.migrate.waves import Order, orders
 from fabricc.operate.push.origin import state_of
@@ -39,7 +39,8 @@ class Stage:
         review: what goes from the stage before to this one.
         spec: where it is written; None when it is not.
         moves: cables to move, in order.
-        orders: the waves in which a push takes it, of networks where traffic would notice a switch.
+        orders: the waves in which a push takes it, of networks where traffic would notice a switch; none where cables
+            move between boxes that stay, for their rounds are its order.
     """
 
     number: int
@@ -95,7 +96,9 @@ def prepare(
                 _prove(after, step)
                 _place(after, step, before, way[number - 2] if number > 1 else None)
             spec, moved = after.path if write else None, moves(before.fabric, after.fabric, keep)
-            stages.append(Stage(number, step, told, spec, moved, orders(told, after, keep)))
+            recabled = moved and not exchanged(before.fabric, after.fabric)
+            waves = () if recabled else orders(told, after, keep)
+            stages.append(Stage(number, step, told, spec, moved, waves))
             before, side = after, spec_side(step.name, after)
         progress("steps", len(way), len(way))
         at_once = review(spec_side("as it is", old), spec_side(WANTED, new, old), Context())

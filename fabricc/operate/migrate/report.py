@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import listed, plural
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.foreign.text import json_document
+from fabricc.operate.migrate.cables import turns
 from fabricc.operate.push.run import kept_words
 from fabricc.review.diff import wording
 
@@ -45,10 +47,7 @@ def parts(found: Migration) -> Iterator[Part]:
             yield Line(f"  First {stage.step.before}.")
         for sentence in _drains(stage):
             yield Line(f"  {sentence}")
-        if stage.moves:
-            least = min(move.keeps for move in stage.moves)
-            yield Line(f"  {_moved(stage)} in {plural(stage.moves[-1].round, 'round')}; "
-                       f"until it is pushed, a switch has {float(least * 100):.0f} % of its links")  # fmt: skip
+        yield from _rounds(stage)
         for order in stage.orders:
             yield from _waves(order)
         if stage.spec:
@@ -58,9 +57,33 @@ def parts(found: Migration) -> Iterator[Part]:
 
 
 def _drains(stage: Stage) -> list[str]:
-    """What to drain; of both ends in one window no word where the waves of a push keep an order."""
+    """What to drain; of both ends in one window no word where the waves of a push keep an order.
+
+    Where cables move between boxes that stay, their rounds say it.
+    """
+    if stage.moves and not stage.orders:
+        return []
     ordered = stage.orders and not any(order.refused for order in stage.orders)
     return [each for each in wording.drain_steps(stage.review) if not (ordered and each == wording.BOTH_ENDS)]
+
+
+def _rounds(stage: Stage) -> Iterator[Line]:
+    """How cables move: where boxes stay, what is drained, recabled and pushed, in order."""
+    if not stage.moves:
+        return
+    keeps, found = {move.round: move.keeps for move in stage.moves}, turns(stage.moves)
+    cables = f"{_moved(stage)} in {plural(len(found), 'round')}"
+    if stage.orders:
+        least = float(min(keeps.values()) * 100)
+        yield Line(f"  {cables}; until it is pushed, a switch has {least:.0f} % of its links")
+        return
+    yield Line(f"  {cables}: push new switches first, the others after the last round. In each round")
+    yield Line("  drain its switches, move their cables, and push the switches by --only:")
+    for number, names in islice(found.items(), _SHOWN):
+        share = f"keeps {float(keeps[number] * 100):.0f} % of a switch's links"
+        yield Line(f"    {number}: {listed(names, _NAMED) or 'new cables alone'}, {share}")
+    if len(found) > _SHOWN:
+        yield Line(f"    and {len(found) - _SHOWN:,} more; --format json has them all")
 
 
 def _waves(order: Order) -> Iterator[Line]:
@@ -123,6 +146,13 @@ def as_json(found: Migration) -> Rendered:
                         }
                         for order in stage.orders
                     },
+                    "rounds": [
+                        {
+                            "switches": list(names),
+                            "kept": min(float(m.keeps) for m in stage.moves if m.round == at),
+                        }
+                        for at, names in turns(stage.moves).items()
+                    ],
                     "cables": [
                         {"round": move.round, "was": _ends_json(move.was), "now": _ends_json(move.now)}
                         for move in stage.moves

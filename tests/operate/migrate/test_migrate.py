@@ -15,7 +15,7 @@ import pytest
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import TierName
 from fabricc.front.spec.classes import effective_priority
-from fabricc.operate.migrate.cables import moves
+from fabricc.operate.migrate.cables import moves, turns
 from fabricc.operate.migrate.prepare import Migration, prepare
 from fabricc.operate.migrate.steps import steps
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.operate.migrate.cables import Ends
 
 SPEC = """\
 cluster: zone  # this comment stays
@@ -64,6 +66,10 @@ def pair(folder: Path, *changes: tuple[str, str], base: str = SPEC) -> tuple[Com
     if (grown := compile_spec(new, repin=())).sound:
         new.with_name("fabricc.lock").write_text(grown.lock_text)
     return sound(old), sound(new)
+
+
+def cables(fabric: Fabric) -> set[Ends]:
+    return {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables()}
 
 
 def migrated(folder: Path, *changes: tuple[str, str], base: str = SPEC, keep: Fraction = ROOM) -> Migration:
@@ -201,7 +207,7 @@ def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_tim
         spines = {f"spine0{number}a", f"spine0{number + 1}a"}
         assert {device for move in stage.moves for device, _ in move.was or ()} >= spines
         assert {name for move in stage.moves for name, _ in move.now or () if "spine" in name} == spines
-        assert min(move.keeps for move in stage.moves) == ROOM, "four of the sixteen links of a ToR"
+        assert {move.keeps for move in stage.moves} == {HALF}, "four of the eight up-links of a ToR"
         kept, switches = ends(found, stage.step.name)
         assert kept >= HALF
         assert spines <= switches
@@ -334,22 +340,52 @@ def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
         assert ends(found, name)[0] >= HALF
 
 
-def test_more_spines_are_a_worksheet_that_says_what_is_left(tmp_path: Path) -> None:
-    old, new = pair(tmp_path, ("count: 4", "count: 8"))
+@pytest.mark.parametrize(
+    ("base", "change", "least"),
+    [
+        pytest.param(SPEC, ("count: 4", "count: 8"), ROOM, id="more"),
+        pytest.param(SPEC.replace("count: 4", "count: 8"), ("count: 8", "count: 4"), ROOM, id="fewer"),
+        pytest.param(SPEC, ("count: 4", "count: 2"), Fraction(3, 4), id="a half"),
+        pytest.param(
+            SPEC.replace("priorities:", "addressing: {fabric_links: unnumbered}\npriorities:"),
+            ("count: 4", "count: 8"), ROOM, id="unnumbered",
+        ),
+        pytest.param(
+            SPEC.replace("priorities:", "routing: {spine_asn: unique}\npriorities:"),
+            ("count: 4", "count: 8"), Fraction(0), id="own numbers",
+        ),
+    ],
+)  # fmt: skip
+def test_cables_move_in_rounds_that_keep_what_they_say(
+    tmp_path: Path, base: str, change: tuple[str, str], least: Fraction
+) -> None:
+    """Each round plugs into free ports alone; what stays on switches that are not out is what the worksheet says."""
+    old, new = pair(tmp_path, change, base=base)
     found = moves(old.fabric, new.fabric, ROOM)
-    before = {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in old.fabric.cables()}
-    after = {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in new.fabric.cables()}
-    assert before != after
-    assert {move.was for move in found if move.was} == before - after
-    assert {move.now for move in found if move.now} == after - before
-    links = Counter(device for ends in before for device, _ in ends)
-    out = Counter((m.round, device) for m in found if m.was for device, _ in m.was)
-    assert min(1 - Fraction(count, links[device]) for (_, device), count in out.items()) >= ROOM
-    for number in {move.round for move in found}:
-        pulled = Counter(d for m in found if m.was and m.round <= number for d, _ in m.was)
-        left = min(1 - Fraction(count, links[device]) for device, count in pulled.items())
-        assert {m.keeps for m in found if m.round == number} == {left}, "what was moved carries nothing yet"
+    plugged, after = cables(old.fabric), cables(new.fabric)
+    assert {move.was for move in found if move.was} == plugged - after
+    assert {move.now for move in found if move.now} == after - plugged
+    links = Counter(lower for (lower, _), _ in plugged)
+    turned = {upper for _, (upper, _) in after} - {upper for _, (upper, _) in plugged}
+    moved: set[Ends] = set()
+    for number, out in turns(found).items():
+        rows = [move for move in found if move.round == number]
+        carries = plugged - (moved if "unique" in base else set())
+        left = Counter(lower for (lower, _), (upper, _) in carries if upper not in out)
+        assert {move.keeps for move in rows} == {min(Fraction(left[one], links[one]) for one in links)}
+        plugged -= {move.was for move in rows if move.was}
+        ports = Counter(end for ends in plugged for end in ends)
+        ports.update(end for move in rows if move.now for end in move.now)
+        assert set(ports.values()) == {1}
+        turned |= set(out)
+        moved |= {move.now for move in rows if move.now}
+        plugged |= moved
+        assert {upper for _, (upper, _) in moved} <= turned, (
+            "nothing is plugged into what has not had its turn"
+        )
+    assert plugged == after
     assert [move.round for move in found] == sorted(move.round for move in found)
+    assert min(move.keeps for move in found) == least
 
 
 @pytest.mark.parametrize(
