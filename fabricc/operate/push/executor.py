@@ -331,6 +331,7 @@ class Executor:
         *,
         widths: bool,
         received: bool = True,
+        apart: frozenset[str] = frozenset(),
         state: State = State.VERIFIED,
     ) -> tuple[str, ...]:
         """Wait until the switch runs what it is to run and is no worse than before.
@@ -341,6 +342,7 @@ class Executor:
             later: switches that are yet to change: sessions that are new on this one need not be up.
             widths: whether next hops must be as many as before; `received`: whether prefixes must.
             received: see `widths`.
+            apart: switches that the push has not asked: sessions to them that are new need not be up either.
             state: what it has reached then.
 
         Returns:
@@ -366,7 +368,7 @@ class Executor:
                 crowded = growth.congestion(planned, before, now, self.options)
                 found = [*lasting, worded(wrong)] if wrong else [*lasting]
                 found += gates.complaints(
-                    planned, before, now, waiting, later, widths=widths, received=received
+                    planned, before, now, waiting, later | apart, widths=widths, received=received
                 )
                 found += crowded if self.options.congestion is Congestion.STOP else []
                 failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:_SHOWN])}") if found else None
@@ -379,6 +381,8 @@ class Executor:
                 raise failure
             time.sleep(_PAUSE_S)
         self.journal.reached(self.run, name, state)
+        if state is State.VERIFIED:
+            crowded += gates.ahead(planned, before, now, apart)
         return tuple(f"{name}: {one}" for one in crowded)
 
     def watch(self, name: str) -> None:

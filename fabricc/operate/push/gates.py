@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.external import GROUP
 from fabricc.operate.devices import readings
 from fabricc.operate.push import growth
@@ -144,6 +145,19 @@ def _sessions(
         elif received and receives < brought * PREFIXES_KEPT:
             found.append(f"{session.peer} ({key}) announces {receives} prefixes, {brought} before")
     return found
+
+
+def ahead(switch: Switch, before: Measured, now: Measured, apart: Collection[str]) -> list[str]:
+    """What to know of new sessions to switches that the push leaves apart: those that are not up."""
+    old, new = before.get("sessions", {}), now.get("sessions", {})
+    names = [
+        session.peer
+        for session in switch.bgp.sessions
+        for key in [session.remote or session.port]
+        if session.peer in apart and key not in old and not new.get(key, [False])[0]
+    ]
+    words = plural(len(names), "new session")
+    return [f"{words} down, such as to {names[0]}, which was not asked"] if names else []
 
 
 def new_alarms(before: Measured, now: Measured) -> list[str]:

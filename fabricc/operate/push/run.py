@@ -76,6 +76,7 @@ class Push:
     new: set[str] = field(default_factory=set)
     given_up: frozenset[str] = frozenset()
     _broken_by: dict[str, frozenset[str]] = field(default_factory=dict)
+    _apart: frozenset[str] = frozenset()
 
     @property
     def _stopped(self) -> bool:
@@ -143,6 +144,7 @@ class Push:
         """Wave by wave, until all is done, too much fails, or Ctrl-C."""
         journal, run = self.executor.journal, self.executor.run
         self._broken_by = _reversed(self.effects)
+        self._apart = frozenset(self.executor.source.places.keys() - journal.states(run).keys())
         journal.waves(run, {name: at for at, wave in enumerate(waves, 1) for name in wave.members})
         for number, wave in enumerate(waves, 1):
             if self._stopped or len(self.failures) > self.executor.options.failures:
@@ -208,7 +210,9 @@ class Push:
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
         whole = not any(self.effects[other].breaks for other in later)
         widths = not self._broken_by
-        return self.executor.gate(name, waiting, later, widths=widths, received=whole, state=state)
+        return self.executor.gate(
+            name, waiting, later, widths=widths, received=whole, apart=self._apart, state=state
+        )
 
     def _neighbours(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
         """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""
