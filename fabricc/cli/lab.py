@@ -13,7 +13,7 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import options, output
 from fabricc.cli.words import labs, nodes, targets
-from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, report
+from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, recabling, report
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export as write
 from fabricc.operate.lab.failure import LabError
@@ -249,11 +249,15 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None, ca
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
     lab = _open(name, state)
     with states.locked(lab.folder):
-        step = growth.plan_step(network_of(lab), spec, units)
+        step = growth.plan_step(network_of(lab), spec, units, hands=cable)
         if cable:
             growth.cable(step)
             joined = len(step.after.lab.nodes) - len(lab.nodes)
             output.out(f"{lab.record.cluster}: {plural(joined, 'new node')} wired and booted")
+            if waiting := step.after.unplugged():
+                output.out(
+                    f"{plural(len(waiting), 'cable')} to move: `fabricc lab recable` takes the worksheet"
+                )
             return 0
         trial = trial_of(step.after.lab)
         trial.events.append(growth.grow(step, trial))
@@ -261,6 +265,20 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None, ca
         trial.memory_kib = step.after.lab.memory_kib()
     output.out(*report.lines(trial))
     return 1 if trial.wrong else 0
+
+
+@command.command("recable")
+@_where
+@click.argument("worksheet", type=options.PATH)
+@click.option("--round", "number", type=click.IntRange(1), help="Only this round. [default: all, in order]")
+def recable(name: str | None, state: Path | None, worksheet: Path, number: int | None) -> int:
+    """Move the cables of WORKSHEET, a recabling.csv of `migrate`; first `grow --cable` to its spec."""
+    lab = _open(name, state)
+    with states.locked(lab.folder):
+        after = recabling.recable(network_of(lab), recabling.read(worksheet), number)
+    moved = len({*after.lab.record.cables} - {*lab.record.cables})
+    output.out(f"{lab.record.cluster}: {plural(moved, 'cable')} moved, {len(after.unplugged())} to go")
+    return 0
 
 
 @command.command("export")

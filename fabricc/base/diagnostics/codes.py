@@ -710,6 +710,8 @@ TITLES: dict[str, str] = {
     "FAB9451": "The spec is not in the revision that is deployed",
     "FAB9460": "A step of a migration is out of order",
     "FAB9461": "What a step's folder says of it cannot be read",
+    "FAB9480": "Not a worksheet of cables",
+    "FAB9481": "A cable that the lab cannot plug",
     "FAB9500": "No configuration in the folder",
     "FAB9501": "A file that is not recognised",
     "FAB9502": "A collected file that is not read",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,12 @@ from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.steady import Network, configuration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from fabricc.operate.lab.agreement import Trial
     from fabricc.operate.lab.blueprint import Blueprint
+    from fabricc.operate.lab.node import Node
 
 _NEXT = "spec.next"
 
@@ -43,8 +46,15 @@ class Step:
     reloaded: tuple[str, ...]
 
 
-def plan_step(before: Network, spec: Path, units: int | None) -> Step:
-    """Plan the next state with the lab's own lock, so that nothing that runs is renumbered.
+def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = False) -> Step:
+    """Plan the next state, with the lab's own lock, so that nothing that runs is renumbered.
+
+    Args:
+        before: the lab and its plan.
+        spec: the next one.
+        units: as for `read_source`.
+        hands: cables that move stay where they are, for `recabling`, and the spec's own lock counts, if there is one:
+            what runs is renumbered by a push.
 
     Raises:
         UnsoundError: the new spec does not plan.
@@ -55,7 +65,9 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if compiled.loaded is None:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
-    lifecycle.copy_spec(staged, compiled.spec, (lab.folder / state.SPEC / LOCK_NAME).read_text())
+    own = hands and compiled.lock_before is not None
+    lock = compiled.lock_text if own else (lab.folder / state.SPEC / LOCK_NAME).read_text()
+    lifecycle.copy_spec(staged, compiled.spec, lock)
     release = lifecycle.known_release(lab.record.frr)
     source = read_source(
         staged / spec.name, units, release, sample=lab.record.sample, network=lab.record.network
@@ -69,15 +81,23 @@ def plan_step(before: Network, spec: Path, units: int | None) -> Step:
         switches=tuple(node.name for node in plan.switches),
         hosts=tuple(node.name for node in plan.hosts),
         outside=tuple(node.name for node in plan.outside),
-        cables=lifecycle.cable_ends(plan.cables),
+        cables=state.cable_ends(plan.cables),
         differences=source.differences,
     )
+    if hands:
+        record = replace(record, cables=_by_hands(lab.record.cables, record.cables))
     _require_growth(lab.record, record)
     demands.require_room(source.fabric, sum(lab.memory_kib().values()))
     after = Network.of(Lab(lab.folder, record), source.fabric)
     old = {switch.name: configuration(switch) for switch in before.switches}
     new = {node.name: node.files["frr.conf"] for node in plan.switches}
     return Step(before, after, plan, tuple(name for name in old if old[name] != new[name]))
+
+
+def _by_hands(old: Sequence[state.Cable], new: Iterable[state.Cable]) -> tuple[state.Cable, ...]:
+    """The cables of before, and new ones between ports that are free."""
+    busy = set(state.ends(old))
+    return (*old, *(cable for cable in new if busy.isdisjoint(state.ends([cable]))))
 
 
 def _require_growth(old: state.Record, new: state.Record) -> None:
@@ -89,7 +109,7 @@ def _require_growth(old: state.Record, new: state.Record) -> None:
         raise LabError(
             "FAB8017",
             f"not a growth of {old.cluster}: {what[0]} would go or move",
-            "A lab grows by devices and cables; take it down and boot the other spec.",
+            "A lab grows by devices and cables; --cable leaves cables that move to `fabricc lab recable`.",
         )
 
 
@@ -133,15 +153,11 @@ def _join(step: Step) -> None:
     lab, old = step.after.lab, step.before.lab.record
     known = {*old.switches, *old.hosts, *old.outside}
     nodes = [node for node in step.plan.nodes if node.name not in known]
-    had = set(old.cables)
-    cables = [
-        cable
-        for cable, ends in zip(step.plan.cables, lab.record.cables, strict=True)
-        if ends not in had
-    ]  # fmt: skip
-    making.wire(lab, nodes, cables, step.plan)
-    ends = lifecycle.ends(cables)
-    _open_ports(step, known, set(ends))
+    had, wired = set(old.cables), set(state.ends(old.cables))
+    ends = [end for end in state.ends(state.cable_ends(step.plan.cables)) if end not in wired]
+    making.unplug(lab, [end for end in ends if end[0] in known], dark=False)
+    making.wire(lab, nodes, [cable for cable in lab.record.cables if cable not in had], step.plan)
+    kernel.ip_batches(port_commands(lab, [node for node in step.plan.nodes if node.name in known], ends))
     if lab.record.ssh:
         logins.prepare(lab, step.plan.switches)
     making.boot(lab, [node for node in nodes if node.files])
@@ -152,18 +168,14 @@ def _join(step: Step) -> None:
         lab.reload(switch, files[switch]["frr.conf"])
 
 
-def _open_ports(step: Step, known: set[str], new: set[tuple[str, str]]) -> None:
-    """Bring up, on devices that were there before, the ports that now have a cable."""
-    batches = {
-        step.after.lab.record.namespace(node.name): [
-            line
-            for line in node.commands
-            if any(line.startswith(f"link set {port} ") for device, port in new if device == node.name)
-        ]
-        for node in step.plan.nodes
-        if node.name in known
-    }
-    kernel.ip_batches(batches)
+def port_commands(
+    lab: Lab, nodes: Iterable[Node], ends: Iterable[tuple[str, str]]
+) -> dict[str, tuple[str, ...]]:
+    """Namespace -> what brings up those of its ports that now have a cable."""
+    ports: dict[str, set[str]] = defaultdict(set)
+    for device, port in ends:
+        ports[device].add(port)
+    return {lab.record.namespace(node.name): node.at_ports(ports[node.name]) for node in nodes}
 
 
 def _adopt(lab: Lab) -> None:

@@ -25,9 +25,8 @@ from fabricc.operate.lab.making import boot, wire
 from fabricc.operate.lab.running import Lab
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from fabricc.fabric.shape import CableRow
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.operate.lab.blueprint import Blueprint
     from fabricc.operate.lab.lab_fabric import LabFabric
@@ -117,13 +116,13 @@ def up(
         lab = Lab(folder, record)
         try:
             copy_spec(folder / state.SPEC, source.compiled.spec, source.compiled.lock_text)
-            wire(lab, plan.nodes, plan.cables, plan, progress)
+            wire(lab, plan.nodes, record.cables, plan, progress)
             if ssh:
                 logins.prepare(lab, plan.switches)
             _supervise(folder)
             boot(lab, plan.booted, progress)
             if ssh:
-                logins.tell_speeds(lab, plan.switches, ends(plan.cables))
+                logins.tell_speeds(lab, plan.switches, state.ends(record.cables))
         except BaseException:
             _remove(lab)
             raise
@@ -140,7 +139,7 @@ def _record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state
         units=source.units,
         switches=tuple(node.name for node in plan.switches),
         hosts=tuple(node.name for node in plan.hosts),
-        cables=cable_ends(plan.cables),
+        cables=state.cable_ends(plan.cables),
         overlay=overlay_for(frr),
         differences=source.differences,
         frr=frr,
@@ -168,16 +167,6 @@ def _require_own_system(source: LabFabric, network: str | None, release: str) ->
         f"the spec says FRR {one}, and {release} runs: a push sends lines of {one}, which it may refuse"
         for one in other
     ]
-
-
-def ends(cables: Iterable[CableRow]) -> list[tuple[str, str]]:
-    """Device and port of both ends of cables."""
-    return [end for c in cables for end in ((c.a_device, c.a_port), (c.b_device, c.b_port))]
-
-
-def cable_ends(cables: Iterable[CableRow]) -> tuple[tuple[str, str, str, str], ...]:
-    """Lower device and port, upper device and port of each cable."""
-    return tuple((cable.a_device, cable.a_port, cable.b_device, cable.b_port) for cable in cables)
 
 
 def copy_spec(copy: Path, spec: ClusterSpec, lock_text: str) -> None:

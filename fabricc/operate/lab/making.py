@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 from fabricc.operate.lab import kernel, logins
 from fabricc.operate.lab.blueprint import MANAGEMENT_NODE, MANAGEMENT_PORT
 from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.state import cable_ends, ends
 from fabricc.operate.lab.supervisor import WANTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from fabricc.fabric.shape import CableRow
     from fabricc.operate.lab.blueprint import Blueprint
     from fabricc.operate.lab.node import Node
+    from fabricc.operate.lab.predict import End
     from fabricc.operate.lab.running import Lab
+    from fabricc.operate.lab.state import Cable
 
     Progress = Callable[[str, int, int], None]
 
@@ -35,11 +37,14 @@ _LLDP_PACE = "configure lldp tx-interval 1\n"
 def wire(
     lab: Lab,
     nodes: Sequence[Node],
-    cables: Sequence[CableRow],
+    cables: Sequence[Cable],
     plan: Blueprint,
     progress: Progress | None = None,
 ) -> None:
-    """Make the namespaces, cables and addresses of some nodes; with the management node when it is missing."""
+    """Make the namespaces, cables and addresses of some nodes; with the management node when it is missing.
+
+    Ports that have a cable in the plan and none in the lab get no light.
+    """
     name = lab.record.namespace
     bridge = name(MANAGEMENT_NODE)
     new = [name(node.name) for node in nodes]
@@ -58,22 +63,50 @@ def wire(
         kernel.write_sysctls(name(node.name), node.kernel)
         if progress:
             progress("namespaces", count + 1, len(nodes))
-    kernel.ip_batch(
-        f"link add name {c.a_port} netns {name(c.a_device)} type veth peer name {c.b_port} netns {name(c.b_device)}"
-        for c in cables
-    )
+    plug(lab, cables)
     switches = {node.name: management_port(node.name) for node in nodes if node in plan.switches}
     kernel.ip_batch(
         f"link add name {port} netns {bridge} type veth peer name {MANAGEMENT_PORT} netns {name(switch)}"
         for switch, port in switches.items()
     )
     kernel.ip_batch((f"link set {port} master br0 up" for port in switches.values()), bridge)
+    wired = set(ends(lab.record.cables))
+    unplug(lab, [end for end in ends(cable_ends(plan.cables)) if end not in wired])
     kernel.ip_batches({name(node.name): node.commands for node in nodes})
 
 
+def plug(lab: Lab, cables: Iterable[Cable]) -> None:
+    """Put cables up; their ports are as the kernel makes them."""
+    name = lab.record.namespace
+    kernel.ip_batch(
+        f"link add name {port} netns {name(device)} type veth peer name {far_port} netns {name(far)}"
+        for device, port, far, far_port in cables
+    )
+
+
+def unplug(lab: Lab, ports: Iterable[End], *, dark: bool = True) -> None:
+    """Take away what ports lead to; a dark one stays without light, as a port without a cable does.
+
+    What is at its far end is a port that nobody sets up.
+    """
+    name, bridge = lab.record.namespace, lab.record.namespace(MANAGEMENT_NODE)
+    for device, port in ports:
+        kernel.ip_batch([f"link del {port}"], name(device), force=True)
+        if dark:
+            nowhere = _short("d", f"{device}:{port}")
+            kernel.ip_batch(
+                [f"link add name {port} netns {name(device)} type veth peer name {nowhere} netns {bridge}"]
+            )
+
+
+def _short(kind: str, name: str) -> str:
+    """A port's name of 13 characters, the same for good."""
+    return f"{kind}{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+
 def management_port(switch: str) -> str:
-    """The bridge's port towards a switch, of 13 characters and the same for good."""
-    return f"m{hashlib.sha256(switch.encode()).hexdigest()[:12]}"
+    """The bridge's port towards a switch."""
+    return _short("m", switch)
 
 
 def boot(lab: Lab, switches: Sequence[Node], progress: Progress | None = None) -> None:

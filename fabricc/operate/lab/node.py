@@ -9,6 +9,7 @@ from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
 HOST_QUIET = {
     "net.ipv4.ip_forward": 0,
@@ -37,3 +38,7 @@ class Node:
     files: Mapping[str, str]
     management: str = ""
     speeds: Mapping[str, int] = field(default_factory=dict)
+
+    def at_ports(self, ports: AbstractSet[str]) -> tuple[str, ...]:
+        """The commands that name one of some ports."""
+        return tuple(line for line in self.commands if ports & set(line.split()))

@@ -6,20 +6,27 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
 from fabricc.operate.lab.failure import LabError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fabricc.fabric.shape import CableRow
+
 DEFAULT = Path("/run/fabricc-lab")
 """Labs of this machine, a folder each, named after the cluster."""
 RECORD, LOCK, FAULTS, SUPERVISOR, SPEC = "lab.json", "lock", "faults.json", "supervisor", "spec"
 _FORMAT = 1
+
+Cable = tuple[str, str, str, str]
+"""Lower device and port, upper device and port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class Record:
         network: as `--network` said.
         units, sample: as `--units` and `--sample` said.
         switches, hosts: names of the nodes.
-        cables: lower device and port, upper device and port.
+        cables: as they are plugged.
         overlay: lines of configuration that the lab adds.
         differences: what it does differently from the spec, a sentence each.
         frr: version of FRR that runs.
@@ -49,7 +56,7 @@ class Record:
     units: int | None
     switches: tuple[str, ...]
     hosts: tuple[str, ...]
-    cables: tuple[tuple[str, str, str, str], ...]
+    cables: tuple[Cable, ...]
     overlay: tuple[str, ...]
     differences: tuple[str, ...]
     frr: str
@@ -70,6 +77,16 @@ class Record:
         return [
             self.namespace(node) for node in (*self.switches, *self.hosts, *self.outside, MANAGEMENT_NODE)
         ]
+
+
+def cable_ends(cables: Iterable[CableRow]) -> tuple[Cable, ...]:
+    """The cables of a plan as a record has them."""
+    return tuple((cable.a_device, cable.a_port, cable.b_device, cable.b_port) for cable in cables)
+
+
+def ends(cables: Iterable[Cable]) -> list[tuple[str, str]]:
+    """Device and port of both ends of cables."""
+    return [end for cable in cables for end in (cable[:2], cable[2:])]
 
 
 def prefix_for(cluster: str, state: Path) -> str:

@@ -15,6 +15,7 @@ from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
 from fabricc.operate.lab.predict import predict
 from fabricc.operate.lab.routes import bgp_widths
+from fabricc.operate.lab.state import ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fabricc.operate.lab.endpoints import Endpoint
     from fabricc.operate.lab.predict import End, Prediction
     from fabricc.operate.lab.running import Lab
+    from fabricc.operate.lab.state import Cable
 
 STEADY = "steady"
 ECT0 = 2  # RFC 3168: ECN-capable transport, as RoCEv2 senders mark
@@ -55,9 +57,12 @@ class Network:
 
     def miswired(self) -> frozenset[End]:
         """Ports whose cable leads elsewhere than the plan says."""
+        return frozenset(ends(self.unplugged()))
+
+    def unplugged(self) -> set[Cable]:
+        """Cables of the plan that are not where they are to be."""
         planned = {(c.a_device, c.a_port, c.b_device, c.b_port) for c in self.fabric.cables()}
-        wrong = planned - set(self.lab.record.cables)
-        return frozenset(end for cable in wrong for end in (cable[:2], cable[2:]))
+        return planned - set(self.lab.record.cables)
 
     def neighbours(self) -> lldp.Neighbours:
         """What the cabling plan has each switch hear from other switches; a port shut down hears nobody."""

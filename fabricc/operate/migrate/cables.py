@@ -1,4 +1,4 @@
-"""Cables that move from one spec to the next, in rounds: a few upper switches drained, pushed and plugged anew each."""
+"""Cables that move from one spec to the next, in rounds: a few upper switches drained, recabled and pushed each."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Move(NamedTuple):
 
     Attributes:
         round: all cables of a round may be out at once.
-        keeps: the least share of its links that a switch has meanwhile, when upper switches whose cables are pulled
-            are drained, and run the new step before any is plugged.
+        keeps: the least share of its links that a device below has meanwhile, when upper switches whose cables are
+            pulled are drained before and run the new step before the next round.
         turn: the switch that is out for it: the upper one, or a lower one that is exchanged.
     """
 

@@ -14,9 +14,9 @@ from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.lab.blueprint import blueprint
 from fabricc.operate.lab.endpoints import Endpoint
 from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.lifecycle import cable_ends
 from fabricc.operate.lab.probes import candidates
 from fabricc.operate.lab.running import Lab, with_overlay
+from fabricc.operate.lab.state import cable_ends
 from tests.operate.lab import specs
 from tests.operate.lab.specs import INVENTORIES
 

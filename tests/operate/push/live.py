@@ -48,10 +48,10 @@ class Live:
         return self.network.lab
 
     @staticmethod
-    def start(folder: Path, hosts: int = 4, gpus: str = "") -> Live:
-        """Boot it; `gpus` in the place of that many hosts."""
+    def start(folder: Path, hosts: int = 4, gpus: str = "", tors: str = "uplinks: 2") -> Live:
+        """Boot it; `gpus` in the place of that many hosts, `tors` in that of their two up-links."""
         spec = specs.two_tiers(folder / "spec", hosts)
-        text = spec.read_text().replace("nos: frr", "nos: frr-8.4")
+        text = spec.read_text().replace("nos: frr", "nos: frr-8.4").replace("uplinks: 2", tors)
         spec.write_text(re.sub("(?m)^gpus: .*$", f"gpus: {gpus}", text) if gpus else text)
         source = built(spec, folder / "out")
         lab, planned = lifecycle.up(spec, folder / "lab", ssh=True)

@@ -1,0 +1,128 @@
+"""Moves cables of a running lab as the worksheet of a migration lists them: pulled, and plugged elsewhere."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.operate.lab import faults, growth, kernel, logins, making, state
+from fabricc.operate.lab.blueprint import blueprint
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.running import Lab
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from fabricc.operate.lab.blueprint import Blueprint
+    from fabricc.operate.lab.state import Cable
+    from fabricc.operate.lab.steady import Network
+
+_WAS = ("device", "port", "far_device", "far_port")
+
+
+class Row(NamedTuple):
+    """A cable of a worksheet: pulled where `was` says, plugged where `now` says."""
+
+    round: int
+    was: Cable | None
+    now: Cable | None
+
+
+def read(worksheet: Path) -> list[Row]:
+    """The rows of a worksheet.
+
+    Raises:
+        LabError: FAB9480, it is none.
+    """
+    try:
+        with worksheet.open(newline="") as text:
+            return [
+                Row(int(row["round"]), _cable(row, ""), _cable(row, "new_")) for row in csv.DictReader(text)
+            ]
+    except (OSError, ValueError, KeyError, csv.Error) as error:
+        raise LabError(
+            "FAB9480",
+            f"{worksheet} is no worksheet of cables: {error}",
+            "`fabricc migrate --write DIR` writes DIR/N-NAME/recabling.csv.",
+        ) from None
+
+
+def _cable(row: Mapping[str, str | None], which: str) -> Cable | None:
+    device, port, far, far_port = (row[f"{which}{name}"] for name in _WAS)
+    if device and port and far and far_port:
+        return device, port, far, far_port
+    if device or port or far or far_port:
+        raise ValueError(f"half of a cable in round {row['round']}")
+    return None
+
+
+def recable(network: Network, rows: Iterable[Row], number: int | None = None) -> Network:
+    """Carry out the rounds of a worksheet, or one of them: all its cables are pulled before any is plugged.
+
+    A row that was carried out already costs nothing.
+
+    Args:
+        network: the lab with its plan, which has the cables as they are to be.
+        rows: of the worksheet.
+        number: the round; None for all, in their order.
+
+    Raises:
+        LabError: FAB8015, something is broken on purpose; FAB9481, the lab's plan has no such cable, or a port of it is
+            not free.
+    """
+    if broken := faults.faults(network.lab):
+        raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
+    plan, lab = blueprint(network.fabric), network.lab
+    chosen = [row for row in rows if number in (None, row.round)]
+    for turn in sorted({row.round for row in chosen}):
+        lab = _round(lab, plan, [row for row in chosen if row.round == turn])
+    return replace(network, lab=lab)
+
+
+def _round(lab: Lab, plan: Blueprint, rows: Sequence[Row]) -> Lab:
+    had = set(lab.record.cables)
+    pulled = {row.was for row in rows if row.was} & had
+    plugged = [row.now for row in rows if row.now and row.now not in had]
+    _require_free(plan, had - pulled, plugged)
+    for cable in sorted(pulled):
+        making.unplug(lab, state.ends([cable]))
+        lab = _noted(lab, [one for one in lab.record.cables if one != cable])
+    kernel.ip_batches(growth.port_commands(lab, plan.nodes, state.ends(pulled)))
+    for cable in plugged:
+        ends = state.ends([cable])
+        making.unplug(lab, ends, dark=False)
+        making.plug(lab, [cable])
+        kernel.ip_batches(growth.port_commands(lab, plan.nodes, ends))
+        lab = _noted(lab, [*lab.record.cables, cable])
+        if lab.record.ssh:
+            logins.tell_speeds(lab, plan.switches, ends)
+    return lab
+
+
+def _require_free(plan: Blueprint, left: Iterable[Cable], plugged: Sequence[Cable]) -> None:
+    """Raise FAB9481 where a cable cannot be plugged as the plan has it."""
+    at = {end: cable for cable in left for end in state.ends([cable])}
+    known = set(state.cable_ends(plan.cables))
+    for cable in plugged:
+        words = ":".join(cable[:2]) + " to " + ":".join(cable[2:])
+        if cable not in known:
+            raise LabError(
+                "FAB9481",
+                f"the lab's spec has no cable from {words}",
+                "`fabricc lab grow --cable` first brings the spec of the worksheet.",
+            )
+        for end in state.ends([cable]):
+            if end in at:
+                raise LabError(
+                    "FAB9481",
+                    f"no cable from {words}: {':'.join(end)} has another",
+                    "Carry out the rounds in their order.",
+                )
+
+
+def _noted(lab: Lab, cables: Iterable[Cable]) -> Lab:
+    record = replace(lab.record, cables=tuple(cables))
+    state.save(lab.folder, record)
+    return Lab(lab.folder, record)

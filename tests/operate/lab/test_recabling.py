@@ -1,0 +1,129 @@
+"""Cables that are moved in a lab: what is pulled and plugged, and what is refused; without a kernel behind it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.operate.lab import growth, kernel, recabling, state
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.recabling import Row
+from fabricc.operate.lab.running import Lab
+from tests.operate.lab import specs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from fabricc.operate.lab.state import Cable
+    from fabricc.operate.lab.steady import Network
+
+HEAD = (
+    "round,device,port,far_device,far_port,new_device,new_port,new_far_device,new_far_port,least_links_left\n"
+)
+Ran = list[tuple[str | None, str]]
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
+    found: Ran = []
+
+    def batch(lines: Iterable[str], namespace: str | None = None, *, force: bool = False) -> None:
+        found.extend((namespace, line) for line in lines)
+
+    def batches(wanted: Mapping[str, Iterable[str]]) -> None:
+        for namespace, lines in wanted.items():
+            batch(lines, namespace)
+
+    monkeypatch.setattr(kernel, "ip_batch", batch)
+    monkeypatch.setattr(kernel, "ip_batches", batches)
+    return found
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Network:
+    """The lab of a plan in which two cables of a spine are plugged into each other's ports."""
+    found = specs.network(specs.two_tiers(tmp_path / "spec"))
+    planned = state.cable_ends(found.fabric.cables())
+    one, other = crossed(planned)
+    cables = tuple({one: wrong(one, other), other: wrong(other, one)}.get(each, each) for each in planned)
+    record = state.Record(
+        cluster="small", prefix="small-1", spec="cluster.yaml", origin="", units=None, switches=(), hosts=(),
+        cables=cables, overlay=(), differences=(), frr="8.4.4",
+    )  # fmt: skip
+    return replace(found, lab=Lab(tmp_path, record))
+
+
+def crossed(cables: Iterable[Cable]) -> tuple[Cable, Cable]:
+    one, other, *_ = sorted(cable for cable in cables if cable[2] == "spine01a")
+    return one, other
+
+
+def wrong(cable: Cable, other: Cable) -> Cable:
+    return (*cable[:2], *other[2:])
+
+
+def rows(network: Network, *rounds: int) -> list[Row]:
+    pair = crossed(state.cable_ends(network.fabric.cables()))
+    return [
+        Row(number, wrong(one, other), one)
+        for number, one, other in zip(rounds, pair, pair[::-1], strict=True)
+    ]
+
+
+def test_all_cables_of_a_round_are_pulled_before_one_is_plugged(network: Network, ran: Ran) -> None:
+    assert len(network.unplugged()) == 2
+    after = recabling.recable(network, rows(network, 1, 1))
+    assert not after.unplugged()
+    assert Lab.open(network.lab.folder) == after.lab
+    plugged = [at for at, (_, line) in enumerate(ran) if "peer name swp" in line]
+    dark = [at for at, (_, line) in enumerate(ran) if "peer name d" in line]
+    assert len(plugged) == 2
+    assert len(dark) == 4, "no port is without an interface"
+    assert max(dark) < min(plugged)
+    said = len(ran)
+    assert recabling.recable(after, rows(network, 1, 1)) == after
+    assert not [line for _, line in ran[said:] if "link" in line], "what is done costs nothing"
+
+
+def test_a_port_comes_up_as_the_plan_has_it(network: Network, ran: Ran) -> None:
+    recabling.recable(network, rows(network, 1, 1))
+    last = max(at for at, (_, line) in enumerate(ran) if "peer name swp" in line)
+    assert ("small-1.spine01a", "link set swp2 mtu 9100") in ran[last:]
+    assert ("small-1.spine01a", "link set swp2 up") in ran[last:]
+
+
+def test_a_round_too_early_is_refused_and_changes_nothing(network: Network, ran: Ran) -> None:
+    with pytest.raises(LabError, match="has another") as refused:
+        recabling.recable(network, rows(network, 1, 2))
+    assert refused.value.diagnostic.code == "FAB9481"
+    assert ran == []
+
+
+def test_a_cable_that_the_plan_has_not_is_refused(network: Network, ran: Ran) -> None:
+    with pytest.raises(LabError, match="has no cable from su001-tor1a:swp16 to spine01a:swp16"):
+        recabling.recable(network, [Row(1, None, ("su001-tor1a", "swp16", "spine01a", "swp16"))])
+    assert ran == []
+
+
+def test_a_worksheet_is_read_and_what_is_none_is_told(tmp_path: Path) -> None:
+    sheet = tmp_path / "recabling.csv"
+    sheet.write_text(HEAD + "1,a,p1,b,q1,a,p1,c,q2,0.50\n2,,,,,a,p2,c,q3,0.50\n2,a,p3,b,q2,,,,,0.50\n")
+    assert recabling.read(sheet) == [
+        Row(1, ("a", "p1", "b", "q1"), ("a", "p1", "c", "q2")),
+        Row(2, None, ("a", "p2", "c", "q3")),
+        Row(2, ("a", "p3", "b", "q2"), None),
+    ]
+    for text in ("port\n1\n", f"{HEAD}one,,,,,,,,,\n", f"{HEAD}1,a\n"):
+        sheet.write_text(text)
+        with pytest.raises(LabError, match="is no worksheet of cables") as refused:
+            recabling.read(sheet)
+        assert refused.value.diagnostic.code == "FAB9480"
+
+
+def test_a_spec_that_moves_cables_leaves_them_to_the_worksheet() -> None:
+    old = (("a", "p1", "b", "q1"), ("a", "p2", "b", "q2"))
+    new = [("a", "p1", "b", "q1"), ("a", "p2", "c", "q1"), ("d", "p1", "c", "q2")]
+    assert growth._by_hands(old, new) == (*old, ("d", "p1", "c", "q2"))

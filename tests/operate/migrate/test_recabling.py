@@ -1,0 +1,172 @@
+"""A recabling carried out in the rounds of its worksheet, on real FRR and under traffic between hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import time
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.fabric.model import TierName
+from fabricc.operate.lab import demands, growth, lifecycle, observe, recabling, scenarios, state
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.flows import Stream
+from fabricc.operate.lab.routes import bgp_widths
+from fabricc.operate.lab.steady import compare_steady
+from fabricc.operate.lab.trial import trial_of
+from tests.operate.migrate.carried import ANSWER_S, LIMIT_S
+from tests.operate.push.live import Live
+from tests.operate.push.network import built
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fabricc.operate.lab.steady import Network
+    from tests.cli.conftest import Ran
+
+PACE_S = 0.1
+DRAIN_S = 10
+"""Twice the time after which FRR announces that it is drained (docs/maintain.md)."""
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    if os.geteuid() != 0:
+        pytest.skip("a lab needs root")
+    if missing := [*demands.missing_programs(), *([] if shutil.which("sshd") else ["sshd"])]:
+        pytest.skip(f"a push to a lab needs {', '.join(missing)}")
+    try:
+        yield Live.start(tmp_path, tors="uplinks: 4")
+    finally:
+        if (tmp_path / "lab" / state.RECORD).exists():
+            lifecycle.down(tmp_path / "lab")
+
+
+class Links:
+    """Looks again and again how many next hops each ToR has to the racks of other ToRs, of those that it had."""
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.least, self.looks, self._stop = network, Fraction(1), 0, threading.Event()
+        self.hosts = {rail.prefix: rail.tor for rail in network.rails()}
+        self.before = network.predict().widths
+
+    def look(self) -> None:
+        for switch in self.network.switches:
+            if switch.tier is TierName.TOR:
+                seen, before = (
+                    bgp_widths(self.network.lab.record.namespace(switch.name)),
+                    self.before[switch.name],
+                )
+                for prefix, tor in self.hosts.items():
+                    if tor != switch.name and prefix in before:
+                        self.least = min(self.least, Fraction(seen.get(prefix, 0), before[prefix]))
+        self.looks += 1
+
+    def _run(self) -> None:
+        while not self._stop.wait(PACE_S):
+            self.look()
+
+    @contextmanager
+    def watched(self) -> Iterator[Links]:
+        looking = threading.Thread(target=self._run)
+        looking.start()
+        try:
+            yield self
+        finally:
+            self._stop.set()
+            looking.join()
+
+
+def under_traffic(live: Live, what: str, promised: Fraction, work: Callable[[], None]) -> None:
+    """Nothing is lost meanwhile, and every ToR has the share of next hops that was promised."""
+    links = Links(live.network)
+    with (
+        Stream(live.lab, scenarios.surviving(live.network, live.network.predict())) as stream,
+        links.watched(),
+    ):
+        stream.start()
+        scenarios.while_running(work, stream)
+        stream.recover(LIMIT_S)
+        outage = stream.outage()
+    gap = f"longest gap {outage.worst_s * 1000:.0f} ms"
+    print(
+        f"{what}: {outage.lost} of {outage.sent} lost, {gap}; {links.least} of next hops, {links.looks} looks"
+    )
+    assert (outage.lost, outage.silent) == (0, 0)
+    assert outage.sent > 1000
+    assert links.looks > 3
+    assert links.least >= promised
+
+
+def push(live: Live, spec: Path, *options: str) -> None:
+    live.spec, live.source = spec, built(spec, spec.parent / "out")
+    live.access(ANSWER_S)
+    status, said = live.push("--adopt", *options)
+    assert status == 0, said
+
+
+def beside(spec: Path, name: str, text: str) -> Path:
+    """Another spec with the lock of the first."""
+    other = spec.parents[1] / name / "cluster.yaml"
+    other.parent.mkdir()
+    other.write_text(text)
+    shutil.copy(spec.with_name("fabricc.lock"), other.parent)
+    return other
+
+
+@pytest.mark.slow
+def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
+    live: Live, fabricc: Callable[..., Ran]
+) -> None:
+    """Two spines of two links to each ToR become four of one: drained, recabled and pushed one after the other."""
+    old = live.spec
+    wanted = beside(old, "wanted", live.text.replace("count: 2", "count: 4"))
+    assert fabricc("lock", "--repin", str(wanted)).status == 0
+    words = ["--keep", "50%", "--write", str(live.folder / "steps"), "--format", "json"]
+    ran = fabricc("migrate", str(old), str(wanted), *words)
+    assert ran.status == 0, ran.err
+    (step,) = json.loads(ran.out)["steps"]
+    new = live.folder / "steps" / "1-wanted" / "cluster.yaml"
+    rows = recabling.read(new.with_name("recabling.csv"))
+
+    joined = growth.plan_step(live.network, new, None, hands=True)
+    with pytest.raises(LabError, match="the lab's spec has no cable from"):
+        recabling.recable(live.network, rows)
+    under_traffic(live, "new spines boot", Fraction(1), lambda: growth.cable(joined))
+    cabled = joined.after
+    with pytest.raises(LabError, match="has another"):
+        recabling.recable(cabled, rows, 2)
+
+    def move(number: int) -> None:
+        nonlocal cabled
+        cabled = recabling.recable(cabled, rows, number)
+
+    for number, turn in enumerate(step["rounds"], 1):
+        (name,), kept = turn["switches"], Fraction(turn["kept"])
+        assert kept == Fraction(1, 2)
+        drain = beside(old, name, f"{live.text}overrides: {{{name}: {{drain: true}}}}\n")
+
+        def drained(spec: Path = drain, name: str = name) -> None:
+            push(live, spec, "--only", name)
+            time.sleep(DRAIN_S)
+
+        under_traffic(live, f"{name} drained", kept, drained)
+        under_traffic(live, f"cables of {name} moved", kept, partial(move, number))
+        under_traffic(live, f"{name} pushed", kept, partial(push, live, new, "--only", name))
+        settled = cabled.predict(cabled.miswired())
+        assert number < 2 or observe.settle(live.lab, settled, LIMIT_S) is not None
+    under_traffic(live, "ToRs pushed", Fraction(1), partial(push, live, new))
+    assert not cabled.unplugged()
+    assert observe.settle(cabled.lab, cabled.predict(), LIMIT_S) is not None
+    assert observe.session_differences(cabled.lab, cabled.predict()) == []
+    trial = trial_of(cabled.lab)
+    compare_steady(cabled, trial)
+    assert {check.name: check.wrong for check in trial.wrong} == {}
