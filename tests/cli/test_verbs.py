@@ -80,7 +80,9 @@ def test_init_builds_as_it_stands(tmp_path: Path, fabricc: Fabricc, monkeypatch:
     monkeypatch.chdir(tmp_path / "repo")
     valid = fabricc("validate", "cluster.yaml")
     assert (valid.status, valid.out, valid.err) == (0, "cluster.yaml: valid, no findings\n", "")
+    assert fabricc("plan", "cluster.yaml").err == ""
     assert fabricc("build", "cluster.yaml").status == 0
+    assert fabricc("plan", "cluster.yaml").err == "", "there is room for more, and it is pinned"
     assert fabricc("build", "cluster.yaml", "--frozen").status == 0
     again = fabricc("init")
     assert (again.status, "FAB7011" in again.err) == (1, True)
@@ -104,7 +106,7 @@ def test_a_sample_of_init_pins_nothing_until_it_is_built(
     assert "nothing is deployed from this spec yet" in frozen.err
     assert "Run `fabricc build cluster.yaml`" in frozen.err
     assert "nothing is deployed yet" in fabricc("plan", "cluster.yaml").out
-    spec.write_text(spec.read_text("utf-8").replace("hosts: 64", "hosts: 256"), "utf-8")
+    spec.write_text(spec.read_text("utf-8").replace("hosts: 64", "hosts: 128"), "utf-8")
     assert fabricc("validate", "cluster.yaml").status == 0
     assert fabricc("lock", "cluster.yaml").status == 0
     assert "nothing is deployed yet" not in fabricc("plan", "cluster.yaml").out
