@@ -16,6 +16,7 @@ from fabricc.audit.adopt import run
 from fabricc.base.diagnostics import Severity
 from tests.audit.adopted import adopted, compiled_of, specs
 from tests.audit.fabrics import disguise
+from tests.audit.test_adopt import compiled_in, given_at_random
 
 SPECS = specs()
 QUICK = ("groups, small", "a network", "segments, frr", "ways out, junos")
@@ -24,7 +25,7 @@ OTHERS = {
     "infiniband, 1": "InfiniBand",
     "networks, 1": "its ToRs have too few ports",
 }
-HUGE = ("meta-24k", "hpn-dual-plane-pod")
+HUGE = ("meta-24k", "hpn-dual-plane-pod", "plan, 1")
 """Fabrics of thousands of devices; `python -m tests.audit.adopted` tries them."""
 
 
@@ -111,6 +112,14 @@ def test_names_decide_nothing(name):
     assert {row["name"] for draft in other.adopted.draft.every() for row in draft.devices} <= {
         *names.values()
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["spines by rail", "border leaves"])
+def test_asns_and_addresses_that_follow_no_rule_stay_in_every_shape(name, tmp_path):
+    compiled, _ = plain(name)
+    given = compiled_in(tmp_path, SPECS[name], given_at_random(compiled))
+    assert_the_same(adopted(given, renamed=disguise(given)))
 
 
 def state(compiled):
