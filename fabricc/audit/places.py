@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.audit.ends import address_of, said
@@ -213,11 +214,15 @@ class _Policies:
     def __init__(
         self, devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
     ) -> None:
-        self._devices, self._told = devices, told
-        self._far = {(near.device, near.port): far.device for link in links
-                     for near, far in ((link.a, link.b), (link.b, link.a))}  # fmt: skip
+        self._devices, self._told, self._links = devices, told, links
         self._owners: dict[str, str] = {}
         self._known: dict[str, Mapping[str, set[object]]] = {}
+
+    @cached_property
+    def _far(self) -> Mapping[tuple[str, str], str]:
+        """Device and port -> device at the other end."""
+        return {(near.device, near.port): far.device for link in self._links
+                for near, far in ((link.a, link.b), (link.b, link.a))}  # fmt: skip
 
     def of(self, switch: str) -> Mapping[str, set[object]]:
         """Far end -> the policies of the sessions with it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import (
@@ -398,11 +399,14 @@ def _listen(
         document.put(f"{path}/setting[remote_asn]", asn, line)
 
 
+_VALUE = itemgetter(0)
+
+
 def _inherited(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[str, Said]:
     """What a neighbour says, and what its group says where it does not."""
     group = groups.get(own["group"][0]) if "group" in own else None
     said = group.values | own if group is not None else own
-    if any(value == peering.UNSET for value, _ in said.values()):
+    if peering.UNSET in map(_VALUE, said.values()):
         return {name: each for name, each in said.items() if each[0] != peering.UNSET}
     return said
 
@@ -426,7 +430,9 @@ def _session(
     if linked and "next_hop" not in said:
         families = [f for f in families if f != "ipv4"]
     line = max((said[f][1] for f in families if f in said), default=bgp.line)
-    document.put(prefix + "families", ",".join([*families, *_further(said)]), line)
+    ours = said.keys() <= _OURS
+    further = _further(said) if not ours or "evpn active" in said else ()
+    document.put(prefix + "families", ",".join((*families, *further)), line)
     document.put(prefix + "bfd", *said.get("bfd", ("false", bgp.line)))
     for key in _STATED:
         if key in said:
@@ -435,7 +441,7 @@ def _session(
         document.put(prefix + "group", *own["group"])
     if "next_hop" in said and not linked:
         document.put(prefix + "extended_next_hop", *said["next_hop"])
-    if not said.keys() <= _OURS:
+    if not ours:
         _beyond(document, prefix, said)
     if not at:
         evpn.finish_session(document, name, said)
