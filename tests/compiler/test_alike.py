@@ -213,6 +213,19 @@ def surveyed(switch: Switch, found: tuple[Reading, Common | None] | None) -> Ite
     return Survey().add_switch(switch, reading, "switches/x", common)
 
 
+def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    eos = type(back_ends.load("eos"))
+    render = eos.render
+
+    def refused(self: object, switch: Switch) -> dict[str, str]:
+        if not switch.name.startswith(("su", "spine")):
+            raise KeyError(switch.name)
+        return render(self, switch)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(eos, "render", refused)
+    assert all(isinstance(device, Host) for _, device, _ in substituted(fabric("eos")))
+
+
 @pytest.mark.parametrize(
     "nos", ["eos", "nxos", *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)]
 )
