@@ -14,6 +14,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
 from fabricc.compiler.driver import build
+from fabricc.compiler.finding import lock_of
 from fabricc.compiler.result import counted_hosts
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ def summary(
         ("cables", f"{cables:,}"),
         ("files", files),
         ("proof", proof),
-        ("lock", _written_lock(spec) if result.lock_changed else "unchanged"),
+        (
+            "lock",
+            f"{lock_of(spec).name} written: commit it with the spec" if result.lock_changed else "unchanged",
+        ),
         *_repinned(result),
         ("findings", output.tally(found)),
         ("time", f"{seconds:.1f} s"),
@@ -124,12 +128,6 @@ def summary(
     following = f"fabricc plan {shlex.quote(str(spec))}"
     next_step = f"Next: `{following}` shows the plan behind it."
     return [f"{result.cluster}: {result.tree}", *output.columns(rows), next_step]
-
-
-def _written_lock(spec: Path) -> str:
-    from fabricc.compiler.lock_file import lock_of  # no build has it that finds nothing changed
-
-    return f"{lock_of(spec).name} written: commit it with the spec"
 
 
 def _repinned(result: BuildResult) -> list[tuple[str, str]]:

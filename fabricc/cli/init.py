@@ -10,7 +10,7 @@ import click
 from fabricc.base.documents.schema import schema_path
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.lock_file import LOCK_NAME
+from fabricc.compiler.finding import LOCK_NAME
 from fabricc.tree.file import make_folder, write_file
 from fabricc.version import __version__
 

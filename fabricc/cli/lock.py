@@ -13,7 +13,8 @@ from fabricc.base.diagnostics import Position
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.lock_file import lock_change, own_lock, second_lock, write_lock
+from fabricc.compiler.finding import own_lock
+from fabricc.compiler.lock_file import lock_change, second_lock, write_lock
 from fabricc.compiler.result import exit_status
 from fabricc.tree import EmitError
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from fabricc.cli import options, words
+from fabricc.cli.shares import Share
 
 _TIME = re.compile(r"(?:(\d{1,3})d)?(?:(\d{1,4})h)?(?:(\d{1,5})m(?:in)?)?")
 
@@ -57,9 +58,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--verified", type=options.PATH, metavar="FILE",
               help="What `fabricc verify --format json` printed: what is down there is out already.")  # fmt: skip
 @options.network_option
-@click.option(
-    "--keep", type=options.Share(), help="Fail where less than this share of any part or switch is left."
-)
+@click.option("--keep", type=Share(), help="Fail where less than this share of any part or switch is left.")
 @click.option("--write", type=options.PATH, metavar="DIR",
               help="Prove the specs that drain and undrain, and write them into DIR.")  # fmt: skip
 @options.data_option()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from fabricc.cli import options
+from fabricc.cli.shares import Share
 
 
 @click.command("migrate")
@@ -18,7 +19,7 @@ from fabricc.cli import options
 )
 @click.option(
     "--keep",
-    type=options.Share(),
+    type=Share(),
     default=Fraction(3, 4),
     show_default="75%",
     help="Share of its paths that every rail, plane and switch keeps.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,30 +12,7 @@ from fabricc.back.nos.templating import idle_overrides, override_digests, set_te
 from fabricc.base.diagnostics.render import FORMATS
 from fabricc.cli.output import err
 
-if TYPE_CHECKING:
-    from fractions import Fraction
-
 PATH = click.Path(path_type=Path)
-
-
-class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A share of paths: `75%`, or `0.75`."""
-
-    name = "SHARE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        """The share, from 0 to 1."""
-        from fractions import Fraction  # few verbs have shares
-
-        text = str(value).strip()
-        try:
-            share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
-        except (ValueError, ZeroDivisionError):
-            self.fail(f"{value!r} is no share such as 75%", param, ctx)
-        if not 0 <= share <= 1:
-            self.fail(f"{value!r} is not between 0% and 100%", param, ctx)
-        return share
-
 
 spec_argument = click.argument("spec", type=PATH)
 specs_argument = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=PATH)

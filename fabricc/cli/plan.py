@@ -17,6 +17,7 @@ from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
 from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
+from fabricc.cli.shares import Share
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import counted_hosts, exit_status
@@ -63,7 +64,7 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
               help="Read where devices stand: a .csv with device, rack, unit and height, for labels too.")  # fmt: skip
 @click.option("--elevations", "elevations_file", type=options.PATH, metavar="FILE",
               help="Write what stands in every unit of every rack of --places into FILE, .csv.")  # fmt: skip
-@click.option("--spares", type=options.Share(), default="0%", show_default=True,
+@click.option("--spares", type=Share(), default="0%", show_default=True,
               help="Spare optics and cables on the bill, rounded up for each line.")  # fmt: skip
 @click.option("--alternatives", is_flag=True,
               help="Show other shapes for the same hosts instead, those that no other betters.")  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fabricc.cli import options
+from fabricc.cli.shares import Share
 from fabricc.cli.words import switches
 
 
@@ -48,7 +49,7 @@ from fabricc.cli.words import switches
               help="The journal. [default: ~/.local/state/fabricc/push/<cluster>.sqlite]")  # fmt: skip
 @click.option("--only", multiple=True, metavar="SWITCH", shell_complete=switches,
               help="Only this switch; repeatable.")  # fmt: skip
-@click.option("--keep", type=options.Share(), default="75%", show_default=True,
+@click.option("--keep", type=Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
 @click.option("--wave-size", "most", type=click.IntRange(1), help="Switches in one wave at most.")
 @options.parallel_option

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fabricc.cli import options, words
+from fabricc.cli.shares import Share
 
 
 @click.command("upgrade")
@@ -19,7 +20,7 @@ from fabricc.cli import options, words
               help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--images", type=options.PATH, metavar="FILE",
               help="Table of image files: nos, release, model, file, sha256.")  # fmt: skip
-@click.option("--keep", type=options.Share(), default="75%", show_default=True,
+@click.option("--keep", type=Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
 @click.option("--wave-size", "most", type=click.IntRange(1), help="Switches in one wave at most.")
 @click.option("--write", type=options.PATH, metavar="DIR",

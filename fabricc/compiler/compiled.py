@@ -13,8 +13,9 @@ from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.accept import settled
+from fabricc.compiler.finding import lock_of
 from fabricc.compiler.inputs import digests
-from fabricc.compiler.lock_file import lock_of, read_lock
+from fabricc.compiler.lock_file import read_lock
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
 from fabricc.compiler.quoting import input_texts

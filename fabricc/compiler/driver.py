@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.compiler.incremental import record
-from fabricc.compiler.quoting import input_texts, tree_texts
+from fabricc.compiler.quoting import input_texts
 from fabricc.tree.patch import pending
 
 if TYPE_CHECKING:
@@ -45,19 +45,15 @@ def build(
     known = None if repin is not None else record.last(out, spec_path, record.options(check))
     changed = known.changed_inputs() if known is not None else None
     if known is not None and changed == [] and not pending(known.tree) and known.unedited():
-        same = known.result()
-        return same, input_texts(same.diagnostics)
+        result = known.result()
+        return result, input_texts(result.diagnostics)
     # Imported when there is something to do: to find that there is nothing takes half the time without.
-    from fabricc.compiler.compiled import compile_spec
-    from fabricc.compiler.incremental.partial import patched
-    from fabricc.compiler.writing import write_tree
+    from fabricc.compiler.rebuilding import rebuilt
 
-    compiled = None
-    if known is not None and changed == [spec_path.resolve()] and known.alone and known.ledger:
-        compiled, done = patched(known, lambda: compile_spec(spec_path), jobs, check, progress)
-        if done is not None:
-            return done, dict(compiled.sources) if compiled else {}
-    compiled = compiled or compile_spec(spec_path, repin=repin)
-    result = write_tree(compiled, out, jobs, frozen, check, progress, before)
-    rejected = {} if result.tree else tree_texts(result.diagnostics, out / f".{result.cluster}.rejected")
-    return result, {**compiled.sources, **rejected}
+    specs_alone = (
+        known is not None and changed == [spec_path.resolve()] and known.alone and bool(known.ledger)
+    )
+    return rebuilt(
+        spec_path, out, known if specs_alone else None,
+        jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress, before=before,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where the spec of a built tree is."""
+"""Where the spec of a built tree is, and the lock of a spec."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from fabricc.compiler.incremental import record
 if TYPE_CHECKING:
     from fabricc.tree.manifest import Manifest
 
+LOCK_NAME = "fabricc.lock"
+"""The lock of the specs of a folder that have none of their own."""
+
 
 def find_spec(tree: Path, manifest: Manifest) -> Path | None:
     """The spec of the tree: on this user's record, or of its name above the tree and inside its repository."""
@@ -24,3 +27,14 @@ def find_spec(tree: Path, manifest: Manifest) -> Path | None:
     clone = files.clone_of(real)
     above = [folder for folder in real.parents if folder.is_relative_to(clone)] if clone else real.parents[:2]
     return next((path for folder in above if (path := folder / manifest.spec).is_file()), None)
+
+
+def own_lock(spec_path: Path) -> Path:
+    """Where the lock of a spec alone is: `zone-b.lock` beside `zone-b.yaml`."""
+    return spec_path.with_suffix(".lock")
+
+
+def lock_of(spec_path: Path) -> Path:
+    """The lock of a spec: its own where there is one, else that of its folder."""
+    own = own_lock(spec_path)
+    return own if os.path.lexists(own) else spec_path.parent / LOCK_NAME

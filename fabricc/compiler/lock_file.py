@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
+from fabricc.compiler.finding import LOCK_NAME
 from fabricc.front.spec.lock import parse_lock
 from fabricc.tree.file import write_file
 
@@ -15,20 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.compiled import Compiled
 
-LOCK_NAME = "fabricc.lock"
-"""The lock of the specs of a folder that have none of their own."""
 _SHOWN = 3
-
-
-def own_lock(spec_path: Path) -> Path:
-    """Where the lock of a spec alone is: `zone-b.lock` beside `zone-b.yaml`."""
-    return spec_path.with_suffix(".lock")
-
-
-def lock_of(spec_path: Path) -> Path:
-    """The lock of a spec: its own where there is one, else that of its folder."""
-    own = own_lock(spec_path)
-    return own if os.path.lexists(own) else spec_path.parent / LOCK_NAME
 
 
 def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:

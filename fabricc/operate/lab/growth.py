@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.lock_file import LOCK_NAME
+from fabricc.compiler.finding import LOCK_NAME
 from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state
 from fabricc.operate.lab.agreement import Event
 from fabricc.operate.lab.blueprint import blueprint

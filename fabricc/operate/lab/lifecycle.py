@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos
 from fabricc.base.foreign import files
-from fabricc.compiler.lock_file import LOCK_NAME
+from fabricc.compiler.finding import LOCK_NAME
 from fabricc.operate.lab import demands, kernel, lldp, logins, state
 from fabricc.operate.lab.blueprint import blueprint, swapped
 from fabricc.operate.lab.failure import LabError

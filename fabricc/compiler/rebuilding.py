@@ -1,0 +1,42 @@
+"""What a build does where something changed: few devices when few are concerned, else the whole tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.incremental.partial import patched
+from fabricc.compiler.quoting import tree_texts
+from fabricc.compiler.writing import write_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.incremental.record import Last
+    from fabricc.compiler.result import BuildResult
+
+
+def rebuilt(
+    spec_path: Path,
+    out: Path,
+    last: Last | None,
+    *,
+    jobs: int | None,
+    frozen: bool,
+    repin: Sequence[str] | None,
+    check: bool,
+    progress: Callable[[str, int, int], None] | None,
+    before: Callable[[Compiled], None] | None,
+) -> tuple[BuildResult, dict[str, str]]:
+    """Patch the tree of `last`, whose spec alone may differ since, or write all; the rest as `driver.build`."""
+    compiled = None
+    if last is not None:
+        compiled, done = patched(last, lambda: compile_spec(spec_path), jobs, check, progress)
+        if done is not None:
+            return done, dict(compiled.sources) if compiled else {}
+    compiled = compiled or compile_spec(spec_path, repin=repin)
+    result = write_tree(compiled, out, jobs, frozen, check, progress, before)
+    rejected = {} if result.tree else tree_texts(result.diagnostics, out / f".{result.cluster}.rejected")
+    return result, {**compiled.sources, **rejected}
