@@ -29,7 +29,7 @@ _SAMPLE = 8
 _SECRET = re.compile(
     r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\b(?:password|passwd|passphrase|passkey|secret|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token"
-    r"|(?<!send-)(?<!\bset )(?<!\bmatch )community)"
+    r"|(?<!send-)(?<!\b(?:set|add) )(?<!\bmatch )(?<!\bfrom )community(?!\s+(?:add|delete|set|\S+\s+members)\b))"
     r"\b[\"']?[\s:=]+\S"
     r"|\b(?:tacacs|radius)\S*\b.*\bkey\b[\"']?[\s:=]+\S"
 )

@@ -6,6 +6,7 @@ import copy
 import csv
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from fabricc.audit.adopt import report, run
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
+from fabricc.proof.compare import Mismatch
 from tests.audit.fabrics import collected, disguise, found_of, inventory
 
 MODELS = {
@@ -324,18 +326,27 @@ def test_what_no_word_says_is_an_overlay_and_secrets_are_in_none(foreign):
     assert "spanning-tree mode none" in kept
     assert "Loopback100" in kept
     assert "secret" not in kept
-    assert "redistribute connected" not in kept, "it would let routes into BGP past the filters"
+    assert "redistribute connected\n" in kept, "as it runs, and each build tells that filters are gone"
+
+
+def test_an_invariant_that_what_runs_breaks_is_accepted_and_told(foreign):
+    accepted = {each["code"] for each in foreign.adopted.draft.accept}
+    broken = {f.code for f in foreign.adopted.compiled.proof(jobs=1) if f.code != "FAB6007"}
+    assert broken == accepted - {"FAB6007"}
+    for code in broken:
+        assert any(code in each.message for each in foreign.findings if each.code == "FAB9705")
 
 
 def test_every_difference_is_told_with_its_line_and_reason(foreign):
-    told = json.loads(str(report.as_json(foreign)))["differences"]
-    paths = next(each for each in told["leaf1"] if each["path"] == "bgp/maximum_paths")
-    assert (paths["found"], paths["built"], paths["file"]) == (4, 64, "running-config.cfg")
-    assert paths["line"] == LEAF.split("\n").index("   maximum-paths 4") + 1
-    assert "equal path" in paths["reason"]
-    assert all(each["reason"] for differences in told.values() for each in differences)
-    assert {each.code for each in foreign.findings} <= {"FAB9703", "FAB9705", "FAB9706", "FAB9707"}
-    assert "What a build would do otherwise" in report.as_text(foreign)
+    wrong = Mismatch("bgp/maximum_paths", 64, 4, "running-config.cfg", 7)
+    told = run.Adoption(
+        foreign.folder, foreign.found, replace(foreign.adopted, differences={"leaf1": [wrong]}), {}, ()
+    )
+    (said,) = json.loads(str(report.as_json(told)))["differences"]["leaf1"]
+    assert (said["found"], said["built"], said["line"]) == (4, 64, 7)
+    assert "equal path" in said["reason"]
+    assert "What a build would do otherwise" in report.as_text(told)
+    assert foreign.same == len(foreign.found.devices)
 
 
 def test_links_on_ports_that_no_layout_has_are_told(foreign):

@@ -1,12 +1,12 @@
-"""Fabrics that Arista's AVD generates, of inputs written here, are adopted: what stays, and what is told instead."""
+"""Fabrics that Arista's AVD generates, of inputs written here, are adopted: what stays, and what their overlays say."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
+from fabricc import compile_spec
 from fabricc.audit.adopt import run
 from fabricc.base.diagnostics import Severity
 from tests.audit.fabrics import device, found_of
@@ -54,7 +54,9 @@ def inputs(overlay):
     return found
 
 
-@pytest.fixture(scope="module", params=["none", "ebgp"], ids=["underlay", "EVPN"])
+@pytest.fixture(
+    scope="module", params=["none", pytest.param("ebgp", marks=pytest.mark.slow)], ids=["underlay", "EVPN"]
+)
 def adoption(request):
     every = inputs(request.param)
     for each in every.values():
@@ -86,26 +88,60 @@ def test_all_switches_keep_names_numbers_addresses_and_ports(adoption):
         assert sessions == {remote: facts[f"bgp/neighbor[{remote}]/remote_asn"] for remote in sessions}
 
 
-def test_the_adopted_spec_is_proved_and_overlays_hold_the_rest(adoption):
-    made, overlay = adoption
+def test_a_build_states_what_every_switch_states(adoption):
+    made, _ = adoption
     assert not [f for f in made.adopted.compiled.proof(jobs=1) if f.severity is Severity.ERROR]
-    kept = "".join(text for name, text in made.files.items() if name.startswith("overlays/"))
-    assert "vlan internal order ascending range 1006 1199" in kept
-    assert ("vxlan source-interface Loopback1" in kept) == (overlay == "ebgp")
-    assert ("neighbor EVPN-OVERLAY-PEERS peer group" in kept) == (overlay == "ebgp")
+    assert {name: [each.path for each in some] for name, some in made.adopted.differences.items()} == {
+        name: [] for name in made.found.devices
+    }
 
 
-def test_what_a_build_would_take_away_or_change_of_the_underlay_is_this_alone(adoption):
+def test_habits_of_the_house_are_words_of_the_spec(adoption):
+    words = adoption[0].adopted.draft.words
+    assert words["descriptions"] == {"fabric": "P2P_{peer}_{peer_port}", "session": "{peer}_{peer_port}"}
+    assert (words["routing"]["maximum_paths"], words["routing"]["maximum_prefixes"]) == (4, 256000)
+    assert words["unused_ports"] == "silent"
+
+
+def test_overlays_hold_the_rest_once_for_alike_switches(adoption):
+    made, overlay = adoption
+    kept = {name: text for name, text in made.files.items() if name.startswith("overlays/")}
+    alike = {
+        name: text for name, text in kept.items() if "-all" in name or "-tors" in name or "-spines" in name
+    }
+    together = "".join(kept.values())
+    assert "vlan internal order ascending range 1006 1199" in alike["overlays/eos-all/running-config.cfg"]
+    assert "aggregate-address * summary-only" in alike["overlays/eos-tors-without/running-config.cfg"]
+    assert ("vxlan source-interface Loopback1" in together) == (overlay == "ebgp")
+    assert ("neighbor EVPN-OVERLAY-PEERS peer group" in together) == (overlay == "ebgp")
+    assert overlay == "ebgp" or kept == alike
+    names = {"Ethernet1/1", "10.254.0.1", "10.254.0.0", "service-profile LOSSY"}
+    assert not [
+        word for word in names for name, text in alike.items() if "without" not in name and word in text
+    ]
+
+
+def test_what_an_adopted_fabric_gains_is_as_those_beside_it(adoption, tmp_path):
     made, overlay = adoption
     if overlay == "ebgp":
-        pytest.skip("its routing policy and sessions are told too")
-    kinds = {
-        re.sub(r"\[[^\]]*\]", "", each.path)
-        for mismatches in made.adopted.differences.values()
-        for each in mismatches
-        if each.found is not None
-    }
-    assert kinds <= {
-        "bgp/maximum_paths", "bgp/neighbor/description", "bgp/neighbor/maximum_prefixes", "bgp/redistribute",
-        "interface/description", "interface/mtu", "qos/dscp/traffic_class", "qos/traffic_class/queue",
-    }  # fmt: skip
+        pytest.skip("the lines of EVPN are those of each leaf alone")
+    for name, text in made.files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(
+        spec.read_text().replace("  hosts_per_rack", "    rack005: [gpu51, gpu52]\n  hosts_per_rack")
+    )
+    compiled = compile_spec(spec)
+    assert compiled.sound, [found.message for found in compiled.diagnostics]
+    assert not [f for f in compiled.proof(jobs=1) if f.severity is Severity.ERROR]
+    switches = {each.name: each for each in compiled.switches()}
+    (new,) = switches.keys() - made.found.devices.keys()
+    leaf = compiled.files(switches[new])["running-config.cfg"]
+    assert "   description P2P_spine1_Ethernet5/1\n" in leaf
+    assert "   redistribute connected\n" in leaf
+    assert "route-map" not in leaf
+    for name in ("leaf1", "leaf4"):
+        assert compiled.files(switches[name]) == made.adopted.compiled.files(
+            next(each for each in made.adopted.compiled.switches() if each.name == name)
+        )

@@ -11,6 +11,7 @@ import pytest
 
 from fabricc.back.nos import templating
 from fabricc.base.installation import folder as installed
+from fabricc.compiler.overlays import holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -256,6 +257,20 @@ def test_an_overlay_outside_the_folder_of_the_spec_is_refused(repo: Path, fabric
     (repo / "own.conf").unlink()
     (repo / "own.conf").symlink_to("/etc/hostname")
     assert "FAB2110" in fabricc("validate", "cluster.yaml").err
+
+
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("   neighbor UP send-community standard large", False), ("   set community 65535:0 additive", False),
+        ("   match community GSHUT", False), ("    community GSHUT members 65535:0;", False),
+        ("      community add GSHUT;", False), ("   from community GSHUT;", False),
+        ("snmp-server community public ro", True), ("set snmp community public", True),
+        ("    community public {", True), ("   set password hunter2", True), ("   neighbor UP password 7 00", True),
+    ],
+)  # fmt: skip
+def test_communities_of_routes_are_no_secrets(line: str, secret: bool) -> None:
+    assert holds_secret(line) is secret
 
 
 def test_a_reference_to_a_secret_is_no_secret(repo: Path, fabricc: Fabricc) -> None:

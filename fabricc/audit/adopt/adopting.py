@@ -13,6 +13,8 @@ from fabricc.audit.adopt.settling import settled
 from fabricc.audit.adopt.shape import KEYS, rail_name
 from fabricc.audit.adopt.trial import Site, built, compiled_of, errors, mismatches
 from fabricc.audit.adopt.words import Sides, number_of
+from fabricc.audit.model import Kind
+from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -78,12 +80,16 @@ def adopted(found: Found, name: str, folder: Path) -> Adopted:
             )
             continue
         draft, compiled = settled(site, draft, compiled)
-        draft, compiled, _, refused = overlaid(site, draft, compiled)
+        draft, compiled, _, accepted, refused = overlaid(site, draft, compiled)
         if refused:
             assumed.append(
-                f"{', '.join(refused)} have all lines that no word of the spec says. With those of ports and routing "
-                "the proof of a build fails, so the spec does not name these files."
+                f"{', '.join(refused)} have all lines that no word of the spec says. With them the proof of a build "
+                "fails, so the spec does not name these files."
             )
+        assumed += [
+            f"What runs does not hold {code} ({TITLES[code]}): the spec accepts it, and every build tells it."
+            for code in accepted
+        ]
         whole, rails = site.whole(draft), rails or order
         sites.append(site)
         homes |= {
@@ -101,13 +107,16 @@ def _held(
     """The draft of all networks, held against what all devices state."""
     differences: dict[str, list[Mismatch]] = {}
     moved: list[Moved] = []
+    unheld: dict[str, None] = {}
     for site in sites:
         part = compiled.networks[site.network] if site.network else compiled
-        for name, each in mismatches(built(part, site.found), site.found).items():
+        files = built(part, site.found)
+        for name, each in mismatches(files, site.found).items():
             differences.setdefault(name, []).extend(each)
         moved += tables.misplaced(part, site.order)
+        unheld |= dict.fromkeys(_unheld(site.found, files))
     left = tuple(name for name in found.devices if name not in differences)
-    return Adopted(whole, compiled, differences, tuple(assumed), left, tuple(moved))
+    return Adopted(whole, compiled, differences, (*assumed, *unheld), left, tuple(moved))
 
 
 def _assumed(site: Site, choice: Choice) -> Iterator[str]:
@@ -117,6 +126,19 @@ def _assumed(site: Site, choice: Choice) -> Iterator[str]:
             yield f"No output names the model of {key}: {choice.models[key]} has their ports, and comes closest."
     for kind, cable in (choice.cables or {}).items():
         yield f"Cables of `{kind}`, {_words(cable)}, are those that thresholds and lengths of the files fit."
+
+
+def _unheld(found: Found, files: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Files that a build writes and the folder has of no switch of the system."""
+    unheld: dict[str, set[str]] = {}
+    for name, texts in files.items():
+        device = found.devices[name]
+        if device.kind is Kind.SWITCH:
+            lacking = texts.keys() - device.files.keys()
+            unheld[device.system] = unheld.get(device.system, lacking) & lacking
+    for system, names in unheld.items():
+        if names:
+            yield f"The folder holds no {', '.join(sorted(names))} of {system} switches: a build writes them."
 
 
 def _words(cable: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.audit.adopt import models, words
 from fabricc.audit.adopt.outward import exits_of, parties, renamed
 from fabricc.audit.adopt.shape import KEYS, Choice, ratios, reserved_ports, rooms, shape
-from fabricc.audit.adopt.trial import CATALOG, Draft, distance, errors, matched
+from fabricc.audit.adopt.tables import misplaced
+from fabricc.audit.adopt.trial import CATALOG, SWITCHES, Draft, distance, errors, matched
 from fabricc.audit.model import Tier
 from fabricc.back import nos as back_ends
 from fabricc.fabric.naming import computed_name
@@ -61,7 +62,22 @@ class Choosing:
         """The draft that comes closest, and what it becomes."""
         self._choose()
         compiled = self._accepting(self.choice)
+        if compiled.sound and not self.site.network and any(misplaced(compiled, self.order)):
+            compiled = self._lab_switches()
         return self.draft(self.choice), compiled
+
+    def _lab_switches(self) -> Compiled:
+        """The choice compiled, with a model of its own for lab switches where links are on its ports then."""
+        if text := models.generic_switch(self.sides.switches):
+            self.more[SWITCHES] = text
+            kinds = dict.fromkeys(self.choice.models, models.GENERIC_SWITCH)
+            tried = replace(self.choice, models=kinds)
+            compiled = self._accepting(tried)
+            if compiled.sound and not any(misplaced(compiled, self.order)):
+                self.choice = tried
+                return compiled
+            del self.more[SWITCHES]
+        return self._accepting(self.choice)
 
     def _first(self) -> Choice:
         """What is likeliest before anything is tried."""
@@ -74,12 +90,12 @@ class Choosing:
                 back_end = back_ends.load(system)
                 release = release if release in back_end.releases else back_end.default_release
                 systems[key] = f"{system}-{release}"
-        likely = self._hosts()
+        likely = self._hosts(chosen)
         if missing := [name for name, names in likely.items() if not names]:
             likely |= {name: list(models.catalog().hosts)[:1] for name in missing}
         return Choice(chosen, systems, {name: names[0] for name, names in likely.items()})
 
-    def _hosts(self) -> dict[str, list[str]]:
+    def _hosts(self, chosen: Mapping[str, str]) -> dict[str, list[str]]:
         """Group of hosts -> the models that they can be, the likeliest first."""
         if self.site.network:
             alone = [group for group in self.order.groups if not group.home]
@@ -92,7 +108,7 @@ class Choosing:
             }
             if any(found.values()):
                 return found
-        speeds = [(group, self._gbps(group) or _USUAL_GBPS) for group in groups]
+        speeds = [(group, self._gbps(group) or self._whole(group, chosen) or _USUAL_GBPS) for group in groups]
         self.more[CATALOG] = models.generic_hosts(speeds)
         return {group.name: [models.generic_name(number)] for number, group in enumerate(groups)}
 
@@ -113,10 +129,17 @@ class Choosing:
         own = facts.get(f"interface[{first.peer_port}]/speed_gbps", usual)
         return own if isinstance(own, int) else None
 
+    def _whole(self, group: Group, chosen: Mapping[str, str]) -> int | None:
+        """The speed that a port of a group's hosts has where its cage is not divided."""
+        first = group.hosts[0].cables[0]
+        return models.whole_gbps(
+            self.found.devices[first.peer].system, chosen[KEYS[Tier.TOR]], first.peer_port
+        )
+
     def draft(self, choice: Choice) -> Draft:
         """The draft of a choice, without tables."""
         made: dict[str, Any] = {} if self.site.network else {"cluster": self.name}
-        made |= {"catalog": [CATALOG]} if CATALOG in self.more else {}
+        made |= {"catalog": [*self.more]} if self.more else {}
         made |= shape(self.site, choice) | self.settings
         if choice.priorities:
             made["priorities"] = choice.priorities
@@ -200,7 +223,7 @@ class Choosing:
         self._best(alike, lambda model: replace(self.choice, models=dict.fromkeys(likely, model)))
         for key, names in likely.items():
             self._best(names, self._of("models", key))
-        for group, names in self._hosts().items():
+        for group, names in self._hosts(self.choice.models).items():
             self._best(names, self._of("hosts", group))
         if self.site.network:
             self._best(self._ports(), lambda ports: replace(self.choice, ports=ports))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.model import Device
-    from fabricc.catalog.model import Catalog, HostModel, HostPorts
+    from fabricc.catalog.model import Catalog, HostModel, HostPorts, SwitchModel
     from fabricc.fabric.facts import Value
 
 
@@ -30,6 +31,22 @@ class Use(NamedTuple):
     speeds: frozenset[int]
 
 
+class Lab(NamedTuple):
+    """How virtual switches of a system call their ports, from which number on, and what their model says beside."""
+
+    pattern: str
+    first: int
+    since: str
+    words: Mapping[str, str]
+
+
+_LABS = {
+    "eos": Lab("Ethernet{cage}", 1, "4.30", {"family": "trident"}),
+    "frr": Lab("eth{cage}", 1, "8.4", {}),
+    "junos": Lab("ge-0/0/{cage}", 0, "19.4", {"flavour": "classic", "child": '"ge-0/0/{cage}:{child}"'}),
+}
+
+
 @cache
 def catalog() -> Catalog:
     """The catalog that comes with fabricc."""
@@ -38,9 +55,14 @@ def catalog() -> Catalog:
 
 @cache
 def panel(system: str, model: str) -> Mapping[str, tuple[Use, ...]]:
+    """Every name that a port of a model of the catalog can have -> what it means."""
+    return panel_of(system, catalog().switches[model])
+
+
+def panel_of(system: str, switch: SwitchModel) -> Mapping[str, tuple[Use, ...]]:
     """Every name that a port of a model can have -> what it means."""
     found: dict[str, list[Use]] = {}
-    back_end, switch = back_ends.load(system), catalog().switches[model]
+    back_end = back_ends.load(system)
     for group in switch.cages:
         children: dict[int, set[int]] = {}
         for breakout in group.breakouts:
@@ -150,6 +172,53 @@ def _fits(ports: HostPorts, need: tuple[int, int]) -> bool:
     return (ports.nics * ports.ports_per_nic, ports.port_gbps) == need
 
 
+def generic_switch(devices: Iterable[Device]) -> str | None:
+    """A catalog file with a model whose cages are called as ports of lab switches are; None where one is not."""
+    some = list(devices)
+    lab = _LABS.get(some[0].system) if len({device.system for device in some}) == 1 else None
+    if lab is None:
+        return None
+    numbers = set()
+    for device in some:
+        told = said(device)
+        for port in (port for port in told.ports if told.kind(port) is PortKind.PORT):
+            match = re.fullmatch(lab.pattern.replace("{cage}", r"(\d+)"), port)
+            if match is None:
+                return None
+            numbers.add(int(match[1]))
+    if not numbers:
+        return None
+    reason = 'assumed: true, reason: "ports as a lab switch has them"'
+    count = max(32, 1 << max(numbers).bit_length())
+    words = "".join(f"        {key}: {value}\n" for key, value in lab.words.items())
+    return f"""\
+sources: {{}}
+switches:
+  {GENERIC_SWITCH}:
+    extends: trident3
+    title: Switch of the adopted fabric
+    vendor: generic
+    cages:
+      - {{first: {lab.first}, count: {count}, lanes: 4, {reason}, breakouts: [1x{_LAB_GBPS}/4]}}
+    nos:
+      {some[0].system}:
+        {reason.replace(", ", chr(10) + "        ", 1)}
+        support: {{since: "{lab.since}", {reason}}}
+        port: "{lab.pattern}"
+{words}"""
+
+
+def whole_gbps(system: str, model: str, port: str) -> int | None:
+    """The speed of NICs that a port has where its cage is not divided; None for another, or no cage called so."""
+    if model == GENERIC_SWITCH:
+        return _LAB_GBPS
+    speeds = (use.speeds for use in panel(system, model).get(port, ()) if use.children == 1)
+    return max((speed for some in speeds for speed in some if speed in dict(_NICS)), default=None)
+
+
+GENERIC_SWITCH = "adopted-switch"
+"""Name of the model of lab switches, whose ports no box of the catalog has."""
+_LAB_GBPS = 100
 GENERIC = "adopted-host"
 """Name of the model of hosts that no file describes; a number follows where there are several."""
 _NICS = ((100, "connectx-6-dx"), (200, "connectx-7"), (400, "connectx-7"), (800, "connectx-8"))

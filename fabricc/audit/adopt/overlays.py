@@ -1,35 +1,37 @@
-"""What no word of a spec says and an overlay can add: the lines of a device that its built files lack."""
+"""Lines that the spec has no words for, as overlays: what is put into built files, and what is taken out of them."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fabricc.audit.adopt.edits import Reach, Sides, edits, generalised, printed
 from fabricc.audit.adopt.trial import built, mismatches
+from fabricc.back import nos as back_ends
+from fabricc.back.nos.overlay import OverlayError, merged
 from fabricc.back.nos.overlay_text import outline
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.overlays import holds_secret
+from fabricc.fabric.model import Overlay
+from fabricc.proof.compare import compare
+from fabricc.proof.invariants.rules import CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from fabricc.audit.adopt.edits import Edit
     from fabricc.audit.adopt.trial import Draft, Site
     from fabricc.audit.model import Device
-    from fabricc.back.nos.overlay_text import Node
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.model import Switch
     from fabricc.proof.compare import Mismatch
 
+    Texts = Mapping[str, str]
+    Files = Mapping[str, list[Edit]]
+
+REASON = "The fabric runs so; adopted as it is."
 _ROUNDS = 3
-_ENTERING = ("bgp/redistribute", "bgp/network[")
-_ROUTING = (
-    "interface[", "bgp/", "bfd/", "evpn/", "vxlan/", "vrf[", "vlan[", "mlag/", "ospf[", "isis[", "static_route[",
-    "route_map[", "prefix_list[", "community_list[", "as_path_list[",
-)  # fmt: skip
-_KEYED = re.compile(r"(?:interface|bgp/neighbor)\[([^\]]*)\]/")
-_STRUCTURED = (".json", ".yaml", ".yml")
+DEPARTED = "FAB6007"
 
 
 class Overlaid(NamedTuple):
@@ -37,175 +39,160 @@ class Overlaid(NamedTuple):
 
     Attributes:
         differences: device -> where its build would still differ.
-        refused: overlays that are written and not named by the spec, as the proof of a build fails with all of them.
+        accepted: codes of the invariants that what runs breaks, which the spec accepts.
+        refused: overlays that are written and not named by the spec, as the proof of a build fails with them.
     """
 
     draft: Draft
     compiled: Compiled
     differences: dict[str, list[Mismatch]]
+    accepted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
 
 
-def kept(
-    device: Device,
-    built: Mapping[str, str],
-    mismatches: Iterable[Mismatch],
-    planned: Collection[str],
-    *,
-    aloof: bool = False,
-) -> dict[str, str]:
-    """File -> the lines of a device that are to be kept: of facts that the plan has not, and those that nobody knows.
-
-    Left out are files of keys and values, lines with a secret, and what would meddle with the plan: ports and BGP
-    neighbours that it has (`planned`), and routes that enter BGP past its filters; if `aloof` all of ports and routing.
-    """
-    wanted: dict[str, set[int]] = defaultdict(set)
-    refused: dict[str, set[int]] = defaultdict(set)
-    for mismatch in mismatches:
-        if mismatch.found is not None and mismatch.line:
-            fine = mismatch.planned is None and not _meddles(mismatch.path, planned, aloof)
-            (wanted if fine else refused)[mismatch.file].add(mismatch.line)
-    for file, line, _ in device.reading.unknown:
-        if (file, line) not in device.aside:
-            wanted[file].add(line)
-    texts = {}
-    for file, lines in wanted.items():
-        if file in built and file in device.files and not file.endswith(_STRUCTURED):
-            own = {
-                number for number, text in enumerate(device.files[file].split("\n"), 1) if text[:1].strip()
-            }
-            unknown = {line for at, line, _ in device.reading.unknown if at == file} - own
-            lacking = _lacking(
-                outline(device.files[file]).children, outline(built[file]).children,
-                lines - refused[file] - unknown, refused[file],
-            )  # fmt: skip
-            if found := "\n".join(lacking):
-                texts[file] = found + "\n"
-    return texts
-
-
-def _meddles(path: str, planned: Collection[str], aloof: bool) -> bool:
-    """Whether a fact is about a port or neighbour of the plan, or lets routes into BGP that its filters would not."""
-    match = _KEYED.match(path)
-    own = match is not None and match[1] in planned
-    return own or path.startswith(_ENTERING) or (aloof and path.startswith(_ROUTING))
-
-
-def _lacking(
-    found: Sequence[Node], built: Iterable[Node], wanted: set[int], refused: set[int], depth: int = 0
-) -> Iterator[str]:
-    """The wanted lines that are not there, each below the lines that it is indented below.
-
-    Lines about one thing stand together: beside a wanted line those with the same two first words are wanted too.
-    """
-    there = {node.text: node for node in built}
-    heads = {_head(node) for node in found if node.line in wanted and node.text not in there} - {""}
-    for node in found:
-        same = there.get(node.text)
-        below = list(_lacking(node.children, same.children if same else (), wanted, refused, depth + 1))
-        own = same is None and node.line not in refused and (node.line in wanted or _head(node) in heads)
-        if (own or below) and not holds_secret(node.text):
-            yield f"{'   ' * depth}{node.text}"
-            yield from below
-            if node.closing.startswith("}"):
-                yield f"{'   ' * depth}{node.closing}"
-
-
-def _head(node: Node) -> str:
-    words = node.text.split()
-    return " ".join(words[:2]) if len(words) > 2 and not node.children else ""
-
-
-def entries(
-    texts: Mapping[str, Mapping[str, str]], systems: Mapping[str, str], before: str = ""
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The spec's `overlays` and their files; switches with the same text have one file.
-
-    `before`: what the names of the files begin with.
-    """
-    alike: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for name, files in texts.items():
-        for into, text in files.items():
-            alike[systems[name], into, text].append(name)
-    words, more = [], {}
-    for number, ((nos, into, text), names) in enumerate(sorted(alike.items(), key=lambda each: each[1]), 1):
-        file = f"overlays/{before}{nos}-{number:02d}.cfg"
-        words.append({"file": file, "nos": nos, "into": into, "devices": names})
-        more[file] = text
-    return words, more
-
-
 def overlaid(site: Site, draft: Draft, compiled: Compiled) -> Overlaid:
-    """A sound draft with lines that the spec has no words for, on the switches that come closer by them.
+    """A sound draft with overlays on the switches that come closer by them.
 
-    Where the proof of a build fails with all of them, those stay that say nothing of ports and routing; all of them
+    Invariants that the result breaks are accepted: it runs so. Where the proof of a build fails otherwise, the overlays
     are set aside.
     """
     files = built(compiled, site.found)
     plain = Overlaid(draft, compiled, mismatches(files, site.found))
     switches = {each.name: each for each in compiled.switches() if each.name in files}
-
-    def texts(aloof: bool) -> dict[str, dict[str, str]]:
-        return {
-            name: kept(
-                site.found.devices[name], files[name], plain.differences[name], _own(switch), aloof=aloof
-            )
-            for name, switch in switches.items()
-        }
-
-    every = _fitting(site, plain, texts(False))
-    if _proved(every):
-        return every
-    few = _fitting(site, plain, texts(True))
-    chosen = few if _proved(few) else plain
-    new = every.draft.more.keys() - draft.more.keys()
-    aside = {name.replace("overlays/", "overlays/aside/"): every.draft.more[name] for name in sorted(new)}
-    more = {**chosen.draft.more, **aside}
-    return chosen._replace(draft=replace(chosen.draft, more=more), refused=tuple(aside))
-
-
-def _proved(tried: Overlaid) -> bool:
-    return not any(each.severity is Severity.ERROR for each in tried.compiled.proof(jobs=1))
-
-
-def _fitting(site: Site, plain: Overlaid, texts: dict[str, dict[str, str]]) -> Overlaid:
-    """The draft with those overlays that fit their files and take nothing away."""
-    draft = plain.draft
-    systems = {name: site.found.devices[name].system for name in texts}
-    for _ in range(_ROUNDS):
-        texts = {name: each for name, each in texts.items() if each}
-        if not texts:
-            break
-        words, more = entries(texts, systems, f"{site.network}-" if site.network else "")
-        tried = replace(draft, words={**draft.words, "overlays": words}, more={**draft.more, **more})
-        made = site.compiled(tried)
-        if made.sound:
+    wanted = {name: of for name in switches if (of := _closest(site.found.devices[name], files[name]))}
+    if not wanted:
+        return plain
+    words, more = entries(wanted, switches, files, f"{site.network}-" if site.network else "")
+    tried = replace(draft, words={**draft.words, "overlays": words}, more={**draft.more, **more})
+    codes: set[str] = set()
+    if any(each.get("removes") for each in words):
+        tried = _accepting(tried, [DEPARTED])
+    made = site.compiled(tried)
+    for _ in range(_ROUNDS if made.sound else 0):
+        wrong = {each.code for each in made.proof(jobs=1) if each.severity is Severity.ERROR}
+        if not wrong:
             after = mismatches(built(made, site.found), site.found)
-            worse = [name for name in texts if _lost(after[name]) > _lost(plain.differences[name])]
-            if not worse:
-                return Overlaid(tried, made, after)
-        else:
-            worse = _misfitting(made, words)
-        for name in worse:
-            texts.pop(name, None)
-    return plain
+            return Overlaid(tried, made, after, tuple(sorted(codes)))
+        if not wrong <= CODES:
+            break
+        codes |= wrong
+        tried = _accepting(tried, codes)
+        made = site.compiled(tried)
+    aside = {name.replace("overlays/", "overlays/aside/"): text for name, text in more.items()}
+    return plain._replace(draft=replace(draft, more={**draft.more, **aside}), refused=tuple(aside))
 
 
-def _own(switch: Switch) -> set[str]:
-    """Ports and BGP neighbours of a planned switch."""
-    return {
-        *(port.name for port in switch.ports),
-        *(each.remote or each.port for each in switch.bgp.sessions),
-    }
+def _accepting(draft: Draft, codes: Iterable[str]) -> Draft:
+    """The draft with breaches of invariants accepted."""
+    new = {*codes} - {each["code"] for each in draft.accept}
+    return replace(draft, accept=[*draft.accept, *({"code": code, "reason": REASON} for code in sorted(new))])
 
 
-def _misfitting(compiled: Compiled, words: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The switches whose overlay is at fault, of a spec with errors; all where no overlay is named."""
-    wrong = {at.file for d in compiled.diagnostics if d.severity is Severity.ERROR and (at := d.position)}
-    named = [each for each in words if any(file.endswith(each["file"]) for file in wrong)] or words
-    return [name for each in named for name in each["devices"]]
+def _closest(device: Device, built_files: Texts) -> Files:
+    """File -> the edits by which a device's built files state what it states: as few as suffice."""
+    read = back_ends.load(device.system).read
+    best: tuple[int, Files] = (len(compare(read(built_files).facts, device.reading)), {})
+    for reach in Reach:
+        found = _edits(device, built_files, reach)
+        left = _left(device, built_files, found)
+        if left is not None and (left < best[0] or (left == best[0] and not best[1])):
+            best = (left, found)
+        if best[0] == 0 and best[1]:
+            break
+    return best[1]
 
 
-def _lost(differences: Iterable[Mismatch]) -> int:
-    """How many facts a build would take away or change."""
-    return sum(1 for each in differences if each.found is not None)
+def _edits(device: Device, built_files: Texts, reach: Reach) -> Files:
+    """The edits of each text file that has any."""
+    reading = back_ends.load(device.system).read(built_files)
+    wrong = compare(reading.facts, device.reading)
+    built_lines: dict[str, set[int]] = defaultdict(set)
+    found_lines: dict[str, set[int]] = defaultdict(set)
+    for each in wrong:
+        for lines, places in ((built_lines, reading.lines), (found_lines, device.reading.lines)):
+            file, line = places.get(each.path, ("", 0))
+            lines[file].add(line)
+    for file, line, _ in device.reading.unknown:
+        if (file, line) not in device.aside:
+            found_lines[file].add(line)
+    found = {}
+    for file in built_files.keys() & device.files.keys():
+        if file.endswith(".json"):
+            continue
+        aside = {line for at, line in device.aside if at == file}
+        sides = Sides(
+            built_files[file], device.files[file], built_lines[file], found_lines[file], aside, reach,
+            keyed=file.endswith((".yaml", ".yml")),
+        )  # fmt: skip
+        if some := edits(sides):
+            found[file] = some
+    return found
+
+
+def _left(device: Device, built_files: Texts, found: Files) -> int | None:
+    """How many facts still differ with the edits; None where they do not fit the files."""
+    files = dict(built_files)
+    try:
+        for removes in (True, False):
+            for file, some in found.items():
+                text = printed(edit for edit in some if edit.removes is removes)
+                files = merged(files, Overlay("", file, text, removes))
+    except OverlayError:
+        return None
+    return len(compare(back_ends.load(device.system).read(files).facts, device.reading))
+
+
+def entries(
+    wanted: Mapping[str, Files], switches: Mapping[str, Switch], files: Mapping[str, Texts], before: str = ""
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The spec's `overlays` and their files: what all switches of a system have in common, a tier, single ones.
+
+    Args:
+        wanted: switch -> file -> edits.
+        switches: all that have files.
+        files: theirs, as built without overlays.
+        before: what names of overlays begin with.
+    """
+    words: list[dict[str, Any]] = []
+    more: dict[str, str] = {}
+    for nos, into in sorted({(switches[name].nos, into) for name, each in wanted.items() for into in each}):
+        every = {
+            name: wanted.get(name, {}).get(into, []) for name, each in switches.items() if each.nos == nos
+        }
+        tops = {name: [node.text for node in outline(files[name][into]).children] for name in every}
+        common = generalised(every, tops)
+        for removes in (True, False):
+            for who, where, some in _shares(common, switches, removes):
+                file = f"overlays/{before}{nos}-{who}{'-without' if removes else ''}/{into}"
+                words.append(
+                    {"file": file, "nos": nos, "into": into} | ({"removes": True} if removes else {}) | where
+                )
+                more[file] = printed(some)
+    return [each for each in words if each.get("removes")] + [
+        each for each in words if "removes" not in each
+    ], more
+
+
+def _shares(
+    every: Files, switches: Mapping[str, Switch], removes: bool
+) -> Iterator[tuple[str, dict[str, Any], list[Edit]]]:
+    """Who has edits in common, in a word, as keys of an entry, and the edits; whoever has them alone last."""
+    owners: dict[Edit, set[str]] = defaultdict(set)
+    for name, some in every.items():
+        for edit in some:
+            if edit.removes is removes:
+                owners[edit].add(name)
+    tiers: dict[str, set[str]] = defaultdict(set)
+    for name in every:
+        tiers[switches[name].tier.value].add(name)
+    groups: list[tuple[str, dict[str, Any], set[str]]] = [("all", {}, set(every))]
+    groups += [(f"{tier}s", {"tiers": [tier]}, names) for tier, names in tiers.items()]
+    left = dict(owners)
+    for who, where, names in groups if len(every) > 1 else ():
+        if common := [edit for edit, own in left.items() if own >= names]:
+            yield who, where, common
+        for edit in common:
+            left[edit] = left[edit] - names
+    for name in every:
+        if own := [edit for edit, names in left.items() if name in names]:
+            yield name, {"devices": [name]}, own

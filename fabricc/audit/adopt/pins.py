@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, ip_address
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fabricc.audit.adopt.models import panel
+from fabricc.audit.adopt.models import panel_of
 from fabricc.audit.adopt.tables import blocks_of
 from fabricc.audit.adopt.trial import matched
 from fabricc.audit.model import Tier
@@ -54,7 +54,7 @@ def _cages(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
             continue
         firsts = set()
         for name in order.tier(tier):
-            known = panel(found.devices[name].system, plan.model.name)
+            known = panel_of(found.devices[name].system, plan.model)
             ports = [
                 cable.port for cable in order.cables.get(name, ()) if found.places[cable.peer].tier is above
             ]

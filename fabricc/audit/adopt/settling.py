@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import pins, tables
+from fabricc.audit.adopt.habits import accustomed
 from fabricc.audit.adopt.outward import renamed
 from fabricc.audit.adopt.shape import named_hosts
 from fabricc.audit.adopt.trial import matched
@@ -33,7 +34,7 @@ Step = tuple["Draft", "Compiled"]
 
 def settled(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """A sound draft with everything that pins, names, tables and overrides can settle."""
-    for step in (_pinned, _named, _given, _overridden):
+    for step in (_pinned, _named, _given, accustomed, _overridden):
         draft, compiled = step(site, draft, compiled)
     return draft, compiled
 

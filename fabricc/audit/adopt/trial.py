@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Mismatch
 
 SPEC, LOCK, DEVICES, LINKS, CATALOG = "cluster.yaml", "fabricc.lock", "devices.csv", "links.csv", "hosts.yaml"
+SWITCHES = "switches.yaml"
 
 
 _OUTWARD = re.compile(r"FAB(?:308|318|325)\d")
@@ -205,12 +206,17 @@ def built(compiled: Compiled, found: Found) -> dict[str, dict[str, str]]:
 
 
 def mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dict[str, list[Mismatch]]:
-    """Device -> where what its built files state and what it states differ."""
+    """Device -> where what its built files and what it states differ, in files that the folder has of it."""
     told = {}
     for name, texts in files.items():
         device = found.devices[name]
         read = back_ends.load(device.system).read if device.kind is Kind.SWITCH else host_files.read
-        told[name] = compare(read(texts).facts, device.reading)
+        reading, held = read(texts), ("", *device.files)
+        told[name] = [
+            each
+            for each in compare(reading.facts, device.reading)
+            if each.found is not None or reading.lines.get(each.path, ("", 0))[0] in held
+        ]
     return told
 
 

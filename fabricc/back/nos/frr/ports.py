@@ -8,8 +8,11 @@ PORT, BUNDLE, MANAGEMENT, VIRTUAL = PortKind.PORT, PortKind.BUNDLE, PortKind.MAN
 
 PORTS = Spelling(
     {
-        "swp": PORT, "bond": BUNDLE, "mgmt": MANAGEMENT, "vlan": VIRTUAL, "vxlan": VIRTUAL, "vni": VIRTUAL,
+        "swp": PORT, "eth": PORT, "bond": BUNDLE, "mgmt": MANAGEMENT, "vlan": VIRTUAL, "vxlan": VIRTUAL, "vni": VIRTUAL,
         "peerlink": BUNDLE, "lo": VIRTUAL, "dummy": VIRTUAL,
     },
-    {"lo": VIRTUAL, "bridge": VIRTUAL, "br_default": VIRTUAL, "peerlink": BUNDLE, "mgmt": MANAGEMENT},
+    {
+        "lo": VIRTUAL, "bridge": VIRTUAL, "br_default": VIRTUAL, "peerlink": BUNDLE, "mgmt": MANAGEMENT,
+        "eth0": MANAGEMENT,
+    },
 )  # fmt: skip

@@ -1,0 +1,294 @@
+"""What has to be taken out of a built file and put into it, line by line, so that it states what a running one does."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.overlay_text import outline
+from fabricc.base.values import dataclass
+from fabricc.compiler.overlays import holds_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.back.nos.overlay_text import Node
+
+_NUMBERED = re.compile(r"\S*\d\S*")
+_PORT = re.compile(r"(.*[^\d/:.])[\d/:.]+([;{ ]*)")
+_FEWEST = 3
+"""Blocks that have one edit in common, from which on a pattern stands for them."""
+
+
+class Reach(Enum):
+    """How far edits go beyond the lines that matter.
+
+    ALIKE: patterns may take away built lines like them that are not found; NONE: they may not; BLOCK: they may, and
+    every differing line of a block counts in which one matters.
+    """
+
+    ALIKE = "alike"
+    NONE = "none"
+    BLOCK = "block"
+
+
+class Edit(NamedTuple):
+    """A line to take away or to add, with what is below it.
+
+    Attributes:
+        path: first lines of the blocks that it is in, outermost first.
+        lines: the line and those below it, indented from its own column.
+    """
+
+    path: tuple[str, ...]
+    lines: tuple[str, ...]
+    removes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A file as it is built and as it was found, with the lines of either that matter.
+
+    Attributes:
+        built_lines, found_lines: those of facts that this side states alone; `aside`: found ones not to be kept.
+        reach: how far edits go beyond these lines; `keyed`: lines are `key: value`, of which none has a pattern.
+    """
+
+    built: str
+    found: str
+    built_lines: Collection[int]
+    found_lines: Collection[int]
+    aside: Collection[int] = ()
+    reach: Reach = Reach.ALIKE
+    keyed: bool = False
+
+
+def edits(sides: Sides) -> list[Edit]:
+    """The edits that make of the built file one with the lines that matter of the found one."""
+    built, found = outline(sides.built), outline(sides.found)
+    removed = list(_removed(built.children, found.children, sides, (), False))
+    if calling := _calling(built, {edit.lines[0] for edit in removed if not edit.path}):
+        more = replace(sides, built_lines={*sides.built_lines, *calling})
+        removed = list(_removed(built.children, found.children, more, (), False))
+    added = list(_added(built.children, found.children, sides, (), False))
+    if sides.keyed:
+        return [*removed, *added]
+    staying = built if sides.reach is Reach.NONE else found
+    return _alike([*_shortened(removed, built, staying), *added], built, staying)
+
+
+def _calling(top: Node, gone: Collection[str]) -> set[int]:
+    """The lines that call by name what is defined in blocks that are taken away whole, such as `qos profile LOSSY`."""
+    names = {node.text.split()[-1] for node in top.children if node.text in gone and node.children}
+    return {
+        child.line for node in top.children for child in node.children if child.text.split()[-1] in names
+    }  # fmt: skip
+
+
+def _counterparts(nodes: Iterable[Node]) -> dict[str, Node]:
+    there: dict[str, Node] = {}
+    for node in nodes:
+        if (known := there.get(node.text)) is None:
+            there[node.text] = node
+        else:
+            known.children.extend(node.children)
+    return there
+
+
+def _touched(node: Node | None, lines: Collection[int]) -> bool:
+    return node is not None and (node.line in lines or any(_touched(each, lines) for each in node.children))
+
+
+def _removed(
+    built: Iterable[Node], found: Sequence[Node], sides: Sides, path: tuple[str, ...], every: bool
+) -> Iterator[Edit]:
+    """Lines that are built and not found, as long as they state what the found file does not."""
+    there = _counterparts(found)
+    for node in built:
+        other = there.get(node.text)
+        if other is None:
+            if every or _touched(node, sides.built_lines):
+                yield Edit(path, (node.text,), removes=True)
+        elif node.children:
+            more = every or (
+                sides.reach is Reach.BLOCK
+                and (_touched(node, sides.built_lines) or _touched(other, sides.found_lines))
+            )
+            yield from _removed(node.children, other.children, sides, (*path, node.text), more)
+
+
+def _added(
+    built: Sequence[Node], found: Iterable[Node], sides: Sides, path: tuple[str, ...], every: bool
+) -> Iterator[Edit]:
+    """Lines that are found and not built, as long as they state what the built file does not.
+
+    Lines about one thing stand together: beside a wanted line those with the same two first words are wanted too.
+    """
+    found = list(found)
+    there = _counterparts(built)
+    heads = {_head(node) for node in found if node.line in sides.found_lines and node.text not in there} - {
+        ""
+    }
+    for node in found:
+        other = there.get(node.text)
+        if other is None:
+            wanted = every or _head(node) in heads or _touched(node, sides.found_lines)
+            if wanted and (lines := tuple(_kept(node, sides))):
+                yield Edit(path, lines, removes=False)
+        elif node.children:
+            more = every or (
+                sides.reach is Reach.BLOCK
+                and (_touched(other, sides.built_lines) or _touched(node, sides.found_lines))
+            )
+            yield from _added(other.children, node.children, sides, (*path, node.text), more)
+
+
+def _head(node: Node) -> str:
+    words = node.text.split()
+    return " ".join(words[:2]) if len(words) > 2 and not node.children else ""
+
+
+def _kept(node: Node, sides: Sides, depth: int = 0) -> Iterator[str]:
+    """A line and those below it, without what is aside or looks like a secret."""
+    if holds_secret(node.text) or (node.line in sides.aside and not _touched(node, sides.found_lines)):
+        return
+    yield "   " * depth + node.text
+    for child in node.children:
+        yield from _kept(child, sides, depth + 1)
+    if node.closing.startswith("}"):
+        yield "   " * depth + node.closing
+
+
+def _shortened(removed: Sequence[Edit], built: Node, staying: Node) -> Iterator[Edit]:
+    """Removed lines with `*` for words with numbers, where no line like that stays."""
+    blocks: dict[tuple[str, ...], list[Edit]] = defaultdict(list)
+    for edit in removed:
+        blocks[edit.path].append(edit)
+    for path, some in blocks.items():
+        gone = {edit.lines[0] for edit in some}
+        stay = (
+            {node.text for node in _children(built, path)} & {n.text for n in _children(staying, path)}
+        ) - gone
+        for text in dict.fromkeys(_pattern(edit.lines[0], stay) for edit in some):
+            yield Edit(path, (text,), removes=True)
+
+
+def _children(top: Node, path: Sequence[str]) -> list[Node]:
+    nodes = top.children
+    for text in path:
+        nodes = [child for node in nodes if node.text == text for child in node.children]
+    return nodes
+
+
+def _pattern(text: str, staying: Collection[str]) -> str:
+    """The line with as many of its numbered words as `*` as match nothing that stays."""
+    words = text.split(" ")
+    for at, word in enumerate(words[1:], 1):
+        if _NUMBERED.fullmatch(word):
+            tried = [*words[:at], "*", *words[at + 1 :]]
+            if not any(map(_shape(" ".join(tried)).fullmatch, staying)):
+                words = tried
+    return " ".join(words)
+
+
+def _shape(pattern: str) -> re.Pattern[str]:
+    """What a line of an overlay is like; `*` stands for anything but spaces."""
+    return re.compile(r"\S*".join(map(re.escape, pattern.split("*"))))
+
+
+def _alike(found: Sequence[Edit], built: Node, staying: Node) -> list[Edit]:
+    """The edits, with a pattern for blocks side by side (ports, above all) that have one in common."""
+    heads: dict[Edit, list[str]] = defaultdict(list)
+    for edit in found:
+        if edit.path and (pattern := _ports(edit.path[0])):
+            heads[_within(edit, pattern)].append(edit.path[0])
+    fitting = {
+        edit for edit, some in heads.items() if len(some) >= _FEWEST and _fits(edit, some, built, staying)
+    }
+
+    def of(edit: Edit) -> Edit:
+        common = _within(edit, _ports(edit.path[0])) if edit.path else edit
+        return common if common in fitting else edit
+
+    return list(dict.fromkeys(map(of, found)))
+
+
+def _within(edit: Edit, head: str) -> Edit:
+    return edit._replace(path=(head, *edit.path[1:]))
+
+
+def _ports(head: str) -> str:
+    """A first line with `*` for the number that it ends with; "" for one without."""
+    match = _PORT.fullmatch(head)
+    return f"{match[1]}*{match[2]}" if match else ""
+
+
+def _fits(edit: Edit, heads: Collection[str], built: Node, staying: Node) -> bool:
+    """Whether a pattern of first lines speaks of those blocks alone, or takes away nothing that stays in others."""
+    shape = _shape(edit.path[0])
+    others = [
+        node.text
+        for node in built.children
+        if node.text not in heads and node.children and shape.fullmatch(node.text)
+    ]
+    line = _shape(edit.lines[0])
+    stay = (
+        {n.text for n in _children(top, (head, *edit.path[1:]))}
+        for head in others
+        for top in (built, staying)
+    )
+    both = zip(stay, stay, strict=True)
+    return not others or (edit.removes and not any(map(line.fullmatch, (t for a, b in both for t in a & b))))
+
+
+def printed(some: Iterable[Edit]) -> str:
+    """Edits as the text of an overlay: each below the blocks that it is in."""
+    tree: dict[str, object] = {}
+    for edit in some:
+        block = tree
+        for head in edit.path:
+            block = block.setdefault(head, {})  # type: ignore[assignment]
+        block.setdefault("\n".join(edit.lines), None)
+    return "".join(f"{line}\n" for line in _lines(tree, 0))
+
+
+def _lines(tree: Mapping[str, object], depth: int) -> Iterator[str]:
+    for text, below in tree.items():
+        yield from ("   " * depth + line for line in text.split("\n"))
+        if isinstance(below, dict):
+            yield from _lines(below, depth + 1)
+            if text.endswith("{"):
+                yield "   " * depth + "}"
+
+
+def generalised(every: Mapping[str, list[Edit]], tops: Mapping[str, Sequence[str]]) -> dict[str, list[Edit]]:
+    """The edits of several devices, with `router bgp *` where blocks that each has one of are called differently.
+
+    Args:
+        every: device -> its edits.
+        tops: device -> first lines of the blocks of its built file.
+    """
+    heads: dict[str, set[str]] = defaultdict(set)
+    for name, some in every.items():
+        for edit in some:
+            if edit.path and (pattern := _single(edit.path[0], tops[name])):
+                heads[pattern].add(edit.path[0])
+    various = {pattern for pattern, texts in heads.items() if len(texts) > 1}
+
+    def of(name: str, edit: Edit) -> Edit:
+        pattern = _single(edit.path[0], tops[name]) if edit.path else ""
+        return _within(edit, pattern) if pattern in various else edit
+
+    return {name: list(dict.fromkeys(of(name, edit) for edit in some)) for name, some in every.items()}
+
+
+def _single(head: str, tops: Sequence[str]) -> str:
+    """A first line with `*` for the number that it ends with, where one block alone is like that; else ""."""
+    words = head.split(" ")
+    if len(words) == 1 or not _NUMBERED.fullmatch(words[-1]) or head.endswith(":"):
+        return ""
+    pattern = " ".join([*words[:-1], "*"])
+    return pattern if sum(1 for _ in filter(_shape(pattern).fullmatch, tops)) == 1 else ""

@@ -1,0 +1,109 @@
+"""Habits of the house: how it describes ports and sessions, what it says of unused ports, its limits of BGP."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabricc.fabric.facts import neighbor_key
+from fabricc.fabric.model import Direction
+
+if TYPE_CHECKING:
+    from fabricc.audit.adopt.trial import Draft, Site
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Port, Switch
+
+Step = tuple["Draft", "Compiled"]
+_FITTING = re.compile(r"[\w .:;,/()\[\]<>@#+=*{}-]+", re.ASCII)
+_USUAL = {"fabric": "{peer} {peer_port}", "host": "{peer} {peer_port}", "session": "{peer}"}
+
+
+def accustomed(site: Site, draft: Draft, compiled: Compiled) -> Step:
+    """A sound draft with the words that say what most switches say alike, and a build would say otherwise."""
+    switches = [
+        (each, site.found.devices[each.name].reading.facts)
+        for each in compiled.switches()
+        if each.name in site.found.devices
+    ]
+    for key, words in (
+        ("routing", _routing(switches)),
+        ("descriptions", _descriptions(switches)),
+        ("unused_ports", _unused(switches)),
+    ):
+        if not words:
+            continue
+        value = words if isinstance(words, str) else {**draft.words.get(key, {}), **words}
+        tried = replace(draft, words={**draft.words, key: value})
+        if (made := site.compiled(tried)).sound:
+            draft, compiled = tried, made
+    return draft, compiled
+
+
+def _routing(switches: list[tuple[Switch, Facts]]) -> dict[str, int]:
+    """Limits that all switches state alike, where they are others than planned."""
+    paths = {(each.bgp.maximum_paths, facts.get("bgp/maximum_paths")) for each, facts in switches}
+    limits = set()
+    for each, facts in switches:
+        groups = {group.name: group.maximum_prefixes for group in each.bgp.groups}
+        for session in each.bgp.sessions:
+            key = neighbor_key(session.transport, session.remote, session.port)
+            limits.add((groups[session.group], facts.get(f"bgp/neighbor[{key}]/maximum_prefixes")))
+    found = {}
+    for name, pairs in (("maximum_paths", paths), ("maximum_prefixes", limits)):
+        stated = {value for _, value in pairs}
+        value = next(iter(stated)) if len(stated) == 1 else None
+        if isinstance(value, int) and {planned for planned, _ in pairs} != stated:
+            found[name] = value
+    return found
+
+
+def _descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]:
+    """The words of most descriptions of a kind, where they are others than the usual ones."""
+    counted: dict[str, Counter[str]] = {kind: Counter() for kind in _USUAL}
+    for switch, facts in switches:
+        ports = {port.name: port for port in switch.ports if port.peer}
+        for port in ports.values():
+            kind = "host" if port.direction is Direction.HOST else "fabric"
+            if port.direction is not Direction.EXTERNAL:
+                counted[kind][_words(facts.get(f"interface[{port.name}]/description"), switch, port)] += 1
+        for session in switch.bgp.sessions:
+            key = neighbor_key(session.transport, session.remote, session.port)
+            said = facts.get(f"bgp/neighbor[{key}]/description")
+            counted["session"][_words(said, switch, ports[session.port])] += 1
+    most = {kind: each.most_common(1)[0] for kind, each in counted.items() if each}
+    return {
+        kind: words
+        for kind, (words, count) in most.items()
+        if words not in ("", _USUAL[kind]) and 2 * count > counted[kind].total()
+    }
+
+
+def _words(said: object, switch: Switch, port: Port) -> str:
+    """A description with placeholders for the names of both ends; "" for none that could be a habit."""
+    if (
+        not isinstance(said, str)
+        or not _FITTING.fullmatch(said)
+        or port.peer is None
+        or set(said) & set("{}")
+    ):
+        return ""
+    names = {
+        switch.name: "device", port.name: "port", port.peer.device: "peer", port.peer.port: "peer_port"
+    }  # fmt: skip
+    longest = sorted(names, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest)), lambda at: f"{{{names[at[0]]}}}", said)
+
+
+def _unused(switches: list[tuple[Switch, Facts]]) -> str | None:
+    """`silent` where no switch says anything of a port that nothing is cabled to."""
+    said = {
+        f"interface[{port.name}]/{leaf}" in facts
+        for switch, facts in switches
+        for port in switch.ports
+        if port.direction is Direction.UNUSED
+        for leaf in ("enabled", "description", "routed")
+    }
+    return "silent" if said == {False} else None
