@@ -151,7 +151,7 @@ def _device(
         path = next(iter(texts.values())).path
         findings.append(
             Finding("FAB9508", f"the reader of {system} failed on {path}: {type(error).__name__}", path, 1, "failed",
-                    help="This is a defect of fabricc or of the back end; please report it with the file.")
+                    help="This is a defect of fabricc or of the back end: report it with the file.")
         )  # fmt: skip
     identity = found.identity(files) if found else Identity()
     for _, output in outputs:

@@ -23,8 +23,8 @@ FORMATS = ("text", "json", "sarif", "github", "junit", "html")
 def command(folder: Path, format_: str, target: Path | None, every: bool, jobs: int | None) -> int:
     """Tell what FOLDER's configurations of any fabric make of it: what is wrong for RDMA, and what was not understood.
 
-    FOLDER has running configurations of switches as they print them, one file or folder a device, and beside them
-    outputs of LLDP and version and files of hosts where there are any. Nothing is changed and nothing is asked.
+    FOLDER has running configurations of switches as they print them, one file or folder a device. Outputs of LLDP and
+    version, and files of hosts, stand beside them where there are any. Nothing is changed and nothing is asked.
     Exit status: 0 nothing is wrong, 1 something is.
     """
     if target is not None and format_ == "text":

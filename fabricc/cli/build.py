@@ -33,7 +33,7 @@ LEDGER = "accepted.yaml"
               help="Folder of output trees; the tree is named after the cluster.")  # fmt: skip
 @click.option("--frozen", is_flag=True, help="Fail if fabricc.lock would change (for CI).")
 @repin_option(
-    "Change the fewest numbers of fabricc.lock that the spec has outgrown, or just KEY: may renumber."
+    "Change the fewest numbers of fabricc.lock that the spec has outgrown, or KEY alone: may renumber."
 )
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
 @click.option("--ledger", type=options.PATH, metavar="FILE",

@@ -131,7 +131,7 @@ def _internal(error: Exception) -> int:
     reason = str(error).strip().rpartition("\n")[2] or "no message"
     output.err(
         f"error[FAB7999]: internal error, {type(error).__name__}: {reason}",
-        f"  fabricc {__version__} has a defect. Please report it with the spec and the output of the same command "
+        f"  fabricc {__version__} has a defect. Report it with the spec and the output of the same command "
         "run with FABRICC_DEBUG=1.",
     )
     return ENVIRONMENT

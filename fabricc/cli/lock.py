@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs."
 )
-@repin_option("Change the fewest numbers that the spec has outgrown, or just KEY: may renumber.")
+@repin_option("Change the fewest numbers that the spec has outgrown, or KEY alone: may renumber.")
 @click.option(
     "--own", is_flag=True, help="Write NAME.lock beside NAME.yaml, for one of several specs in a folder."
 )

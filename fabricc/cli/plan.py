@@ -73,7 +73,7 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 @click.option("--write", "write", type=(click.IntRange(1), options.PATH), metavar="SHAPE FILE",
               help="Write the shape of that number of --alternatives as a spec into FILE.")  # fmt: skip
 @repin_option(
-    "Plan with the fewest numbers of fabricc.lock changed that the spec has outgrown, or with just KEY."
+    "Plan with the fewest numbers of fabricc.lock changed that the spec has outgrown, or with KEY alone."
 )
 def command(
     spec: Path,

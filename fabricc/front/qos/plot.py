@@ -101,7 +101,7 @@ def size_text(value: int) -> str:
     """Bytes for people, in decimal units: `850 KB`, `1.5 MB`."""
     if value >= 1_000_000:
         return f"{value / 1_000_000:.3g} MB"
-    return f"{value / 1000:.3g} KB" if value >= 1000 else f"{value} B"
+    return f"{value / 1000:.3g} kB" if value >= 1000 else f"{value} B"
 
 
 def _panel(panel: Panel) -> Iterator[str]:

@@ -31,17 +31,17 @@ def test_a_panel_names_every_threshold() -> None:
     assert {
         "zone <a>",
         "tor0: 400g-40m",
-        "BDP 385 KB",
-        "Kmin 385 KB",
-        "Kmax 852 KB, Pmax 20 %",
-        "pause point 865 KB, headroom (xoff) 284 KB",
+        "BDP 385 kB",
+        "Kmin 385 kB",
+        "Kmax 852 kB, Pmax 20 %",
+        "pause point 865 kB, headroom (xoff) 284 kB",
     } <= named.keys()
 
 
 def test_without_marks_only_pause_and_headroom_are_shown() -> None:
     named = texts(svg("pfc", [Panel("p", None, 2_000_000, 300_000, 500_000)]))
     assert not [text for text in named if text.startswith("K")]
-    assert "pause point 2 MB, headroom (xoff) 300 KB" in named
+    assert "pause point 2 MB, headroom (xoff) 300 kB" in named
 
 
 @given(
@@ -77,7 +77,7 @@ def test_sizes_for_people() -> None:
     assert [size_text(value) for value in (0, 999, 1000, 852_480, 1_541_760)] == [
         "0 B",
         "999 B",
-        "1 KB",
-        "852 KB",
+        "1 kB",
+        "852 kB",
         "1.54 MB",
     ]

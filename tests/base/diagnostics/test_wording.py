@@ -1,0 +1,191 @@
+"""What fabricc says is worded as docs/messages.md has it: findings, titles, causes, remedies and helps."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+import pytest
+
+import fabricc
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.cli.entry import VERBS, cli
+from fabricc.review.explain.codes import causes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = Path(fabricc.__file__).parent
+PAGE = PACKAGE.parent / "docs" / "messages.md"
+CODE = re.compile(r"FAB[0-9]{4}")
+LONGEST = 30
+"""Words of a sentence, or of what stands between colons and semicolons."""
+QUOTED = re.compile(r"`[^`]*`|'[^']*'")
+AVOIDED = re.compile(
+    r"\b(?i:please|sorry|oops|simply|just|obviously|easily|invalid|illegal|bogus|sanity|dummy|abort\w*|whitelist\w*"
+    r"|blacklist\w*|utili[sz]e\w*|via|e\.g\.|i\.e\.|etc\.|[gmkt]bps|[gmkt]bit(?:/s)?|msecs?|secs?|\w+n't)(?!\w)"
+    r"|\b(?<!border )leafs?\b(?!-spine)|\b(?:TOR|KB|Kb|Mb)\b|!(?![=r])"
+)
+"""Words that docs/messages.md has another one for, or none."""
+
+
+class Text(NamedTuple):
+    """Something that fabricc says: where, which kind (a message, a remedy, …), and what, values as `{}`."""
+
+    place: str
+    kind: str
+    text: str
+
+
+def text_of(node: ast.expr | None) -> str | None:
+    """The text of a literal, its values as `{}`; None for what is none."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = text_of(node.left), text_of(node.right)
+        return None if left is None and right is None else (left or "{}") + (right or "{}")
+    return None
+
+
+def scopes(node: ast.AST) -> Iterator[list[ast.AST]]:
+    """What is in each outermost function, and what is in none."""
+    outside: list[ast.AST] = []
+    waiting = [node]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield [*ast.walk(child)]
+            else:
+                outside.append(child)
+                waiting.append(child)
+    yield outside
+
+
+def said_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
+    """What is said beside a code: literals, and those of names that they were given in the same function."""
+    named: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            named.setdefault(node.targets[0].id, []).append(node.value)
+    for node in nodes:
+        given: list[tuple[str, ast.expr]] = []
+        if isinstance(node, ast.Call):
+            given = [("", each) for each in node.args]
+            given += [(f"{each.arg}=", each.value) for each in node.keywords]
+        elif isinstance(node, ast.Tuple):
+            given = [("", each) for each in node.elts]
+        if not any(isinstance(each, ast.Constant) and CODE.fullmatch(str(each.value)) for _, each in given):
+            continue
+        for kind, each in given:
+            known = named.get(each.id, []) if isinstance(each, ast.Name) else []
+            for name, value in [
+                (kind, each),
+                *((each.id, one) for one in known if isinstance(each, ast.Name)),
+            ]:
+                if " " in (text := text_of(value) or ""):
+                    yield Text(f"{place}:{value.lineno}", name, text)
+
+
+@cache
+def findings() -> tuple[Text, ...]:
+    """Every text of the package that stands beside a code."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return tuple(
+        dict.fromkeys(
+            each
+            for path in files
+            if "FAB" in (text := path.read_text("utf-8"))
+            for nodes in scopes(ast.parse(text))
+            for each in said_in(nodes, str(path.relative_to(PACKAGE)))
+        )
+    )
+
+
+def titles() -> list[Text]:
+    """Every code's title."""
+    return [Text(code, "title", title) for code, title in TITLES.items()]
+
+
+def explained() -> list[Text]:
+    """Every code's cause and remedy."""
+    return [Text(code, "explained", text) for code, pair in causes().items() for text in pair]
+
+
+def helps() -> list[Text]:
+    """What `--help` says of verbs and options; examples stand after a line of their own."""
+
+    def of(command: click.Command, name: str) -> Iterator[Text]:
+        yield Text(name, "verb", (command.help or "").partition("\b")[0].strip())
+        for option in command.params:
+            if isinstance(option, click.Option) and option.help:
+                yield Text(f"{name} {option.opts[0]}", "option", option.help)
+        for inner in getattr(command, "commands", {}).values():
+            yield from of(inner, f"{name} {inner.name}")
+
+    context = click.Context(cli)
+    verbs = [(name, cli.get_command(context, name)) for name in VERBS]
+    found = [each for name, command in verbs if command is not None for each in of(command, name)]
+    return [*found, *(Text(name, "verb", text) for name, text in VERBS.items())]
+
+
+def every() -> list[Text]:
+    """All of it."""
+    return [*findings(), *titles(), *explained(), *helps()]
+
+
+def longest(text: str) -> int:
+    """Words of the longest sentence or part of one, what is in backquotes being one word."""
+    parts = re.split(r"[.?;:]\s|\s\(", re.sub(r"`[^`]*`", "it", text))
+    return max(len(part.split()) for part in parts)
+
+
+def test_the_texts_are_found() -> None:
+    assert len(findings()) > 1500
+    assert len(titles()) == len(TITLES) == len(explained()) / 2
+    assert len(helps()) > 150
+
+
+def test_no_sentence_is_too_long() -> None:
+    assert [each for each in every() if longest(each.text) > LONGEST] == []
+
+
+def test_words_are_those_of_the_field() -> None:
+    wrong = {each: AVOIDED.findall(QUOTED.sub("", each.text)) for each in every()}
+    assert {each: words for each, words in wrong.items() if words} == {}
+
+
+def test_titles_start_with_a_capital_and_have_no_final_stop() -> None:
+    names = ("gNMI", "gNOI")
+    assert [
+        each
+        for each in titles()
+        if each.text.endswith(".") or (each.text[0].islower() and not each.text.startswith(names))
+    ] == []
+
+
+def test_causes_remedies_and_helps_end_with_a_full_stop() -> None:
+    ends = re.compile(r"[.\])]$")
+    assert [each for each in explained() if not each.text.endswith(".")] == []
+    assert [each for each in helps() if each.text and not ends.search(each.text)] == []
+    helped = [each for each in findings() if each.kind in ("help=", "help_", "remedy")]
+    assert len(helped) > 200
+    assert helped == [
+        each for each in helped if each.text.endswith((".", "{}")) or each.text.startswith("For example: ")
+    ]
+
+
+def test_messages_have_no_final_stop() -> None:
+    messages = [each for each in findings() if each.kind == "message"]
+    assert len(messages) > 150
+    assert [each for each in messages if each.text.endswith(".")] == []
+
+
+@pytest.mark.parametrize("text", ["Please wait", "an invalid name", "400 Gbps", "done!", "it isn't", "9 KB"])
+def test_what_is_avoided_is_found(text: str) -> None:
+    assert AVOIDED.search(text)
