@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.coverage import Understood, understood
-from fabricc.audit.ends import Said, said_by
+from fabricc.audit.ends import Said, address_of, said_by
 from fabricc.audit.model import Neighbour
 from fabricc.audit.packed import Contents, packed
 from fabricc.audit.texts import LEAST, systems, unknown
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.audit.texts import Part
+
+
+_ADDRESSES = ("/ipv4", "/ipv6", "management/address", "bgp/router_id")
+"""Ends of paths whose value is an address, perhaps with its prefix length, or a word such as `dhcp`."""
+_DIGIT = re.compile(r"\d")
 
 
 class Read(NamedTuple):
@@ -164,7 +170,7 @@ def _device(
     comments = found.COMMENTS if found else host_files.COMMENTS
     name = str(reading.facts.get("system/hostname") or identity.name or key)
     lines = {path: place for path in reading.facts if (place := reading.lines.get(path)) and place[1]}
-    reading = Reading(reading.facts, lines, reading.unknown)
+    reading = without_no_addresses(Reading(reading.facts, lines, reading.unknown), next(iter(files)))
     return Read(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
@@ -172,6 +178,22 @@ def _device(
         understood(system, reading, aside, sum(statements(text, comments) for text in files.values())),
         identity,
     ), findings  # fmt: skip
+
+
+def without_no_addresses(reading: Reading, file: str) -> Reading:
+    """A reading whose addresses are some: `10.0.0.999/31` is understood by nobody; without a line it is of `file`."""
+    wrong = [
+        path
+        for path, value in reading.facts.items()
+        if path.endswith(_ADDRESSES) and address_of(text := str(value)) is None and _DIGIT.search(text)
+    ]
+    if not wrong:
+        return reading
+    facts, lines, unknown = dict(reading.facts), dict(reading.lines), list(reading.unknown)
+    for path in wrong:
+        place, line = lines.pop(path, (file, 1))
+        unknown.append((place, line, f"{path} {facts.pop(path)}"))
+    return Reading(facts, lines, unknown)
 
 
 def statements(text: str, comments: str) -> int:

@@ -287,10 +287,11 @@ def _tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> di
 def _tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
     """Switches that serve hosts; where few ports look so and most links lead to such switches it is a spine."""
     tors = {name for name, sign in signs.items() if sign.hosts}
+    shown = bool(tors)
     likely = [name for name, sign in signs.items() if not sign.hosts and sign.served]
     for name in sorted(likely, key=lambda each: (signs[each].strength, natural(each)), reverse=True):
         below = len(graph[name] & tors)
-        if below <= (0 if any(signs[each].hosts for each in tors) else max(1, signs[name].served)):
+        if below <= (0 if shown else max(1, signs[name].served)):
             tors.add(name)
     bare = {name for name, sign in signs.items() if sign.vtep} - tors
     return tors | {name for name in bare if not graph[name] & tors}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -318,3 +319,25 @@ def test_nothing_that_is_cut_ends_in_a_traceback(nos: str, specs: Path, tmp_path
                 )
     found = gather(folder_of(tmp_path, texts), jobs=1)
     assert "FAB9508" not in {finding.code for finding in found.findings}
+
+
+def test_what_is_no_address_is_not_understood(tmp_path: Path) -> None:
+    tables = {
+        "DEVICE_METADATA": {
+            "localhost": {"hostname": "tor1", "bgp_asn": "65001", "hwsku": "x", "platform": "y"}
+        },
+        "PORT": {"Ethernet0": {"lanes": "1", "speed": "400000", "mtu": "9216", "admin_status": "up"}},
+        "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.999/31": {}},
+        "LOOPBACK_INTERFACE": {"Loopback0": {}, "Loopback0|10.9.0.1/32": {}, "Loopback0|1.2.3.456/32": {}},
+    }
+    (tmp_path / "tor1").mkdir()
+    (tmp_path / "tor1" / "config_db.json").write_text(json.dumps(tables, indent=2))
+    gathered = gather(tmp_path, jobs=1)
+    reading = gathered.devices["tor1"].reading
+    assert "interface[Ethernet0]/ipv4" not in reading.facts
+    ((file, line, text), *others) = reading.unknown
+    assert file == "config_db.json"
+    assert text == "interface[Ethernet0]/ipv4 10.0.0.999/31"
+    assert line > 1
+    assert len(others) <= 1
+    assert gathered.understood["tor1"].unknown >= 1

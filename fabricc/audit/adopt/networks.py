@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.audit.device import without_no_addresses
 from fabricc.audit.model import Found, Kind
 from fabricc.audit.packed import Contents
 from fabricc.audit.places import natural, places_of
@@ -92,7 +93,8 @@ def _files_of(host: Device, network: str, *, own: bool) -> Device:
     """A host with its files for a network, and those that are of none where these are its own part."""
     wanted = {network, RAILS} if own else {network}
     files = {file: text for file, text in host.files.items() if host_files.network_of(file) in wanted}
-    return replace(host, files=files, held=Contents(host_files.read(files), host.aside))
+    reading = without_no_addresses(host_files.read(files), next(iter(files), ""))
+    return replace(host, files=files, held=Contents(reading, host.aside))
 
 
 def needs_of(parts: Mapping[str, Found]) -> dict[str, dict[str, tuple[int, int]]]:

@@ -8,7 +8,7 @@ from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.ends import said
-from fabricc.audit.model import Kind
+from fabricc.audit.model import End, Kind
 from fabricc.back.nos.ports import PortKind
 from fabricc.fabric.external import GROUP
 from fabricc.fabric.model import SECRET_PREFIX
@@ -67,8 +67,7 @@ def _of_switch(found: Found, switch: Device, inside: Collection[str]) -> Iterato
     peers = {each: asn for each, asn in _peers(facts).items() if each not in inside}
     hops = {hop: prefixes for hop, prefixes in _hops(facts).items() if hop not in inside}
     for port in device.ports if peers or hops else ():
-        taken = any(end.device == switch.name and end.port == port for end in found.by_end)
-        if taken or device.kind(port) is not PortKind.PORT:
+        if End(switch.name, port) in found.by_end or device.kind(port) is not PortKind.PORT:
             continue
         local = {address.version: str(device.ports[port][leaf]) for leaf, address in device.addresses(port)
                  if leaf in ("ipv4", "ipv6")}  # fmt: skip
@@ -153,8 +152,8 @@ def _taken(found: Found, way: Exit) -> tuple[str, ...]:
 def _name(found: Found, way: Exit, taken: list[str]) -> str:
     """A name: of the policy of our own making, else by AS number or far end; static ones in the order of the lists."""
     if way.policy.startswith(_FROM):
-        return way.policy.removeprefix(_FROM).lower()
-    if way.asn is not None:
+        name = way.policy.removeprefix(_FROM).lower()
+    elif way.asn is not None:
         name = f"as{way.asn}"
     else:
         words = _WORD.sub("-", _description(found, way)[0].lower()).strip("-").rstrip("0123456789").strip("-")
