@@ -335,9 +335,7 @@ def test_what_is_no_address_is_not_understood(tmp_path: Path) -> None:
     gathered = gather(tmp_path, jobs=1)
     reading = gathered.devices["tor1"].reading
     assert "interface[Ethernet0]/ipv4" not in reading.facts
-    ((file, line, text), *others) = reading.unknown
-    assert file == "config_db.json"
-    assert text == "interface[Ethernet0]/ipv4 10.0.0.999/31"
-    assert line > 1
-    assert len(others) <= 1
+    wrong = "interface[Ethernet0]/ipv4 10.0.0.999/31"
+    ((file, line),) = [place for *place, text in reading.unknown if text == wrong]
+    assert (file, line > 1) == ("config_db.json", True)
     assert gathered.understood["tor1"].unknown >= 1
