@@ -160,6 +160,17 @@ def test_what_is_wrong_fails_with_findings_and_check_mode_writes_nothing(folder:
     )
 
 
+def test_no_manifest_leads_a_diff_out_of_its_tree(folder: Path) -> None:
+    (folder / "secret").write_text("of somebody else\n")
+    tree = folder / "build" / "zone"
+    tree.mkdir(parents=True)
+    stated = {"files": {"../../secret": "", str(folder / "secret"): ""}}
+    (tree / "manifest.json").write_text(json.dumps(stated))
+    would = run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True, _ansible_diff=True)
+    assert would["changed"]
+    assert "somebody else" not in json.dumps(would)
+
+
 @pytest.fixture
 def network(tmp_path: Path) -> Iterator[Network]:
     found = Network.start(tmp_path)

@@ -112,11 +112,12 @@ MOST = 200
 
 
 def stated(tree):
-    """Path -> SHA-256 (hex) of the files of a tree as they are; of those alone that its manifest has."""
+    """Path -> SHA-256 (hex) of the files of a tree as they are; of those alone that its manifest has, and below it."""
     try:
-        names = json.loads((tree / "manifest.json").read_text("utf-8"))["files"]
-    except (OSError, ValueError, KeyError):
+        names = list(json.loads((tree / "manifest.json").read_text("utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError):
         return {}
+    names = [name for name in names if (tree / name).resolve().is_relative_to(tree.resolve())]
     return {
         name: hashlib.sha256((tree / name).read_bytes()).hexdigest()
         for name in names
