@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.overlay_text import OverlayError, merge, strip, traced
+from fabricc.back.nos.overlay_text import OverlayError, merge, starred, strip, traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -134,7 +134,7 @@ def _named(value: Mapping[str, Any], key: str) -> list[str]:
     """The keys that a key of an overlay speaks of, `*` standing for anything."""
     if "*" not in key:
         return [key] if key in value else []
-    shape = re.compile(".*".join(map(re.escape, key.split("*"))))
+    shape = starred(key, ".")
     return [known for known in value if shape.fullmatch(known)]
 
 

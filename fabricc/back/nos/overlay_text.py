@@ -103,6 +103,13 @@ def merge(text: str, overlay: str, *, keyed: bool = False) -> str:
     return "\n".join(merged)
 
 
+def starred(text: str, letter: str) -> re.Pattern[str]:
+    """What a text with `*` matches, each standing for letters of a kind; tried once at each place, however many."""
+    first, *middle, last = map(re.escape, text.split("*"))
+    tried = "".join(f"(?>{letter}*?{piece})" for piece in middle if piece)
+    return re.compile(f"{first}{tried}{letter}*{last}")
+
+
 def strip(text: str, overlay: str, *, keyed: bool = False) -> tuple[str, list[int]]:
     """The text without the lines that the overlay names, and the overlay's own lines that nothing in the text is like.
 
@@ -137,7 +144,7 @@ def _like(candidates: Iterable[Node], node: Node, keyed: bool) -> Iterable[Node]
         return (each for each in candidates if _same_key(each, key["key"]))
     if "*" not in node.text:
         return (each for each in candidates if each.text == node.text)
-    shape = re.compile(r"\S*".join(map(re.escape, node.text.split("*"))))
+    shape = starred(node.text, r"\S")
     return (each for each in candidates if shape.fullmatch(each.text))
 
 
@@ -153,7 +160,7 @@ def _merge(target: Node, overlay: Node, insertions: Insertions, keyed: bool) -> 
 def _matching(candidates: Iterable[Node], node: Node) -> Iterator[Node]:
     """The lines that a line of the overlay speaks of."""
     if node.children and "*" in node.text:
-        shape = re.compile(r"\S*".join(map(re.escape, node.text.split("*"))))
+        shape = starred(node.text, r"\S")
         yield from (each for each in candidates if each.children and shape.fullmatch(each.text))
     else:
         yield from (each for each in candidates if each.text == node.text)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.back.nos.overlay import OverlayError, check_text, merged, stated, stripped, target
-from fabricc.back.nos.overlay_text import merge, strip, traced
+from fabricc.back.nos.overlay_text import merge, starred, strip, traced
 from fabricc.fabric.model import Overlay
 from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
 from tests.back.nos.eos.variants import variant
@@ -241,3 +241,17 @@ def test_the_file_is_the_one_named_or_the_only_one() -> None:
     for files, into in ((["a", "b"], ""), (["a"], "c")):
         with pytest.raises(OverlayError, match="file"):
             target(files, into)
+
+
+@pytest.mark.parametrize("letter", [".", r"\S"])
+def test_any_number_of_stars_is_tried_once_at_each_place(letter: str) -> None:
+    shape = starred("a*b*b*d", letter)
+    assert [bool(shape.fullmatch(text)) for text in ("abbd", "axbybzbd", "abd", "abb")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert not starred("*a" * 40 + "b", letter).fullmatch("a" * 200)
+    assert starred("interface *", r"\S").fullmatch("interface Ethernet1/1")
+    assert not starred("interface *", r"\S").fullmatch("interface a b")
