@@ -117,7 +117,8 @@ def written(
             write_file(place, files.read(source, limit=_LARGEST))
     make_folder(spec.parent)
     for name, content in more.items():
-        write_file(spec.with_name(name), content.encode())
+        make_folder((place := spec.parent / name).parent)
+        write_file(place, content.encode())
     write_file(spec, text.encode())
     write_file(spec.parent / compiled.lock_path.name, compiled.lock_text.encode())
     found = compile_spec(spec)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.documents.reader import parse_yaml
+from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import TierName
 from fabricc.front.planning.boxes import box_of
@@ -70,14 +71,16 @@ def steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
         if name in new.networks
     ]
     settled: dict[KeyPath, object] = {}
+    beside: dict[str, str] = {}
     for root, before, after in pairs:
         for kind in (_family, _classes, _models, _systems):
             found = list(kind(root, before, after, keep))
             for step in found:
-                yield replace(step, changes={**settled, **step.changes})
+                yield replace(step, changes={**settled, **step.changes}, files={**beside, **step.files})
             settled |= found[-1].changes if found else {}
+            beside |= found[-1].files if found else {}
     for step in _renumbered(old, new, keep):
-        yield replace(step, changes={**settled, **step.changes})
+        yield replace(step, changes={**settled, **step.changes}, files={**beside, **step.files})
 
 
 def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
@@ -240,7 +243,9 @@ def _models(root: KeyPath, old: Compiled, new: Compiled, keep: Fraction) -> Iter
 
     None where a single switch of that model cannot stand among those of the other.
     """
-    done: dict[KeyPath, object] = {}
+    beside = _catalog(old, new)
+    known = [*dict.fromkeys([*old.spec.catalog_files, *beside])]
+    done: dict[KeyPath, object] = {("catalog",): known} if beside else {}
     for tier in (TierName.CORE, TierName.SPINE):
         before, after = old.fabric.tiers.get(tier), new.fabric.tiers.get(tier)
         if before is None or after is None or before.model == after.model:
@@ -265,10 +270,22 @@ def _models(root: KeyPath, old: Compiled, new: Compiled, keep: Fraction) -> Iter
                 {**done, **drains},
                 f"until no traffic crosses them; then exchange each for {after.model.title} with the cables of the "
                 "next step",
+                files=beside,
             )
             done |= {(*root, "overrides", name, "model"): after.model.name for name in names}
             done |= {(*root, "overrides", name, "nos"): system for name in names}
-            yield Step(f"{kind}-{number}", f"{told}: {after.model.title} with {system}", dict(done))
+            yield Step(
+                f"{kind}-{number}", f"{told}: {after.model.title} with {system}", dict(done), files=beside
+            )
+
+
+def _catalog(old: Compiled, new: Compiled) -> dict[str, str]:
+    """The wanted spec's own catalog files that the deployed one has not, or not as they are: name -> text."""
+    texts = [
+        {name: files.read(each.path.parent / name).decode() for name in each.spec.catalog_files}
+        for each in (old, new)
+    ]
+    return {name: text for name, text in texts[1].items() if texts[0].get(name) != text}
 
 
 def _is_own(spec: ClusterSpec, name: str) -> bool:

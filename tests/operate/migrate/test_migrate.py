@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections import Counter
 from fractions import Fraction
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from fabricc.front.spec.classes import effective_priority
 from fabricc.operate.migrate.cables import moves, turns
 from fabricc.operate.migrate.prepare import Migration, prepare
 from fabricc.operate.migrate.steps import steps
+from tests.operate.lab.specs import TWO_TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +56,7 @@ def pair(folder: Path, *changes: tuple[str, str], base: str = SPEC) -> tuple[Com
     """A deployed spec with its lock, and another that goes on from it."""
     old, new = (folder / side / "cluster.yaml" for side in ("old", "new"))
     for path in (old, new):
-        path.parent.mkdir()
+        path.parent.mkdir(exist_ok=True)
     old.write_text(base)
     text = base
     for before, after in changes:
@@ -217,6 +219,24 @@ def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_tim
     mixed = sound(spec).fabric
     models = [mixed.model(at).name for at in mixed.switch_ids() if at.tier is TierName.SPINE]
     assert models == ["7060dx5-64s", "7060dx5-64s", "sn5400", "sn5400"]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_model_of_a_catalog_file_that_comes_with_the_wanted_spec_is_known_to_every_step(
+    tmp_path: Path, known: bool
+) -> None:
+    """Also where what is deployed has the file without that model."""
+    model = files("fabricc.catalog").joinpath("models/switches/linux-16x100.yaml").read_text()
+    texts = {name: model.replace("linux-16x100:", f"{name}:") for name in ("box-a", "box-b")}
+    lab = TWO_TIERS.format(cluster="zone", hosts=4, more="").replace("nos: frr", "nos: frr-8.4")
+    named = "catalog: [switches/boxes.yaml]\n"
+    for side in ("old", "new"):
+        (tmp_path / side / "switches").mkdir(parents=True)
+        (tmp_path / side / "switches" / "boxes.yaml").write_text(texts["box-b" if side == "new" else "box-a"])
+    change = ("spines: {model: linux-16x100", f"{'' if known else named}spines: {{model: box-b")
+    found = migrated(tmp_path, change, base=(named if known else "") + lab, keep=HALF)
+    kinds = ["spine-box-1-drain", "spine-box-1", "spine-box-2-drain", "spine-box-2", "wanted"]
+    assert [stage.step.name for stage in found.stages] == kinds
 
 
 def test_a_model_that_cannot_stand_among_the_others_comes_at_once(tmp_path: Path) -> None:
