@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,19 +33,21 @@ if TYPE_CHECKING:
     from fabricc.operate.lab.steady import Network
     from tests.cli.conftest import Ran
 
+KEPT = Fraction(1, 2)
+"""Of two spines, the share that stays while one is drained."""
 PACE_S = 0.1
 DRAIN_S = 10
 """Twice the time after which FRR announces that it is drained (docs/maintain.md)."""
 
 
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[Live]:
+@pytest.fixture(params=["uplinks: 4"])
+def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
     if os.geteuid() != 0:
         pytest.skip("a lab needs root")
     if missing := [*demands.missing_programs(), *([] if shutil.which("sshd") else ["sshd"])]:
         pytest.skip(f"a push to a lab needs {', '.join(missing)}")
     try:
-        yield Live.start(tmp_path, tors="uplinks: 4")
+        yield Live.start(tmp_path, tors=request.param)
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
             lifecycle.down(tmp_path / "lab")
@@ -113,6 +116,11 @@ def push(live: Live, spec: Path, *options: str) -> None:
     assert status == 0, said
 
 
+def drained(live: Live, spec: Path, *options: str) -> None:
+    push(live, spec, *options)
+    time.sleep(DRAIN_S)
+
+
 def beside(spec: Path, name: str, text: str) -> Path:
     """Another spec with the lock of the first."""
     other = spec.parents[1] / name / "cluster.yaml"
@@ -154,19 +162,84 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
         assert kept == Fraction(1, 2)
         drain = beside(old, name, f"{live.text}overrides: {{{name}: {{drain: true}}}}\n")
 
-        def drained(spec: Path = drain, name: str = name) -> None:
-            push(live, spec, "--only", name)
-            time.sleep(DRAIN_S)
-
-        under_traffic(live, f"{name} drained", kept, drained)
+        under_traffic(live, f"{name} drained", kept, partial(drained, live, drain, "--only", name))
         under_traffic(live, f"cables of {name} moved", kept, partial(move, number))
         under_traffic(live, f"{name} pushed", kept, partial(push, live, new, "--only", name))
         settled = cabled.predict(cabled.miswired())
         assert number < 2 or observe.settle(live.lab, settled, LIMIT_S) is not None
     under_traffic(live, "ToRs pushed", Fraction(1), partial(push, live, new))
+    sound(cabled)
+
+
+def sound(cabled: Network) -> None:
+    """Every cable is where the plan has it, and every switch has the routes and sessions of the plan."""
     assert not cabled.unplugged()
     assert observe.settle(cabled.lab, cabled.predict(), LIMIT_S) is not None
     assert observe.session_differences(cabled.lab, cabled.predict()) == []
     trial = trial_of(cabled.lab)
     compare_steady(cabled, trial)
     assert {check.name: check.wrong for check in trial.wrong} == {}
+
+
+def wider() -> str:
+    """A catalog file with another box for FRR: two ports in a cage, so of other names and numbers."""
+    model = files("fabricc.catalog").joinpath("models/switches/linux-16x100.yaml").read_text()
+    for old, new in (
+        ("linux-16x100:", "linux-8x200:"),
+        ("Linux switch, 16 x 100G", "Linux switch, 8 x 200G"),
+        ("count: 16, lanes: 4", "count: 8, lanes: 8"),
+        ("[1x100/4, 2x50/2, 4x25/1]", "[1x200/8, 2x100/4]"),
+    ):
+        assert model.count(old) == 1
+        model = model.replace(old, new)
+    return model
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("live", ["uplinks: 2"], indirect=True)
+def test_spines_of_another_model_take_the_places_and_no_datagram_is_lost(
+    live: Live, fabricc: Callable[..., Ran]
+) -> None:
+    """Each is drained, exchanged for an empty box with ports of other names, cabled and pushed."""
+    old, cabled = live.spec, live.network
+    text = live.text.replace(
+        "spines: {model: linux-16x100", "catalog: [boxes.yaml]\nspines: {model: linux-8x200"
+    )
+    wanted = beside(old, "wanted", text)
+    wanted.with_name("boxes.yaml").write_text(wider())
+    words = ["--keep", "50%", "--write", str(live.folder / "steps"), "--format", "json"]
+    ran = fabricc("migrate", str(old), str(wanted), *words)
+    assert ran.status == 0, ran.err
+    steps = json.loads(ran.out)["steps"]
+    boxes = ["spine-box-1-drain", "spine-box-1", "spine-box-2-drain", "spine-box-2"]
+    assert [step["name"] for step in steps] == [*boxes, "wanted"]
+
+    def exchanged(new: Path, name: str, asn: int) -> None:
+        """Another box in the place: nothing of the old one's, and its cables in the ports of the worksheet."""
+        nonlocal cabled
+        ran = live.lab.run(name, ["vtysh", "-c", "configure", "-c", f"no router bgp {asn}"])
+        assert ran.returncode == 0, ran.stderr
+        planned = growth.plan_step(cabled, new, None, hands=True)
+        growth.cable(planned)
+        cabled = recabling.recable(planned.after, recabling.read(new.with_name("recabling.csv")))
+
+    for number, step in enumerate(steps, 1):
+        new = live.folder / "steps" / f"{number}-{step['name']}" / "cluster.yaml"
+        promised = Fraction(1) if step["name"] == "wanted" else KEPT
+        assert step["review"]["gpus"] == 0
+        assert {order["refused"] for order in step["waves"].values()} <= {None}
+        if step["name"].endswith("-drain"):
+            under_traffic(live, step["name"], promised, partial(drained, live, new))
+            continue
+        for turn in step["rounds"]:
+            (name,) = turn["switches"]
+            assert Fraction(turn["kept"]) == KEPT
+            (asn,) = (switch.bgp.asn for switch in cabled.switches if switch.name == name)
+            what = partial(exchanged, new, name, asn)
+            under_traffic(live, f"{name} exchanged and cabled", KEPT, what)
+            assert "router bgp" not in live.runs(name)
+        under_traffic(live, step["name"], promised, partial(push, live, new))
+        assert observe.settle(cabled.lab, cabled.predict(), LIMIT_S) is not None
+    ports = [{port.name for port in switch.ports if port.enabled} for switch in cabled.switches[-2:]]
+    assert ports == [{"swp1s0", "swp1s1", "swp2s0", "swp2s1"}] * 2
+    sound(cabled)
