@@ -58,22 +58,35 @@ def classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
 
 
 def derived(first: DeviceDiff, others: Sequence[str], side: Side) -> list[DeviceDiff] | None:
-    """The changes of the others of a class; None where those of the first are its own and each must be compared."""
+    """The changes of the others of a class, what is disturbed being at the same places.
+
+    None where the changes of the first are its own and each must be compared.
+    """
     assert isinstance(side, SpecSide)
     own = any(text != _HIDDEN for text in first.examples.values())
-    reach, sessions = _reach(side, first.name), _sessions(side, first.name) if first.sessions else frozenset()
-    if own or first.renumbering.total or first.reach not in ({}, reach) or first.sessions != sessions:
+    reach = _reach(side, first.name) if first.reach else []
+    sessions = _sessions(side, first.name) if first.sessions else {}
+    behind = [at for at, (rail, _) in enumerate(reach) if rail in first.reach]
+    down = [at for at, link in sessions.items() if link in first.sessions]
+    elsewhere = dict(reach[at] for at in behind) != first.reach or len(down) < len(first.sessions)
+    if own or first.renumbering.total or elsewhere:
         return None
-    return [
-        replace(
-            first,
-            name=name,
-            renumbering=Renumbering(),
-            reach=_reach(side, name) if first.reach else {},
-            sessions=_sessions(side, name) if first.sessions else frozenset(),
-        )
-        for name in others
-    ]
+    return [_same_places(first, name, side, behind, down) for name in others]
+
+
+def _same_places(
+    first: DeviceDiff, name: str, side: SpecSide, behind: Sequence[int], down: Sequence[tuple[int, str]]
+) -> DeviceDiff:
+    """The changes of the first, of which rails and sessions at these places are disturbed, for another device."""
+    reach = _reach(side, name) if behind else []
+    sessions = _sessions(side, name) if down else {}
+    return replace(
+        first,
+        name=name,
+        renumbering=Renumbering(),
+        reach=dict(reach[at] for at in behind),
+        sessions=frozenset(sessions[at] for at in down),
+    )
 
 
 def _alike(base: Fabric, head: Fabric) -> bool:
@@ -111,31 +124,30 @@ def _key(fabric: Fabric, at: DeviceId) -> Hashable:
     return at.tier, at.plane, at.index // max(1, fabric.shape.cores_per_group)
 
 
-def _reach(side: SpecSide, name: str) -> dict[Rail, Fraction]:
-    """Every rail behind a device, and its GPUs."""
+def _reach(side: SpecSide, name: str) -> list[tuple[Rail, Fraction]]:
+    """Every rail behind a device, and its GPUs; those of devices of a class in the same order."""
     fabric, place = side.fabric, side.places[name]
     if isinstance(place, HostId):
         gpus = side.rail_gpus(place.unit)
-        return {
-            (name, rail): gpus for rail in range(fabric.attachments[fabric.units[place.unit].group].rails)
-        }
+        rails = range(fabric.attachments[fabric.units[place.unit].group].rails)
+        return [((name, rail), gpus) for rail in rails]
     if place.tier is not TierName.TOR:
-        return {}
-    return {
-        (unit.hosts[slot], rail): side.rail_gpus(unit.coordinate)
+        return []
+    return [
+        ((unit.hosts[slot], rail), side.rail_gpus(unit.coordinate))
         for unit, slots, rails in served(fabric, place)
         for slot in slots
         for rail in rails
-    }
+    ]
 
 
-def _sessions(side: SpecSide, name: str) -> frozenset[Link]:
-    """Every BGP session of a switch."""
+def _sessions(side: SpecSide, name: str) -> dict[tuple[int, str], Link]:
+    """(Slot, kind) -> BGP session, of every session of a switch; devices of a class have the same slots and kinds."""
     place = side.places[name]
     if isinstance(place, HostId):
-        return frozenset()
+        return {}
     counts: dict[str, int] = {}
-    found: set[Link] = set()
+    found: dict[tuple[int, str], Link] = {}
     for link in sorted(links(side.fabric, place), key=lambda link: link.slot):
         ordinal = counts.setdefault(link.peer, 0)
         counts[link.peer] += 1
@@ -144,5 +156,5 @@ def _sessions(side: SpecSide, name: str) -> frozenset[Link]:
         first, second = sorted((name, link.peer))
         kinds = (("unnumbered", link.unnumbered), ("ipv4", not link.unnumbered and link.local4),
                  ("ipv6", not link.unnumbered and link.local6))  # fmt: skip
-        found |= {(first, second, ordinal, kind) for kind, there in kinds if there}
-    return frozenset(found)
+        found |= {(link.slot, kind): (first, second, ordinal, kind) for kind, there in kinds if there}
+    return found
