@@ -131,12 +131,12 @@ class Outcome:
         first = fabric.switch(next(iter(fabric.switch_ids())))
         shares = [share for rows in self._rows for share in rows.shares]
         texts = {
-            "classes": csv_text([tables.CLASSES, *tables.class_rows(first)]),
-            "qos": tables.qos_text(shares),
+            "classes": csv_text([tables.CLASSES, *tables.class_rows(first)]).encode(),
+            "qos": tables.qos_text(shares).encode(),
         }
         for number, (name, header) in enumerate(tables.SIZED):
-            texts[name] = "".join([csv_text([header]), *self.rows(number)])
-        return [(f"{plan_folder(fabric)}/{name}.csv", text.encode()) for name, text in sorted(texts.items())]
+            texts[name] = "".join([csv_text([header]), *self.rows(number)]).encode()
+        return [(f"{plan_folder(fabric)}/{name}.csv", text) for name, text in sorted(texts.items())]
 
 
 def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:

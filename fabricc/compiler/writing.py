@@ -192,6 +192,7 @@ class _Run:
     def plan_files(self) -> None:
         """Write the tables whose rows the devices brought."""
         self.gathered.take([self.stage.put(path, content) for path, content in self._tables])
+        self._tables.clear()  # the manifest, and what is remembered of the tree, need room
 
 
 def _rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildResult:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from fabricc.base.values import dataclass
@@ -35,7 +36,7 @@ class Manifest:
         cluster: the cluster's name.
         version: version of fabricc that wrote the tree.
         spec: file name of the spec, without its folder.
-        inputs: name of an input -> SHA-256 (hex); the spec's is of its meaning, see `Manifest.format`.
+        inputs: name of an input -> SHA-256 (hex); the spec's is of its meaning, see `Manifest.encoded`.
         files: path below the tree -> SHA-256 (hex), all files but the manifest itself.
     """
 
@@ -45,18 +46,28 @@ class Manifest:
     inputs: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def format(self) -> str:
-        """The text of `manifest.json`: sorted, one file a line, the same bytes on every machine.
+    def encoded(self) -> bytes:
+        """The bytes of `manifest.json`: sorted, one file a line, the same on every machine.
 
-        The spec's digest is taken of the typed values, so comments and the order of keys do not change it.
+        The spec's digest is taken of the typed values, so comments and the order of keys do not change it. They are put
+        together line by line: all lines of a large tree at once take four times the memory.
         """
-        head = {"cluster": self.cluster, "version": self.version, "spec": self.spec}
-        lines = ["{", f'  "format": {FORMAT},', '  "made_by": "fabricc",']
-        lines += [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
-        for name, table, end in (("inputs", self.inputs, ","), ("files", self.files, "")):
-            rows = [f'    "{key}": "{value}"' for key, value in sorted(table.items())]
-            lines.append(f'  "{name}": {{' + ("\n" + ",\n".join(rows) + "\n  " if rows else "") + "}" + end)
-        return "\n".join([*lines, "}"]) + "\n"
+        content = io.BytesIO()
+        content.writelines(part.encode() for part in self._parts())
+        return content.getvalue()
+
+    def _parts(self) -> Iterator[str]:
+        yield f'{{\n  "format": {FORMAT},\n  "made_by": "fabricc",\n'
+        for key, value in (("cluster", self.cluster), ("version", self.version), ("spec", self.spec)):
+            yield f"  {json.dumps(key)}: {json.dumps(value)},\n"
+        for name, table, end in (("inputs", self.inputs, "},\n"), ("files", self.files, "}\n")):
+            yield f'  "{name}": {{'
+            before = "\n"
+            for key in sorted(table):
+                yield f'{before}    "{key}": "{table[key]}"'
+                before = ",\n"
+            yield f"\n  {end}" if table else end
+        yield "}\n"
 
     @staticmethod
     def parse(content: bytes) -> Manifest:
@@ -110,7 +121,7 @@ def _table(stated: Mapping[str, object], name: str, content: bytes) -> dict[str,
 
 
 def _line(content: bytes, text: str) -> int:
-    """The line on which a text stands, as `format` writes it; 1 where it is written otherwise."""
+    """The line on which a text stands, as `encoded` writes it; 1 where it is written otherwise."""
     at = content.find(json.dumps(text).encode())
     return content.count(b"\n", 0, at) + 1 if at >= 0 else 1
 

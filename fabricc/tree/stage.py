@@ -139,7 +139,7 @@ class Stage:
             raise EmitError.from_os(error) from None
 
     def _commit(self, manifest: Manifest, changed: int) -> Committed:
-        written = changed + self.put(manifests.NAME, manifest.format().encode()).changed
+        written = changed + self.put(manifests.NAME, manifest.encoded()).changed
         ours = {*manifest.files, manifests.NAME}
         mine_before = self._mine_before()
         foreign = sorted(p for p in self.present | self.links if p not in ours and p not in mine_before)

@@ -207,8 +207,8 @@ def test_manifest_is_sorted_and_reads_back(tmp_path: Path) -> None:
     first, second = "1" * 64, "2" * 64
     one = Manifest("z", "1", "c.yaml", {"b": second, "a": first}, {"y": second, "x": first})
     other = Manifest("z", "1", "c.yaml", {"a": first, "b": second}, {"x": first, "y": second})
-    assert one.format() == other.format()
-    assert Manifest.parse(one.format().encode()) == one
+    assert one.encoded() == other.encoded()
+    assert Manifest.parse(one.encoded()) == one
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b'{"made_by": "fabricc"}', b"[" * 100_000])
