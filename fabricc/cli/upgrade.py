@@ -16,7 +16,7 @@ from fabricc.cli.shares import Share
               help="The release to go to, such as sonic-202511.")  # fmt: skip
 @click.option("--from", "since", metavar="NOS-RELEASE", shell_complete=words.releases,
               help="The release to leave. [default: any other of that system]")  # fmt: skip
-@click.option("--only", multiple=True, metavar="SWITCH", shell_complete=words.upgraded,
+@click.option("--only", multiple=True, metavar="SWITCH", shell_complete=words.planned,
               help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--images", type=options.PATH, metavar="FILE",
               help="Table of image files: nos, release, model, file, sha256.")  # fmt: skip

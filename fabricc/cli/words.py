@@ -51,7 +51,7 @@ def maintained(context: click.Context, _parameter: click.Parameter, begun: str) 
     return fitting or [CompletionItem(begun, type="file")]
 
 
-def upgraded(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def planned(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Devices of the spec that was named."""
     spec = context.params.get("spec") or next(iter(context.args), "")  # see `switches`
     return _fitting(_devices(spec), begun)

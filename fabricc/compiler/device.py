@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler.apart import Held
     from fabricc.fabric.fabric import DeviceId, Fabric
     from fabricc.fabric.facts import Reading, Value
     from fabricc.fabric.model import Host, Switch
@@ -101,7 +102,7 @@ class Work:
 
     fabric: Fabric
     pieces: Sequence[Sequence[DeviceId]]
-    stage: Stage | Patch | None
+    stage: Stage | Patch | Held | None
     existing: Callable[[str], tuple[Mapping[str, str], list[Diagnostic]]] | None = None
     check: bool = True
     wanted: frozenset[int] | None = None

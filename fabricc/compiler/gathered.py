@@ -12,6 +12,7 @@ from fabricc.tree import EmitError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fabricc.compiler.apart import Held
     from fabricc.tree.patch import Patch
     from fabricc.tree.stage import Stage, Written
 
@@ -45,6 +46,6 @@ class Gathered:
                 self.edited.append(path)
 
 
-def put_text(stage: Stage | Patch, path: str, text: str) -> Written:
+def put_text(stage: Stage | Patch | Held, path: str, text: str) -> Written:
     """Stage a file that belongs to no device."""
     return stage.put(path, text.encode(), mode=0o755 if executable(path, text) else 0o644)

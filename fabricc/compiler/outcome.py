@@ -102,13 +102,7 @@ class Outcome:
             tree: where the files are.
             declared: tier -> oversubscription that the spec declares.
         """
-        if wrong := self._broken():
-            work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
-            ends: list[End] = []
-            for _, piece in spread(self.jobs, len(work.pieces), work):
-                ends += piece.full_ends
-            ends.sort()
-            self.findings.add(broken_findings(wrong, ends))
+        self._look_again()
         if self.work.check:
             fabric = self.work.fabric
             text = out_of_band.address_text(fabric) if self.endpoints is None else self.endpoints
@@ -117,6 +111,22 @@ class Outcome:
             counts, wired = fabric.counts(), fabric.wired()
             self.findings.add(self.census.findings(counts, wired, fabric.groups(), declared))
         return list(self.findings.diagnostics(tree))
+
+    def among_themselves(self, tree: str) -> list[Diagnostic]:
+        """What is found of the devices and of the links between them, not of the fabric; see `diagnostics`."""
+        self.meeting.waiting.clear()
+        self._look_again()
+        return list(self.findings.diagnostics(tree))
+
+    def _look_again(self) -> None:
+        """Tell the links' disagreements in full."""
+        if wrong := self._broken():
+            work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
+            ends: list[End] = []
+            for _, piece in spread(self.jobs, len(work.pieces), work):
+                ends += piece.full_ends
+            ends.sort()
+            self.findings.add(broken_findings(wrong, ends))
 
     def _broken(self) -> dict[int, tuple[str, ...]]:
         """Links to look at again: a bounded number, those that found no other end included."""

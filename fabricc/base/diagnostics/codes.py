@@ -230,6 +230,7 @@ TITLES: dict[str, str] = {
     "FAB3180": "A way out of a network that leads into another",
     "FAB3181": "A far port that two links lead to",
     "FAB3182": "Links without addresses to nothing below",
+    "FAB3195": "No device of that name to build",
     "FAB3210": "Out-of-band switches or BMCs of a further network",
     "FAB3211": "Fewer addresses for a host than it has BMCs and DPUs",
     "FAB3212": "An out-of-band network that is too small",

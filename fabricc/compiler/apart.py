@@ -1,0 +1,125 @@
+"""The files of devices that are named, in time proportional to them: no tree, no manifest and no record."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.documents.document import clip
+from fabricc.base.values import dataclass
+from fabricc.compiler.device import Work
+from fabricc.compiler.lock_file import lock_change
+from fabricc.compiler.outcome import Outcome
+from fabricc.compiler.result import BuildResult
+from fabricc.fabric.fabric import HostId
+from fabricc.front.spec.load import accepted
+from fabricc.proof.invariants.declared import softened
+from fabricc.tree import EmitError, manifest
+from fabricc.tree.file import make_folder, write_file
+from fabricc.tree.names import checked_path
+from fabricc.tree.stage import CREATE, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.fabric import DeviceId, Fabric
+
+
+@dataclass(slots=True)
+class Held:
+    """What stands in the place of a stage: it keeps files, path -> bytes and mode, until all are proved."""
+
+    files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+
+    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
+        """Keep one file.
+
+        Raises:
+            EmitError: FAB7004, the path is not a plain one.
+        """
+        self.files[checked_path(path)] = content, mode
+        return Written(path, sha256, changed=True, edited=False)
+
+
+def write_devices(
+    compiled: Compiled, names: Collection[str], out: Path, *, frozen: bool = False, check: bool = True
+) -> BuildResult:
+    """Write the files of these devices below `out`, each as its tree has it; the lock is not written.
+
+    Args:
+        compiled: the spec.
+        names: switches and hosts.
+        out: folder for `switches/NAME/…` and `hosts/NAME/…`; files of others there stay.
+        frozen: fail where the lock would change.
+        check: prove each device, and the links that both ends of are among them.
+    """
+    if not compiled.sound:
+        return BuildResult(diagnostics=compiled.diagnostics)
+    spec, held, outcomes = compiled.spec, Held(), []
+    result = BuildResult(spec.cluster, None, compiled.diagnostics)
+    if frozen and compiled.lock_text != compiled.lock_before:
+        return replace(result, diagnostics=(*compiled.diagnostics, lock_change(compiled)))
+    unknown = set(names)
+    try:
+        if (out / manifest.NAME).exists():
+            raise EmitError(
+                "FAB7002", f"{out} is an output tree, which is built whole", "Name another folder."
+            )
+        for each in (compiled, *compiled.networks.values()):
+            places = _places(each.fabric, names)
+            unknown -= places.keys()
+            outcome = Outcome(Work(each.fabric, [[at] for at in places.values()], held, None, check), 1)
+            outcome.run(None, "")
+            outcomes.append(outcome)
+        if unknown:
+            return replace(result, diagnostics=(*compiled.diagnostics, *_none_of(compiled, sorted(unknown))))
+        told = [d for outcome in outcomes for d in outcome.among_themselves(str(out))]
+        found = accepted(softened(told, spec), spec.accept)
+        result = replace(
+            result,
+            diagnostics=(*compiled.diagnostics, *found),
+            links=sum(outcome.meeting.links for outcome in outcomes),
+            lock_changed=compiled.lock_text != compiled.lock_before,
+        )
+        if any(d.severity is Severity.ERROR for d in found):
+            return result
+        return replace(result, tree=out, files=len(held.files), written=_write(held, out))
+    except OSError as error:
+        return replace(result, diagnostics=(*compiled.diagnostics, EmitError.from_os(error).diagnostic))
+    except EmitError as error:
+        return replace(result, diagnostics=(*compiled.diagnostics, error.diagnostic))
+
+
+def _places(fabric: Fabric, names: Collection[str]) -> dict[str, DeviceId]:
+    """Those of the names that a fabric has, and where."""
+    found: dict[str, DeviceId] = {
+        name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in names
+    }
+    for coordinate, unit in fabric.units.items():
+        found |= {name: HostId(coordinate, slot) for slot, name in unit.hosts.items() if name in names}
+    return found
+
+
+def _none_of(compiled: Compiled, unknown: Sequence[str]) -> list[Diagnostic]:
+    remedy = f"`fabricc plan {compiled.path}` shows how devices are named."
+    return [
+        Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
+        for name in unknown
+    ]
+
+
+def _write(held: Held, out: Path) -> int:
+    """Write what differs from the files that are there; how many that are."""
+    written = 0
+    for path, (content, mode) in held.files.items():
+        file = out / path
+        make_folder(file.parent)
+        with suppress(FileExistsError):  # what stands there keeps its permissions, as everywhere
+            os.close(os.open(file, CREATE, mode))
+        written += write_file(file, content)
+    return written
