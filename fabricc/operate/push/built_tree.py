@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
@@ -12,6 +13,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import find_spec
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import rendered
+from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.qos import unsent
@@ -21,7 +23,8 @@ from fabricc.operate.push.origin import Origin, state_of
 from fabricc.proof.tree import TreeError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Iterable, Mapping
+    from ipaddress import IPv4Network, IPv6Network
     from pathlib import Path
 
     from fabricc.fabric.fabric import AddressPlan
@@ -83,6 +86,19 @@ class BuiltTree:
         """The switch as planned."""
         return self.fabric.switch(self.places[name])
 
+    def leaving(self, prefixes: Iterable[str]) -> set[str]:
+        """Those of the fabric's own pools that no switch announces by the plan: numbers of before."""
+        pools = [
+            ip_network(str(pool))
+            for name, pool in self.fabric.addresses.pools().items()
+            if name.startswith(("hosts", "loopbacks"))
+        ]
+        own = {prefix for prefix in prefixes if any(_holds(pool, prefix) for pool in pools)}
+        if not own:
+            return own
+        places = self.places.values()
+        return own.difference(prefix for at in places for prefix in expand.announcements(self.fabric, at))
+
     def renderings(self, name: str, versions: Container[int]) -> tuple[dict[str, str], dict[str, str]]:
         """The switch rendered in service, and drained, with the IP versions that it runs: what drains is of each."""
         place, changes = self.places[name], self.fabric.changes
@@ -93,6 +109,15 @@ class BuiltTree:
             fabric = replace(self.fabric, changes={**changes, name: change}, addresses=addresses)
             found.append(rendered(fabric.switch(place)))
         return found[0], found[1]
+
+
+def _holds(pool: IPv4Network | IPv6Network, prefix: str) -> bool:
+    """Whether a pool has all of what a device calls a prefix."""
+    try:
+        net = ip_network(prefix)
+    except ValueError:
+        return False
+    return net.version == pool.version and net.network_address in pool and net.prefixlen >= pool.prefixlen
 
 
 def _of_versions(addresses: AddressPlan, versions: Container[int]) -> AddressPlan:

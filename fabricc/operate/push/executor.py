@@ -368,7 +368,14 @@ class Executor:
                 crowded = growth.congestion(planned, before, now, self.options)
                 found = [*lasting, worded(wrong)] if wrong else [*lasting]
                 found += gates.complaints(
-                    planned, before, now, waiting, later | apart, widths=widths, received=received
+                    planned,
+                    before,
+                    now,
+                    waiting,
+                    later | apart,
+                    widths=widths,
+                    received=received,
+                    leaving=self.source.leaving,
                 )
                 found += crowded if self.options.congestion is Congestion.STOP else []
                 failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:_SHOWN])}") if found else None

@@ -11,7 +11,7 @@ from fabricc.operate.devices import readings
 from fabricc.operate.push import growth
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from fabricc.fabric.model import Switch
     from fabricc.operate.devices.connection import Connection
@@ -70,6 +70,7 @@ def complaints(
     *,
     widths: bool,
     received: bool = True,
+    leaving: Callable[[list[str]], Collection[str]] = lambda _: (),
 ) -> list[str]:
     """What is worse than before and may still come good, in words.
 
@@ -81,19 +82,21 @@ def complaints(
         later: switches that are yet to change: a session of which there was none before need not be up.
         widths: whether next hops must be as many as before.
         received: whether sessions must bring as many prefixes as before.
+        leaving: of prefixes without next hops those that nobody is to have any more; by default all must stay.
     """
     found = _sessions(switch, before, now, waiting, later, received=received)
     found += new_alarms(before, now)
     found += [f"the device no longer states {what}" for what in unstated(now) if what not in unstated(before)]
     if widths and not waiting and "widths" in before and "widths" in now:
         limit, routed, left = switch.bgp.maximum_paths, _versions(switch), _left(switch, before)
-        fewer = [
-            f"{prefix} has {now['widths'].get(prefix, 0)} next hops, {width} before"
+        hops = {prefix: now["widths"].get(prefix, 0) for prefix in before["widths"]}
+        fewer = {
+            prefix: f"{prefix} has {hops[prefix]} next hops, {width} before"
             for prefix, width in sorted(before["widths"].items())
-            if (version := _version(prefix)) in routed
-            and now["widths"].get(prefix, 0) < min(width, limit) - left[version]
-        ]
-        found += fewer[:_SHOWN]
+            if (version := _version(prefix)) in routed and hops[prefix] < min(width, limit) - left[version]
+        }
+        gone = leaving([prefix for prefix in fewer if not hops[prefix]])
+        found += [said for prefix, said in fewer.items() if prefix not in gone][:_SHOWN]
     return found
 
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.fabric import expand
 from fabricc.operate.devices.readings import gaps
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
 from fabricc.operate.push.gates import complaints, unstated
 from fabricc.operate.push.growth import congestion, lasting
 from fabricc.operate.push.options import Options
 from tests.operate.lab import specs
+from tests.operate.push.network import built
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +37,24 @@ def test_a_session_that_was_up_must_be_up_also_to_a_switch_that_changes_later(sp
     assert complaints(spine, before, now, later, later, widths=True) == [], "both ends must agree first"
     down = {"sessions": {**before["sessions"], first.remote: [False, 0]}}
     assert complaints(spine, down, down, (), (), widths=True) == [], "it was down before"
+
+
+def test_numbers_of_before_that_nobody_announces_any_more_may_go_and_nothing_else(tmp_path: Path) -> None:
+    """Another block of hosts leaves its own ToR and its neighbours; a host block that is planned has to stay."""
+    spec = specs.two_tiers(tmp_path)
+    source = built(spec, tmp_path / "out")
+    stays = next(prefix for prefix in expand.announcements(source.fabric, source.places["su001-tor1a"]))
+    outside = {"0.0.0.0/0": 2, "192.0.2.0/24": 1}
+    widths = {stays: 2, "10.63.0.0/30": 1, "10.143.255.255/32": 2, **outside}
+    tor = source.switch("su002-tor1a")
+
+    def missed(now: dict[str, int]) -> set[str]:
+        before, after = ({"sessions": {}, "widths": each} for each in (widths, now))
+        said = complaints(tor, before, after, (), (), widths=True, leaving=source.leaving)
+        return {line.split()[0] for line in said if "next hops" in line}
+
+    assert missed({stays: 1, **outside}) == {stays}
+    assert missed({}) == {stays, *outside}
 
 
 def test_a_new_session_must_come_up_once_both_ends_have_it(spine: Switch) -> None:
