@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from fabricc.operate.lab import demands, faults, lifecycle, observe, state
+from fabricc.operate.lab.steady import Network
+from tests.operate.lab import specs
 from tests.operate.migrate.carried import LIMIT_S, Seen, hosts_turned, pushed, under_traffic
 from tests.operate.push.live import Live
 
@@ -48,9 +52,14 @@ class Step(NamedTuple):
 
 
 def steps(
-    live: Live, fabricc: Callable[..., Ran], old: str, new: str, *more: tuple[str, str]
+    live: Live,
+    fabricc: Callable[..., Ran],
+    old: str,
+    new: str,
+    *more: tuple[str, str],
+    pins: Mapping[str, int] | None = None,
 ) -> dict[str, Step]:
-    """The steps from what runs to what is wanted, by name."""
+    """The steps from what runs to what is wanted, with other strides where `pins` says so, by name."""
     wanted = live.folder / "wanted" / "cluster.yaml"
     wanted.parent.mkdir()
     text = live.text
@@ -58,17 +67,21 @@ def steps(
         assert before in text
         text = text.replace(before, after)
     wanted.write_text(text)
-    shutil.copy(live.spec.with_name("fabricc.lock"), wanted.parent)
+    lock = live.spec.with_name("fabricc.lock").read_text()
+    for name, value in (pins or {}).items():
+        lock, found = re.subn(f"(?m)^stride {name} .*$", f"stride {name} {value}", lock)
+        assert found == 1
+    wanted.with_name("fabricc.lock").write_text(lock)
     way = live.folder / "steps"
     words = ["migrate", str(live.spec), str(wanted), "--keep", "50%", "--write", str(way), "--format", "json"]
     ran = fabricc(*words)
     assert ran.status == 0, ran.err
-    found: list[dict[str, Any]] = json.loads(ran.out)["steps"]
+    said: list[dict[str, Any]] = json.loads(ran.out)["steps"]
     return {
         step["name"]: Step(
             way / f"{step['number']}-{step['name']}" / "cluster.yaml", step["review"]["impact"], kept(step)
         )
-        for step in found
+        for step in said
     }
 
 
@@ -160,6 +173,9 @@ def test_a_spine_of_another_name_forwards_on(live: Live, fabricc: Callable[..., 
         pytest.param("addressing: {links: 100.64.0.0/10}", ["links-1", "links-2"], id="pool"),
         pytest.param("addressing: {fabric_links: unnumbered}", ["links-1", "links-2"], id="unnumbered"),
         pytest.param("routing: {spine_asn: unique}", ["devices-1", "devices-2"], id="spines"),
+        pytest.param(
+            "addressing: {loopbacks: 10.128.0.0/11}", ["pools", "devices-1", "devices-2"], id="loopbacks"
+        ),
     ],
 )
 def test_what_renumbers_a_spine_at_a_time_loses_nothing(
@@ -171,23 +187,35 @@ def test_what_renumbers_a_spine_at_a_time_loses_nothing(
         seen = pushed(live, step.spec, "--adopt")
         told(f"{change}: {name}", step.rating, seen)
         assert seen.lost == 0
-        assert seen.least >= step.kept == (1 if name == "wanted" else KEPT)
+        assert seen.least >= step.kept == (1 if name in ("pools", "wanted") else KEPT)
         assert seen.sent > 1000
+
+
+SPINES, LINKS, UNITS = ["devices-1", "devices-2"], ["links-1", "links-2"], ["tors-1", "tors-2", "tors-3"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("live", [6], indirect=True)
-def test_tors_get_other_asns_and_only_their_own_hosts_lose_anything(
-    live: Live, fabricc: Callable[..., Ran]
+@pytest.mark.parametrize(
+    ("change", "pins", "names"),
+    [
+        pytest.param("routing: {asn_base: 4210000000}\n", {}, [*SPINES, *UNITS], id="asns"),
+        pytest.param("", {"uplink": 32, "unit": 4096}, [*LINKS, *UNITS], id="uplink"),
+        pytest.param("", {"nic_port": 8, "unit": 4096}, [*LINKS, *UNITS], id="nic_port"),
+    ],
+)
+def test_tors_get_other_numbers_and_only_their_own_hosts_lose_anything(
+    live: Live, fabricc: Callable[..., Ran], change: str, pins: dict[str, int], names: list[str]
 ) -> None:
-    way = steps(live, fabricc, "priorities:", "routing: {asn_base: 4210000000}\npriorities:")
-    assert list(way) == ["devices-1", "devices-2", "tors-1", "tors-2", "tors-3", "wanted"]
+    way = steps(live, fabricc, "priorities:", f"{change}priorities:", pins=pins)
+    assert list(way) == [*names, "wanted"]
     for name, step in way.items():
         unit = f"su00{name[-1]}-" if name.startswith("tors") else "-"
         out = [host.name for host in live.network.hosts if host.name.startswith(unit)]
         assert bool(out) == name.startswith("tors")
-        seen = pushed(live, step.spec, "--adopt", out=out)
-        told(f"other ASNs: {name}", step.rating, seen)
+        after = Network.of(live.lab, specs.source(step.spec).fabric)
+        seen = pushed(live, step.spec, "--adopt", first=partial(hosts_turned, live, after), out=out)
+        told(f"{change or pins}: {name}", step.rating, seen)
         assert seen.lost == 0
         assert step.kept >= KEPT
         assert seen.sent > 1000
