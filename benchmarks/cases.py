@@ -103,8 +103,10 @@ def large(bench: Bench, gpus: int) -> Iterator[Result]:
     yield Result("build cold, checked", bench.build(fabric), 8.0)
     again = fabricc("build", "cluster.yaml", "-o", "out", "--jobs", bench.jobs)
     yield Result("build, nothing changed", repeated(again, folder, max(bench.runs, 3)), 0.25)
-    yield Result("check", repeated(fabricc("check", "out/bench"), folder, bench.runs))
+    yield Result("check", repeated(fabricc("check", "out/bench"), folder, bench.runs), 4.0)
     yield from _one_change(bench, fabric, again)
+    yield from _changes_of_all(bench, fabric)
+    yield from _questions(bench, fabric)
     _without(folder / "out")()
 
 
@@ -120,6 +122,30 @@ def _one_change(bench: Bench, fabric: Fabric, again: list[str]) -> Iterator[Resu
     (folder / "changed.yaml").write_text(fabric.spec(DRAINED), encoding="utf-8")
     difference = fabricc("diff", "cluster.yaml", "changed.yaml")
     yield Result("diff, one ToR drained", repeated(difference, folder, bench.runs), 3.0)
+
+
+def _changes_of_all(bench: Bench, fabric: Fabric) -> Iterator[Result]:
+    folder, before = bench.folder(fabric), fabric.spec()
+    changed = {
+        "another code point": before.replace("dscp: 26", "dscp: 34"),
+        "other cables": f"{before}cables: {{spine: {{length_m: 60}}}}\n",
+    }
+    for name, after in changed.items():
+        (folder / "changed.yaml").write_text(after, encoding="utf-8")
+        difference = fabricc("diff", "cluster.yaml", "changed.yaml")
+        yield Result(f"diff, {name}", repeated(difference, folder, bench.runs), 1.5)
+
+
+def _questions(bench: Bench, fabric: Fabric) -> Iterator[Result]:
+    """What is asked of a spec while it is thought about: nothing is written but a page."""
+    folder = bench.folder(fabric)
+    asked = {
+        "plan --alternatives": (("plan", "cluster.yaml", "--alternatives"), 3.0),
+        "explain, one ToR": (("explain", "cluster.yaml", DRAINED), 1.0),
+        "report": (("report", "cluster.yaml", "-o", "report.html"), 1.0),
+    }
+    for name, (words, target) in asked.items():
+        yield Result(name, repeated(fabricc(*words), folder, bench.runs), target)
 
 
 def systems(bench: Bench, gpus: int) -> Iterator[Result]:
