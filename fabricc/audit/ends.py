@@ -13,7 +13,7 @@ from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.audit.model import Device, Neighbour
     from fabricc.back.nos.ports import PortName
@@ -127,7 +127,8 @@ class Said:
     """What a device says of where it stands: all that links and places are found by.
 
     Attributes:
-        shape: what it shares with devices that are built alike; `own`: the rest of what it says of its ports, packed.
+        shape: what it shares with devices that are built alike; `own`: the rest of what it says of its ports, and their
+            addresses, packed.
         neighbours: BGP neighbour, an address or a port -> of a port what the facts say of it that tells where it is.
         heard: what LLDP told.
         facts: of the device as a whole, those that tell where it stands.
@@ -146,7 +147,7 @@ class Said:
     @property
     def ports(self) -> Mapping[str, Says]:
         """Port as the facts name it -> what they say of it, by the last word of the path."""
-        return _ports(self.shape, self.own)
+        return _opened(self.shape, self.own)[0]
 
     def port(self, name: str) -> str | None:
         """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
@@ -171,15 +172,16 @@ class Said:
 
     def addresses(self, port: str) -> Iterator[tuple[str, Address]]:
         """Its addresses by the last word of their paths, link-local ones and what is none left out."""
-        return addresses_of(self.ports[port])
+        for leaf, *address in _opened(self.shape, self.own)[1].get(port, ()):
+            yield leaf, Address(*address)
 
     def bundles(self) -> Mapping[str, list[str]]:
         """Bundle -> its members."""
         return self.shape.bundles
 
 
-def addresses_of(says: Says) -> Iterator[tuple[str, Address]]:
-    """Addresses of a port of which this is said, by the last word of their paths; see `Said.addresses`."""
+def _addresses(says: Says) -> Iterator[tuple[str, int, int, int]]:
+    """Addresses of a port of which this is said, after the last word of their paths; see `Said.addresses`."""
     for leaf, value in says.items():
         if leaf in ("ipv4", "ipv6"):
             address = address_of(str(value))
@@ -188,7 +190,7 @@ def addresses_of(says: Says) -> Iterator[tuple[str, Address]]:
         else:
             continue
         if address is not None and not (address.version == 6 and address.value >> 118 == _LINK_LOCAL):
-            yield leaf, address
+            yield leaf, *address
 
 
 def address_of(text: str) -> Address | None:
@@ -239,7 +241,9 @@ def said_by(system: str, stated: Facts, heard: tuple[Neighbour, ...]) -> Said:
     alike: dict[tuple[tuple[str, Value], ...], tuple[tuple[str, Value], ...]] = {}
     shared = tuple([(port, alike.setdefault(one, one)) for port, one in
                     ((port, tuple(says.items())) for port, says in likes.items())])  # fmt: skip
-    return Said(_shape(system, shared), pickle.dumps(own, pickle.HIGHEST_PROTOCOL), neighbours, heard, facts)
+    addresses = {port: found for port, says in own.items() if (found := tuple(_addresses(says)))}
+    packed = pickle.dumps((own, addresses), pickle.HIGHEST_PROTOCOL)
+    return Said(_shape(system, shared), packed, neighbours, heard, facts)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -267,6 +271,11 @@ _shape = lru_cache(maxsize=1 << 12)(Shape)
 
 
 @lru_cache(maxsize=64)
-def _ports(shape: Shape, own: bytes) -> Mapping[str, Says]:
-    mine = pickle.loads(own)
-    return {port: {**says, **mine.get(port, {})} for port, says in shape.ports.items()}
+def _opened(
+    shape: Shape, own: bytes
+) -> tuple[Mapping[str, Says], Mapping[str, Sequence[tuple[str, int, int, int]]]]:
+    """What is said of each port, and its addresses."""
+    mine, addresses = pickle.loads(own)
+    return {
+        port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()
+    }, addresses

@@ -13,12 +13,12 @@ from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.ends import Address, address_of, addresses_of, said
+from fabricc.audit.ends import Address, address_of, said
 from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
 from fabricc.back.nos.ports import PortKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.ends import Said
     from fabricc.audit.model import Device
@@ -79,6 +79,7 @@ class _Joining:
     def __init__(self, devices: Mapping[str, Said]) -> None:
         self.devices = devices
         self.names = {name.lower(): name for name in devices}
+        self.firsts = frozenset(piece[0] for name in self.names if (piece := _PIECE.match(name)))
         self.ends: dict[str, dict[str, End]] = defaultdict(dict)
         self.claims: dict[Pair, list[_Claim]] = defaultdict(list)
         self.vague: list[_Claim] = []
@@ -86,10 +87,13 @@ class _Joining:
         self.against: dict[Pair, list[_Claim]] = defaultdict(list)
 
     def links(self) -> Iterator[tuple[Pair, tuple[Evidence, ...], Sequence[_Claim]]]:
+        subnets: _Subnets = {}
         for name, device in self.devices.items():
             self._lldp(name, device)
             self._descriptions(name, device)
-        self._subnets_and_sessions()
+            self._addresses(name, device, subnets)
+        self._subnets(subnets)
+        self._sessions(subnets)
         self._choose(list(self.claims))
         self._named_alone()
         self._unnumbered()
@@ -144,7 +148,9 @@ class _Joining:
         """The device of the folder that a description names, and its port where it names one of those."""
         lower = text.lower()
         pieces = [match.span() for match in _PIECE.finditer(text)]
-        for start, end, word in _words(lower, pieces):
+        if not any(lower[start:end] in self.firsts for start, end in pieces):
+            return None
+        for start, end, word in _words(lower, pieces, self.firsts):
             known = self.names.get(word)
             if known is None or known == own:
                 continue
@@ -158,19 +164,18 @@ class _Joining:
             return self._end(known, "")
         return None
 
-    def _subnets_and_sessions(self) -> None:
-        subnets: _Subnets = {}
-        for name, device in self.devices.items():
-            for port, says in device.ports.items():
-                for leaf, address in addresses_of(says):
-                    if device.kind(port) is not PortKind.MANAGEMENT:
-                        _put(subnets, _Held(self._end(name, port), address, leaf))
+    def _addresses(self, name: str, device: Said, subnets: _Subnets) -> None:
+        for port in device.ports:
+            if device.kind(port) is not PortKind.MANAGEMENT:
+                for leaf, address in device.addresses(port):
+                    _put(subnets, _Held(self._end(name, port), address, leaf))
+
+    def _subnets(self, subnets: _Subnets) -> None:
         for every in subnets.values():
             for one, two in _of_two(every) if isinstance(every, list) else ():
                 if self._is_port(one.end) and self._is_port(two.end):
                     self._claim(self._base(one.end), self._base(two.end), Evidence.SUBNET, one)
                     self._claim(self._base(two.end), self._base(one.end), Evidence.SUBNET, two)
-        self._sessions(subnets)
 
     def _sessions(self, subnets: _Subnets) -> None:
         """Neighbours whose address one device has on the port that the own port's subnet leads to."""
@@ -326,13 +331,20 @@ def _of_two(held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
             yield one, two
 
 
-def _words(lower: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """The runs of pieces of a text in lower case, with where they begin and end; at each place the longest first."""
+def _words(
+    lower: str, pieces: Sequence[tuple[int, int]], firsts: Collection[str] = ()
+) -> Iterator[tuple[int, int, str]]:
+    """The runs of pieces of a text in lower case, with where they begin and end; at each place the longest first.
+
+    With `firsts` those that begin with one of these pieces alone.
+    """
     last = [0] * len(pieces)  # the last piece of the word that one is in
     for at in range(len(pieces) - 1, -1, -1):
         behind = lower[pieces[at][1] : pieces[at + 1][0]] if at + 1 < len(pieces) else " "
         last[at] = at if any(map(str.isspace, behind)) else last[at + 1]
-    for first, (start, _) in enumerate(pieces):
+    for first, (start, end) in enumerate(pieces):
+        if firsts and lower[start:end] not in firsts:
+            continue
         for at in range(min(last[first], first + _MOST_PIECES - 1), first - 1, -1):
             end = pieces[at][1]
             yield start, end, lower[start:end]

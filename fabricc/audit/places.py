@@ -88,9 +88,9 @@ def places_of(
     links = tuple(links)
     switches = {name for name, device in devices.items() if device.kind is Kind.SWITCH}
     told = {name: sayings[name] if sayings else said(devices[name]) for name in switches}
-    graph, hung = _graph(told, links)
+    routed, signs = _looked_at(devices, told, links)
+    graph, hung = _graph(told, routed, links)
     hosts = _host_links(devices, switches, links)
-    signs = _signs(devices, told, links)
     policies = _Policies(devices, told, links)
     tiers = _tiers(graph, signs, policies) | dict.fromkeys(hung, Tier.OTHER)
     tors = {name for name, tier in tiers.items() if tier is Tier.TOR}
@@ -107,13 +107,14 @@ def places_of(
     return found
 
 
-def _graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph, set[str]]:
+def _graph(
+    told: Mapping[str, Said], routed: Mapping[str, Collection[str]], links: Iterable[Link]
+) -> tuple[Graph, set[str]]:
     """Which switches have links, but those between two that share bundles; and the bridges that hang on routers.
 
     Where links are routed these alone make tiers.
     """
     pairs = {name: _pair_of(device) for name, device in told.items()}
-    routed = {name: _routed(device) for name, device in told.items()}
     between = [link for link in links if link.a.device in told and link.b.device in told]
     between = [link for link in between if _differ(pairs, link.a.device, link.b.device)]
     by_routes = [link for link in between if any(end.port in routed[end.device] for end in (link.a, link.b))]
@@ -165,9 +166,10 @@ def _host_links(
     return {host: sorted(ends, key=lambda end: natural(end[0])) for host, ends in found.items()}
 
 
-def _signs(
+def _looked_at(
     devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
-) -> dict[str, _Signs]:
+) -> tuple[dict[str, set[str]], dict[str, _Signs]]:
+    """The ports of each switch that route, and what it shows of standing below."""
     taken: dict[str, set[str]] = defaultdict(set)
     hosts: dict[str, int] = defaultdict(int)
     for link in links:
@@ -176,7 +178,12 @@ def _signs(
                 taken[near.device].add(near.port)
             elif far.device in devices:
                 hosts[near.device] += 1
-    return {name: _signs_of(device, taken[name], hosts[name]) for name, device in told.items()}
+    routed: dict[str, set[str]] = {}
+    signs: dict[str, _Signs] = {}
+    for name, device in told.items():
+        routed[name] = _routed(device)
+        signs[name] = _signs_of(device, taken[name], hosts[name])
+    return routed, signs
 
 
 def _signs_of(device: Said, taken: Collection[str], hosts: int) -> _Signs:
