@@ -94,7 +94,7 @@ INSIDE = {
     "fabricc.cli.adopt": (1, "as for `push`"),
     "fabricc.cli.audit": (1, "as for `push`"),
     "fabricc.cli.collect": (1, "as for `push`"),
-    "fabricc.cli.build": (1, "plans, and a build that finds nothing to do does not"),
+    "fabricc.cli.build": (2, "plans, and a build that finds nothing to do does not"),
     "fabricc.cli.drawing": (1, "rich's parser of Markdown is for `docs` alone"),
     "fabricc.cli.maintain": (1, "as for `push`"),
     "fabricc.cli.mcp": (1, "the SDK is an extra"),
@@ -104,10 +104,7 @@ INSIDE = {
     "fabricc.cli.push": (1, "what asks switches; `--help` and completion do not"),
     "fabricc.cli.upgrade": (1, "as for `push`"),
     "fabricc.cli.verify": (1, "as for `push`"),
-    "fabricc.cli.words": (
-        3,
-        "a press of a key plans a spec, or reads a lab, only where its words are wanted",
-    ),
+    "fabricc.cli.words": (1, "a press of a key plans a spec only where its devices are wanted"),
     "fabricc.operate.devices.connection": (
         1,
         "NAPALM takes half a second; a push that shows its plan needs none",

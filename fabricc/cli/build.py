@@ -13,6 +13,7 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
+from fabricc.cli.words import planned
 from fabricc.compiler.driver import build
 from fabricc.compiler.finding import lock_of
 from fabricc.compiler.result import counted_hosts
@@ -20,20 +21,11 @@ from fabricc.compiler.result import counted_hosts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from click.shell_completion import CompletionItem
-
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler import BuildResult
 
 LEDGER = "accepted.yaml"
 """As `compiler.accepted.NAME`."""
-
-
-def _planned(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The devices of the spec."""
-    from fabricc.cli.words import planned  # knows the catalog; a build that finds nothing to do does not
-
-    return planned(context, option, begun)
 
 
 @click.command("build", cls=RepinningCommand)
@@ -44,7 +36,7 @@ def _planned(context: click.Context, option: click.Parameter, begun: str) -> lis
 @repin_option(
     "Change the fewest numbers of fabricc.lock that the spec has outgrown, or KEY alone: may renumber."
 )
-@click.option("--only", multiple=True, metavar="DEVICE", shell_complete=_planned,
+@click.option("--only", multiple=True, metavar="DEVICE", shell_complete=planned,
               help="Write the files of this switch or host alone below the output folder; repeatable.")  # fmt: skip
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
 @click.option("--ledger", type=options.PATH, metavar="FILE",
@@ -74,7 +66,9 @@ def command(
     if only:
         if repin is not None or ledger is not None:
             raise click.UsageError("--only takes neither --repin nor --ledger.")
-        return _devices(spec, only, out, frozen, not no_check, format_, begin)
+        from fabricc.cli.apart import build_devices  # plans; a build that finds nothing to do does not
+
+        return build_devices(spec, only, out, frozen, not no_check, format_, begin)
     with output.progress() as bar:
         result, sources = build(
             spec,
@@ -95,33 +89,6 @@ def command(
             output.err(f"nothing written: {output.tally(result.diagnostics)}")
         else:
             output.out(*summary(result, spec, not no_check, time.perf_counter() - begin, found))
-    return result.exit_status
-
-
-def _devices(
-    spec: Path, only: Sequence[str], out: Path, frozen: bool, check: bool, format_: str, begin: float
-) -> int:
-    """Write the files of a few devices."""
-    from fabricc.compiler.apart import write_devices  # plans; a build that finds nothing to do does not
-    from fabricc.compiler.compiled import compile_spec
-
-    compiled = compile_spec(spec, ethernet_only=True)
-    result = write_devices(compiled, frozenset(only), out, frozen=frozen, check=check)
-    output.tell(result.diagnostics, format_, compiled.sources)
-    if format_ == "text" and result.tree is None:
-        output.err(f"nothing written: {output.tally(result.diagnostics)}")
-    elif format_ == "text":
-        proof = f"read back, and {plural(result.links, 'link')} among them" if check else "not checked"
-        behind = f"not as the spec needs it: `fabricc lock {shlex.quote(str(spec))}` writes it"
-        rows = [
-            ("devices", f"{len(set(only)):,} of {result.cluster}"),
-            ("files", f"{result.files:,}: {result.written:,} written, the rest untouched"),
-            ("proof", proof),
-            ("lock", behind if result.lock_changed else "unchanged"),
-            ("findings", output.tally(result.diagnostics)),
-            ("time", f"{time.perf_counter() - begin:.1f} s"),
-        ]
-        output.out(str(out), *output.columns(rows))
     return result.exit_status
 
 

@@ -14,7 +14,7 @@ from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import json_document
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
-from fabricc.cli import model_page, options, output, words
+from fabricc.cli import catalog_words, model_page, options, output
 from fabricc.cli.catalog_import import command as imports
 from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.result import exit_status
@@ -39,7 +39,7 @@ class _OrImport(click.Command):
 
 
 @click.command("catalog", cls=_OrImport)
-@click.argument("name", required=False, shell_complete=words.models)
+@click.argument("name", required=False, shell_complete=catalog_words.models)
 @click.option("--add", "extra", multiple=True, type=options.PATH, metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip
 @options.data_option()

@@ -12,7 +12,8 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError
 from fabricc.base.foreign.screen import Line
 from fabricc.base.foreign.text import json_document
 from fabricc.cli import options, output
-from fabricc.cli.words import explained, subjects
+from fabricc.cli.catalog_words import explained
+from fabricc.cli.words import subjects
 from fabricc.compiler.result import exit_status
 from fabricc.review.explain.answer import alone, answer
 from fabricc.review.explain.explanation_json import plain

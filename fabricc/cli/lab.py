@@ -12,7 +12,7 @@ import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import options, output
-from fabricc.cli.words import labs, nodes, targets
+from fabricc.cli.lab_words import labs, nodes, targets
 from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, recabling, report
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export as write

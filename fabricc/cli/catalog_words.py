@@ -1,0 +1,36 @@
+"""Words that a shell completes: models, codes and releases."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem
+
+from fabricc.back import nos
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.catalog.library import Library
+from fabricc.cli.words import fitting
+
+if TYPE_CHECKING:
+    import click
+
+
+def models(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Switches, hosts and NICs of the catalog."""
+    library = Library()
+    names = chain.from_iterable(library.names(section) for section in ("switches", "hosts", "nics"))
+    return fitting(names, begun)
+
+
+def explained(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """What `explain` takes first: a code, or a file."""
+    codes = [CompletionItem(code, help=title) for code, title in TITLES.items()]
+    known = [item for item in codes if begun and item.value.startswith(begun.upper())]
+    return known or [CompletionItem(begun, type="file")]
+
+
+def releases(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Systems with the releases that are known of each."""
+    every = (f"{name}-{release}" for name in nos.names() for release in nos.load(name).releases)
+    return fitting(every, begun)

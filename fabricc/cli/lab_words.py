@@ -1,0 +1,46 @@
+"""Words that a shell completes: labs, their nodes, and what can be broken in them."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.cli.words import fitting
+from fabricc.operate.lab import failure, state
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
+
+    from fabricc.operate.lab.state import Record
+
+
+def labs(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Labs of this machine."""
+    return fitting(sorted(file.parent.name for file in state.DEFAULT.glob(f"*/{state.RECORD}")), begun)
+
+
+def nodes(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Switches and hosts of the lab meant."""
+    lab = _lab(context)
+    return fitting([*lab.switches, *lab.hosts], begun) if lab else []
+
+
+def targets(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """What can be broken in the lab meant: switches, and from a colon on both ends of each cable."""
+    lab = _lab(context)
+    if lab is None:
+        return []
+    if ":" not in begun:
+        return fitting(lab.switches, begun)
+    ends = chain.from_iterable((cable[0:2], cable[2:4]) for cable in lab.cables)
+    return fitting(sorted(f"{device}:{port}" for device, port in ends), begun)
+
+
+def _lab(context: click.Context) -> Record | None:
+    named = context.params.get("state")
+    try:
+        return state.load(state.folder_of(context.params.get("name"), Path(named) if named else None))
+    except (failure.LabError, OSError):
+        return None
