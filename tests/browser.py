@@ -57,6 +57,7 @@ class Chromium:
         self.show(page, scheme=scheme)
         self.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         self.ask(AXE.read_text("utf-8"))
+        self.driver.set_script_timeout(300)  # a page of a thousand headings, on a busy machine
         found = self.driver.execute_async_script(
             "axe.run().then(arguments[arguments.length - 1], (error) => { throw error; })"
         )

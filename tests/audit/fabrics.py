@@ -108,7 +108,7 @@ def cables(
     """The links that the plan has, an end before the other."""
     names = renamed or {}
     found = set()
-    for switch in compiled.switches():
+    for _, switch in everything(compiled, hosts=False):
         for port in switch.ports:
             if (
                 port.peer is None

@@ -70,7 +70,7 @@ def test_every_default_taken_is_listed_in_schema_order() -> None:
     assert spec is not None
     assumptions = dict(spec.assumptions)
     assert list(assumptions)[:4] == ["fabric", "catalog", "gpus.rails_per_tor", "gpus.capacity"]
-    assert list(assumptions)[-2:] == ["management.users", "accept"]
+    assert list(assumptions)[-3:] == ["management.users", "unused_ports", "accept"]
     assert assumptions["routing.bfd.interval_ms"] == 300
     assert assumptions["cables.core.length_m"] == 300
     assert "tors.oversubscription" not in assumptions
@@ -92,6 +92,7 @@ def test_no_default_is_listed_that_the_file_states() -> None:
         "addressing.loopbacks6",
         "cables.core.medium",
         "cables.core.length_m",
+        "unused_ports",
     ]
 
 
