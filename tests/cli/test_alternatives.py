@@ -283,6 +283,7 @@ external:
 """
 
 
+@pytest.mark.slow
 def test_every_shape_keeps_border_leaves_and_ways_out(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(OUTWARD)
     assert compile_spec(repo / "cluster.yaml").sound

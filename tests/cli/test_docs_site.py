@@ -107,7 +107,13 @@ def test_a_second_run_writes_nothing(tmp_path: Path, fabricc: Fabricc) -> None:
 @without_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "page", ["index.html", "tutorial/index.html", "codes/index.html", "nos-eos/index.html"]
+    "page",
+    [
+        "index.html",
+        "tutorial/index.html",
+        pytest.param("codes/index.html", marks=pytest.mark.slow),
+        "nos-eos/index.html",
+    ],
 )
 def test_an_accessibility_checker_convicts_nothing(
     chromium: Chromium, built: Path, page: str, scheme: str
