@@ -291,6 +291,7 @@ def test_a_command_inside_a_configuration_divides_nothing() -> None:
 # --- what others wrote -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora here")
 def test_the_system_of_whole_devices_is_told_by_their_text() -> None:
     wrong, every = [], 0

@@ -163,6 +163,7 @@ stage scripts ls /usr/local/sbin
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "variant", "release"),
     [

@@ -119,6 +119,7 @@ def test_closed_forms_are_what_is_planned(name: str) -> None:
         assert figures.cut == max(lost.gpus_cut for lost in failures(fabric, hashed=False) if lost.device)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
     fibre = {"medium": "smf", "length_m": 40}
