@@ -90,8 +90,8 @@ def gather(
     findings: list[Finding] = []
     read: list[Read] = []
     used = done = 0
-    with Folder(top) as opened:
-        spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(opened, pieces[n]))
+    with Folder(top) as below:
+        spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(below, pieces[n]))
         for number, piece in spreading:
             read += piece.devices
             findings += piece.findings

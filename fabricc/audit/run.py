@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,12 +12,13 @@ from fabricc.audit.model import Found, Kind
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import examine
 from fabricc.base.diagnostics import Diagnostic, Position
+from fabricc.base.garbage import no_collection
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.result import exit_status
 from fabricc.compiler.workers import usable_cpus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from fabricc.audit.gather import Gathered
@@ -92,18 +91,6 @@ class Audit:
         return exit_status(self.diagnostics)
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Look for no cycles meanwhile: millions of claims make none, and looking takes a third of the time."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
-
-
 def audit(
     folder: Path, *, jobs: int | None = None, progress: Callable[[str, int, int], None] | None = None
 ) -> Audit:
@@ -119,7 +106,7 @@ def audit(
         EmitError: a worker died.
     """
     gathered = gather(folder, jobs=jobs, progress=progress, packed=True)
-    with _no_collection():
+    with no_collection():
         links = links_of(gathered.devices, gathered.said)
         places = places_of(gathered.devices, links, gathered.said)
     found = Found(gathered.devices, links, {end: link for link in links for end in (link.a, link.b)}, places)

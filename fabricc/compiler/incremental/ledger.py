@@ -7,7 +7,6 @@ that are new.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import io
 import pickle
@@ -15,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
 from fabricc.compiler.workers import beside, usable_cpus
 from fabricc.tree.state import state_of
@@ -93,7 +93,7 @@ def kept(out: Path, cluster: str, ledgers: Ledgers | None) -> Iterator[Callable[
 
 
 def _save(path: Path, ledgers: Ledgers) -> str:
-    with _no_collection():
+    with no_collection():
         content = pickle.dumps(ledgers, pickle.HIGHEST_PROTOCOL)
     try:
         draft = path.with_name(path.name + ".new")
@@ -111,22 +111,10 @@ def load(out: Path, cluster: str, digest: str) -> Ledgers | None:
     with suppress(OSError):
         content = path.read_bytes() if path is not None else b""
         if hashlib.sha256(content).hexdigest() == digest:
-            with _no_collection():
+            with no_collection():
                 found: Ledgers = _Unpickler(io.BytesIO(content)).load()
             return found
     return None
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Garbage collection waits: a ledger has many tuples and no cycle, and looking takes as long as it."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
 
 
 class _Unpickler(pickle.Unpickler):
