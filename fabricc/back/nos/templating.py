@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import zlib
 from contextlib import suppress
@@ -32,6 +33,7 @@ _FORMER = {
     "nxos/qos.j2": "nxos/queuing.j2",
 }
 """Names that built-in templates had -> those that print it now."""
+_INCLUDED = re.compile(r"""^\{% include "([\w.-]+)" %\}\n""", re.MULTILINE)
 _overrides: tuple[Path, ...] = ()
 
 
@@ -161,19 +163,17 @@ def environment(nos: str, *, objects: bool = False) -> Environment:
 
 @cache
 def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
-    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     from fabricc.back.nos import compiling
 
     kind = ImmutableSandboxedEnvironment if overrides else Environment
+    builtin = installation.folder("templates") / nos
     made = kind(
-        loader=ChoiceLoader(
-            [
-                *(_loader(folder, nos) for folder in overrides),
-                FileSystemLoader(installation.folder("templates") / nos),
-            ]
-        ),
+        loader=ChoiceLoader([*(_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)])
+        if overrides
+        else FunctionLoader(lambda name: (_whole(builtin / name), str(builtin / name), None)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -185,6 +185,12 @@ def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Enviro
     if not overrides:
         made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
     return made
+
+
+def _whole(file: Path) -> str:
+    """A built-in template with those that it includes in their places, to be compiled as one."""
+    text = file.read_text(encoding="utf-8")
+    return _INCLUDED.sub(lambda line: _whole(file.with_name(line[1])), text)
 
 
 def _loader(folder: Path, nos: str) -> BaseLoader:

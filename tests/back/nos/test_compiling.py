@@ -37,6 +37,10 @@ def environment(generator: type[CodeGenerator]) -> Environment:
         "{% block one %}1 {{ view.name }} 2{% endblock %}",
         "{{ 'up' if view.mtu is none else 'down' }} {{ view.ports[0].name ~ '%' }}",
         "{{ view.ports | map(attribute='name') | list }} %",
+        "{% for port in view.ports %}{% if port.name %}{% else %}%{% endif %}{% else %}none{% endfor %}",
+        "{% for port in view.ports %}{% endfor %}{% if view.mtu %}{% endif %}",
+        "{% if view.mtu %}1{% elif view.name %}2 {{ view.name }}{% if view.ports %} %{% endif %}{% else %}3{% endif %}",
+        "{% if view.name %}{% set name = view.name %}a{% if name %}{{ name }}{% endif %}{% endif %} b {{ 1 }}",
     ],
 )
 def test_every_construct_prints_the_same(generator: type[CodeGenerator], template: str) -> None:

@@ -46,6 +46,27 @@ def test_compiled_templates_stay_beside_the_built_in_ones(
     assert len(list((tmp_path / "__pycache__").glob("*.j2c"))) == 1
 
 
+def test_what_a_template_includes_is_compiled_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "folder", lambda _: tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for nos in ("eos", "frr"):
+        (tmp_path / nos).mkdir()
+        (tmp_path / nos / "one.j2").write_text('{% set own = name %}\n{% include "two.j2" %}\nend\n')
+    for text in ("{{ own }} 1\n", "{{ own }} 2\n"):
+        (tmp_path / "eos" / "two.j2").write_text(text)
+        (tmp_path / "frr" / "two.j2").write_text("{{ own }} frr\n")
+        templating._environment.cache_clear()
+        assert (
+            environment("eos").get_template("one.j2").render(name="x")
+            == text.replace("{{ own }}", "x") + "end\n"
+        )
+        assert environment("frr").get_template("one.j2").render(name="x") == "x frr\nend\n"
+    templating._environment.cache_clear()
+    assert len(list((tmp_path / "__pycache__").glob("*.j2c"))) == 2
+
+
 def test_a_template_of_the_user_replaces_the_built_in_one(own: Path) -> None:
     before = EOS.render(variant("trident-numbered"))[FILE]
     (own / "qos-maps.j2").write_text("!\nqos rewrite dscp\n")
