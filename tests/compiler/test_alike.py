@@ -246,6 +246,23 @@ def test_findings_about_a_tree_are_those_of_reading_every_device(
     assert found == diagnostics(of, tree)
 
 
+@pytest.mark.parametrize("shape", ["sets of rails", "two planes", "all of it"])
+@pytest.mark.parametrize("nos", ["eos", pytest.param("sonic", marks=pytest.mark.slow)])
+def test_rules_of_the_whole_and_ends_of_links_see_what_they_see_of_devices_that_are_read(
+    nos: str, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pods and planes too, which no file tells."""
+    of = fabric(nos, shape)
+    work = Work(of, pieces_of(of, 1), None)
+    found = [work(number) for number in range(len(work.pieces))]
+    monkeypatch.setattr(Alike, "reading", lambda *_: None)
+    for piece, each in zip(found, map(Work(of, work.pieces, None), range(len(found))), strict=True):
+        assert piece.survey.switches == each.survey.switches
+        assert piece.survey.hosts == each.survey.hosts
+        assert {**each.survey.policies, **piece.survey.policies} == each.survey.policies
+        assert piece.ends == each.ends
+
+
 def _folder(device: Device) -> str:
     return f"{'hosts' if isinstance(device, Host) else 'switches'}/{device.name}"
 

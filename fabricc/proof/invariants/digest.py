@@ -110,11 +110,12 @@ class Common:
     """What devices have in common whose files say the same but for coordinates; the first without a breach fills it.
 
     Attributes:
-        contracts: functions of invariant 12, None before; `policy`: key of a switch's class of policies.
+        contracts: functions of invariant 12, None before.
+        policies: plane and pod of switches, which no file tells -> key of their class of policies.
     """
 
     contracts: dict[bytes, str] | None = None
-    policy: bytes = b""
+    policies: dict[tuple[int, int | None], bytes] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -131,18 +132,20 @@ class Survey:
         """Take a switch in; what is wrong with it alone, files below `folder`."""
         seen = view(switch, reading)
         if common is None or common.contracts is None or any(True for _ in _own_breaches(seen)):
-            contracts, key = switch_contracts(seen), b""
+            contracts = switch_contracts(seen)
             breaches = [*_switch_breaches(seen, contracts)]
             yield from _placed(findings_of(iter(breaches), switch.name, seen.place), folder)
         else:
-            breaches, contracts, key = [], common.contracts, common.policy
+            breaches, contracts = [], common.contracts
+        place = (switch.plane, switch.pod)
+        key = common.policies.get(place, b"") if common and not breaches else b""
         if key not in self.policies:
             policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
             key = policy.key
             self.policies.setdefault(key, policy)
         self.switches.append(digest_of(seen, key, contracts, folder))
         if common is not None and not breaches:
-            common.contracts, common.policy = contracts, key
+            common.contracts, common.policies[place] = contracts, key
 
     def add_host(
         self, host: Host, reading: Reading, folder: str, common: Common | None = None
