@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fabricc.back.nos.collected import Collected
-    from fabricc.back.nos.reading.reader import Reader
+    from fabricc.back.nos.reading import Reader
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.gap import Gap

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.rows import Each, Entry, Keep
+from fabricc.back.nos.reading import Document, Each, Entry, Keep, Row
 from fabricc.fabric.facts import static_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document
     from fabricc.fabric.routing import StaticRoute
 
 

@@ -20,8 +20,8 @@ from fabricc.back.nos.cumulus import (
 )
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.frr import ASIDES
+from fabricc.back.nos.reading import Document, Reader, Topic, Types
 from fabricc.back.nos.reading.aside import aside as lines_aside
-from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import File, Tree
-    from fabricc.back.nos.reading.scope import Document
-    from fabricc.back.nos.reading.types import Types
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch

@@ -20,8 +20,7 @@ from fabricc.back.nos.cumulus.startup import (
 )
 from fabricc.back.nos.cumulus.words import FABRIC
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.reading.rows import Entry, Fact, Keep
-from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading import Entry, Fact, Keep, Row, Scope
 from fabricc.fabric.facts import boolean, clause_text, neighbor_key, option_facts, outward_facts, static_text
 from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Clause, Spreading, Transport
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
-    from fabricc.back.nos.reading.rows import Row
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session, StaticRoute

@@ -10,8 +10,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.back.nos.reading.scope import Document
-    from fabricc.back.nos.reading.tree import Node
+    from fabricc.back.nos.reading import Document, Node
 
     Keys = tuple[str, ...]
 

@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.startup import members, natural
 from fabricc.back.nos.frr import read_frr_conf
-from fabricc.back.nos.reading.reader import Reader, Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
     from fabricc.fabric.facts import Reading, Value
 
 INTERFACES, ROUTING = "interfaces", "frr.conf"

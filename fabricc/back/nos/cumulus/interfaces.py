@@ -10,7 +10,7 @@ from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.startup import File, at, fixed, is_on, line_of, nearest, node
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
     from fabricc.back.nos.departures import Departure
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
 

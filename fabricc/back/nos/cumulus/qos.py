@@ -9,8 +9,7 @@ from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.startup import File, at, constant, entries, entry, fixed, nearest, node, table
 from fabricc.back.nos.cumulus.words import ALPHAS, GLOBAL, pause_bytes, shared_alpha, timers, used_profiles
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.reading.rows import Entry, Fact, Keep
-from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading import Captured, Entry, Fact, Keep, Row, Said, Scope
 from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Said
-    from fabricc.back.nos.reading.types import Captured
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, Trimming

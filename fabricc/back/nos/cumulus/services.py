@@ -15,7 +15,7 @@ from fabricc.back.nos.cumulus.words import (
     ssh_key,
 )
 from fabricc.back.nos.departures import ROUNDED, Departure
-from fabricc.back.nos.reading.rows import Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Scope
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Account, Management, Snmp, Switch
 

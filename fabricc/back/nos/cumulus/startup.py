@@ -9,20 +9,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
+from fabricc.back.nos.reading import Block, Captured, Document, Fact, Keep, Node, Row, Scope, Silent, Topic
 from fabricc.back.nos.reading import tree as trees
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Fact, Keep, Silent
-from fabricc.back.nos.reading.scope import Scope
-from fabricc.back.nos.reading.tree import Node
 from fabricc.back.nos.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document
-    from fabricc.back.nos.reading.types import Captured
     from fabricc.fabric.facts import Value
 
 # --- writing -------------------------------------------------------------------------------------------

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block
+from fabricc.back.nos.reading import Block, Row, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.back.nos.reading.rows import Row
 
 _DEPTH = 4
 """Blocks within blocks below such a line."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.settings import defaults, kept, settings
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
     from fabricc.fabric.facts import Value
 
 _SETTING = "qos_setting["

@@ -14,9 +14,7 @@ from fabricc.back.nos.eos.words import (
     service_ports,
 )
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Keep, Silent
-from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.departures import Departure
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.paths import Alike

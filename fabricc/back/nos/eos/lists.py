@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect import policy
 from fabricc.back.nos.eos.words import COMMUNITY_OF
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Silent
+from fabricc.back.nos.reading import Block, Document, Each, Entry, Row, Scope, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
 
 
 def _numbered(_number: int, action: str, entry: str) -> str:

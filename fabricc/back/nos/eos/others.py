@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.eos import classes, igp, switching
 from fabricc.back.nos.eos.settings import defaults, kept
 from fabricc.back.nos.eos.words import SPEED_OF
-from fabricc.back.nos.reading.rows import Block, Entry, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
-    from fabricc.back.nos.reading.types import Types
     from fabricc.fabric.facts import Value
 
 _SPEED = re.compile(r"(\d{1,4})g(?:full)?")

@@ -25,8 +25,7 @@ from fabricc.back.nos.eos.words import (
     is_trident,
     settings,
 )
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -35,8 +34,6 @@ from fabricc.fabric.qos import Ecn
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass, Watchdog

@@ -7,15 +7,12 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.settings import defaults, settings
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.fabric.facts import static_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
     from fabricc.fabric.facts import Value
 
 _DEPTH = 4

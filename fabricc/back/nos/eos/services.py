@@ -15,9 +15,7 @@ from fabricc.back.nos.eos.words import (
     is_trident,
     management_interface,
 )
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
-from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.routing import Spreading
@@ -25,8 +23,6 @@ from fabricc.fabric.routing import Spreading
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Account, Snmp, Switch, Tacacs
 

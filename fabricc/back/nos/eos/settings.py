@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.rows import Fact, Keep, Silent
+from fabricc.back.nos.reading import Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from fabricc.back.nos.reading.rows import Row
 
 
 def settings(path: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from fabricc.back.nos.reading.types import Captured
+    from fabricc.back.nos.reading import Captured
     from fabricc.catalog.model import CageGroup, SwitchModel
     from fabricc.fabric.model import Management, Switch
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Silent
+from fabricc.back.nos.reading import Silent, Topic
 
 _BEGINNINGS = (
     "access-class", "agentx", "banner", "bgp community alias", "bgp send-extra-data", "debug", "domainname", "dump",

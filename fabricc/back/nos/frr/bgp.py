@@ -18,17 +18,14 @@ from fabricc.back.nos.frr.words import (
     DATACENTER_TIMERS,
     TRADITIONAL_TIMERS,
 )
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Each, Entry, Fact, Keep, Silent, Topic
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
-    from fabricc.back.nos.reading.types import Types
+    from fabricc.back.nos.reading import Document, Row, Scope, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PrefixRule, Session

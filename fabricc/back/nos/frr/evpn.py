@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.sessions import of_family
 from fabricc.back.nos.frr.settings import put_settings, settings
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.evpn import Segment, Vrf, Vtep
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch

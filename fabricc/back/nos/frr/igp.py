@@ -8,13 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.settings import put_settings, secrets, settings, several
-from fabricc.back.nos.reading.rows import Block, Entry, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Scope, Silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
 
 DEFAULT = "default"
 V3 = "v3"

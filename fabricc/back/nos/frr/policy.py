@@ -8,16 +8,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import ANY, COMMUNITY_OF
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Keep, Silent
+from fabricc.back.nos.reading import Block, Captured, Document, Each, Entry, Keep, Row, Said, Scope, Silent
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
-    from fabricc.back.nos.reading.types import Captured
 
 _RULE = re.compile(r"(any|[\da-f.:]+/\d+)(?: ge (\d+))?(?: le (\d+))?(?: ge (\d+))?", re.IGNORECASE)
 _ACCESS = ("access-list", "ipv6 access-list", "mac access-list")

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.settings import put_settings, settings, settings_in, several
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.back.nos.reading.types import address
 from fabricc.fabric.facts import static_text
-
-if TYPE_CHECKING:
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
 
 DISCARDS = frozenset({"blackhole", "Null0", "null0", "reject"})
 _INTERFACE = re.compile(r"[A-Za-z][\w.:@/-]{0,15}")

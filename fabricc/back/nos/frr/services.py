@@ -8,13 +8,11 @@ from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading.scope import Document
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 

@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.settings import SET, settings, settings_in
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER
-from fabricc.back.nos.reading.rows import Each, Keep, Silent
-from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading import Document, Each, Keep, Row, Said, Scope, Silent
 from fabricc.back.nos.reading.types import asn
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said
     from fabricc.fabric.facts import Value
 
 FAMILIES = ("ipv4", "ipv6")

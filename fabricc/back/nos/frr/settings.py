@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.rows import Keep
+from fabricc.back.nos.reading import Document, Keep, Row, Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said
 
 SET = "set"
 """The value of a setting that is a secret, which is not read."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Silent
+from fabricc.back.nos.reading import Block, Row, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
 
 _SYSTEM = (
     "accounting", "allow-v4mapped-packets", "announcement", "archival", "arp", "authentication-order",

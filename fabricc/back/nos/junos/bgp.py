@@ -34,8 +34,7 @@ from fabricc.back.nos.junos.words import (
     reference,
     settings,
 )
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
+from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Topic, Types
 from fabricc.back.nos.reading.scope import agreed
 from fabricc.back.nos.reading.types import asn
 from fabricc.base.values import dataclass
@@ -46,9 +45,6 @@ from fabricc.fabric.routing import Transport
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
-    from fabricc.back.nos.reading.types import Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PrefixRule, RouteMap, Session, StaticRoute

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
-from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Said, Scope
 from fabricc.back.nos.reading.types import numbers
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
 
 ALL, NONE = "all", "none"
 EVERY = "1-4094"

@@ -8,15 +8,12 @@ from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.junos.interfaces import LOOPBACK
 from fabricc.back.nos.junos.settings import FROM, THEN, kept, put_settings, verbatim
 from fabricc.back.nos.junos.words import FAMILIES, MANAGEMENT_INTERFACES, ONE_HOP_TTL, flavour
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Scope, Topic
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.interfaces import ISIS
 from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
-from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Scope
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
 
 _PROCESS = {"ospf": "default", "ospf3": "v3"}
 _LEVELS = (1, 2)

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.junos import bgp, bridging, igp
 from fabricc.back.nos.junos.settings import put_settings, verbatim
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
 from fabricc.back.nos.reading.scope import Part
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.facts import Value
 
 DEFAULT_SWITCH = "default-switch"

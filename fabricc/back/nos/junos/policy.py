@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.settings import FROM, THEN, TO, kept, verbatim
 from fabricc.back.nos.junos.words import COMMUNITY_OF
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Keep
+from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic, Types
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
-    from fabricc.back.nos.reading.types import Types
 
 ACCEPT, REJECT, NEXT = "accept", "reject", "next policy"
 DISCARD = "discard"

@@ -14,8 +14,7 @@ from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos.interfaces import physical_mtu
 from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim
 from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, settings
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
+from fabricc.back.nos.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.back.nos.reading.scope import Scope, agreed
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
@@ -25,9 +24,6 @@ from fabricc.fabric.paths import alike, port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said
-    from fabricc.back.nos.reading.types import Captured, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.paths import Alike

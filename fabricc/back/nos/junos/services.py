@@ -19,8 +19,7 @@ from fabricc.back.nos.junos.words import (
     quoted,
     reference,
 )
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep
+from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.paths import port_paths
@@ -29,9 +28,6 @@ from fabricc.fabric.routing import Spreading
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said
-    from fabricc.back.nos.reading.types import Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Account, Snmp, Switch
 

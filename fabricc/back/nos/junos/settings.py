@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.rows import Keep
+from fabricc.back.nos.reading import Document, Keep, Said, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.facts import Value
 
 SETTING, FROM, TO, THEN = "setting", "from", "to", "then"

@@ -19,7 +19,7 @@ from fabricc.back.nos.nxos import (
 )
 from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.nxos.words import port_name
-from fabricc.back.nos.reading.reader import Reader
+from fabricc.back.nos.reading import Reader
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.base.values import dataclass
 

@@ -6,14 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.words import beginnings
-from fabricc.back.nos.reading.reader import Reader, Topic
-from fabricc.back.nos.reading.rows import Block, Silent
+from fabricc.back.nos.reading import Block, Document, Reader, Row, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document
     from fabricc.fabric.facts import Reading
 
 _BELOW: Sequence[Row] = (Block("<rest>", "", (Block("<rest>", "", (Silent("<rest>"),)),)),)

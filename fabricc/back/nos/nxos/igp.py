@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.switching import OWN, own, settings
 from fabricc.back.nos.nxos.words import beginnings, interface_blocks
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Fact, Keep, Row, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.rows import Row
 
 _SOURCES = ("direct", "static", "amt", "lisp", *(f"{protocol} <word>" for protocol in
             ("bgp", "ospf", "ospfv3", "isis", "eigrp", "rip", "hmm", "icmpv6", "am", "nat")))  # fmt: skip

@@ -23,8 +23,7 @@ from fabricc.back.nos.nxos.words import (
     service_ports,
     state_part,
 )
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Entry, Keep, Silent
+from fabricc.back.nos.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.departures import Departure
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
 

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.nxos.bgp import DISCARD
 from fabricc.back.nos.nxos.switching import OWN, settings
 from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, beginnings, interface_blocks
-from fabricc.back.nos.reading import types
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.back.nos.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
 from fabricc.fabric.facts import static_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
-    from fabricc.back.nos.reading.types import Captured
+    from fabricc.back.nos.reading import Captured, Document, Row, Said, Scope
     from fabricc.fabric.facts import Value
 
 _NONE = ("", 0)

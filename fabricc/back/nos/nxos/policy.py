@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import clause_said
 from fabricc.back.nos.nxos.words import beginnings
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Keep, Silent
+from fabricc.back.nos.reading import Block, Document, Each, Entry, Keep, Row, Said, Scope, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.facts import Value
 
 _CLAUSES = {

@@ -27,10 +27,7 @@ from fabricc.back.nos.nxos.words import (
     settings,
     state_part,
 )
-from fabricc.back.nos.reading import types
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
-from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -39,9 +36,7 @@ from fabricc.fabric.paths import alike, port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Said
-    from fabricc.back.nos.reading.types import Captured, Types
+    from fabricc.back.nos.reading import Captured, Document, Row, Said, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.paths import Alike

@@ -6,16 +6,13 @@ import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.rows import Block, Keep
+from fabricc.back.nos.reading import Block, Document, Keep, Row, Scope, Types
 from fabricc.back.nos.reading.types import ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document, Scope
-    from fabricc.back.nos.reading.types import Types
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch

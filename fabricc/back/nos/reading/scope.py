@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.reading.tree import statements_at
+from fabricc.fabric.facts import Reading, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -13,10 +14,9 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.matching import Effect
     from fabricc.back.nos.reading.tree import Tree
     from fabricc.back.nos.reading.types import Captured
-    from fabricc.fabric.facts import Reading, Value
 
-    Said = tuple[Value, int]
-
+Said = tuple[Value, int]
+"""A value, and the line that says it."""
 
 _NOTHING = (None, 0)
 

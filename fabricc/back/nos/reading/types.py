@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from fabricc.fabric.facts import Value
 
-    from fabricc.fabric.facts import Value
-
-    Captured = Value | tuple[Value, ...] | None
-    Type = Callable[[str], Captured]
-    Types = Mapping[str, Type | Mapping[str, Captured]]
+Captured = Value | tuple[Value, ...] | None
+Type = Callable[[str], Captured]
+Types = Mapping[str, Type | Mapping[str, Captured]]
 
 _DIGITS = 18
 _LONGEST_ASN = 11

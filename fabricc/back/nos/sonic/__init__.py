@@ -7,8 +7,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr import ASIDES
+from fabricc.back.nos.reading import Document, Reader, Types
 from fabricc.back.nos.reading.aside import aside as lines_aside
-from fabricc.back.nos.reading.reader import Reader
 from fabricc.back.nos.sonic import beyond, bgp, config_db, found, frr_tables, interfaces, qos, services
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
@@ -18,8 +18,6 @@ from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.reading.scope import Document
-    from fabricc.back.nos.reading.types import Types
     from fabricc.back.nos.sonic.config_db import Tables
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts

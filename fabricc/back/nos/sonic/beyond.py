@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Keep, Silent
+from fabricc.back.nos.reading import Document, Keep, Scope, Silent, Topic
+from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic.config_db import kept, put, rows_of, silent, state_fields, table, value_of
 from fabricc.back.nos.sonic.interfaces import ADDRESSED, put_addresses
 from fabricc.back.nos.sonic.words import number
@@ -19,8 +19,6 @@ from fabricc.fabric.paths import port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.back.nos.reading.rows import Row as PatternRow
-    from fabricc.back.nos.reading.scope import Document, Scope
 
 ADDRESS_TABLES = ("PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "VOQ_INBAND_INTERFACE")
 ASIDE = frozenset({

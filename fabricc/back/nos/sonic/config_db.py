@@ -13,9 +13,7 @@ from itertools import chain, islice, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.reading.rows import Block, Keep, Silent
-from fabricc.back.nos.reading.scope import Scope
-from fabricc.back.nos.reading.tree import Node, Tree
+from fabricc.back.nos.reading import Block, Document, Keep, Node, Scope, Silent, Tree
 from fabricc.back.nos.sonic.limits import RELEASES
 from fabricc.fabric.facts import Unplanned
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
 
     from fabricc.back.nos.reading import rows as pattern
-    from fabricc.back.nos.reading.scope import Document
 
 Row = dict[str, "str | list[str]"]
 """Fields of one row; every scalar is text, as Redis holds it."""

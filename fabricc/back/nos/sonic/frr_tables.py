@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Keep, Silent
+from fabricc.back.nos.reading import Document, Keep, Said, Scope, Silent, Topic
+from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic.config_db import rows_of, state_fields, strange, table, value_of
 from fabricc.back.nos.sonic.words import number
 from fabricc.fabric.facts import boolean
@@ -20,8 +20,6 @@ from fabricc.fabric.paths import port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.nos.reading.rows import Row as PatternRow
-    from fabricc.back.nos.reading.scope import Document, Said, Scope
     from fabricc.fabric.facts import Value
 
 _NEIGHBOURS = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR", "BGP_VOQ_CHASSIS_NEIGHBOR", "BGP_MONITORS")

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Keep, Silent
+from fabricc.back.nos.reading import Document, Keep, Scope, Silent, Topic
+from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic.config_db import (
     demand,
     demand_row,
@@ -29,8 +29,6 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.reading.rows import Row as PatternRow
-    from fabricc.back.nos.reading.scope import Document, Scope
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Management, Port, Switch

@@ -6,9 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Block, Entry, Fact, Keep, Silent
-from fabricc.back.nos.reading.scope import Scope
+from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.back.nos.sonic import reclaim
 from fabricc.back.nos.sonic.config_db import (
     bindings,
@@ -38,8 +36,8 @@ from fabricc.fabric.paths import port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row as PatternRow
-    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.reading import Document
+    from fabricc.back.nos.reading import Row as PatternRow
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.back.nos.sonic.reclaim import Bindings
     from fabricc.fabric.facts import Facts, Value

@@ -22,7 +22,7 @@ from fabricc.back.nos.sonic.config_db import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.reading.scope import Document
+    from fabricc.back.nos.reading import Document
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
 
     Bindings = Sequence[tuple[str, str, str, int]]

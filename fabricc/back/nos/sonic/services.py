@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.reading.reader import Topic
-from fabricc.back.nos.reading.rows import Keep, Silent
+from fabricc.back.nos.reading import Document, Keep, Scope, Silent, Topic
+from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic import beyond
 from fabricc.back.nos.sonic.config_db import (
     demand,
@@ -28,8 +28,6 @@ from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Pl
 from fabricc.fabric.facts import setting_facts
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.reading.rows import Row as PatternRow
-    from fabricc.back.nos.reading.scope import Document, Scope
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Management, Switch
