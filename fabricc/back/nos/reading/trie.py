@@ -69,7 +69,7 @@ class Inner:
     __slots__ = ("_rows", "_state", "below", "inline", "key", "once", "scope")
 
     def __init__(self, block: Block | Each, key: int) -> None:
-        self._state = State()
+        self._state: State | None = None
         self._rows: list[tuple[Sequence[Row], Types, int]] = []
         self.scope = block.scope
         self.key = key
@@ -82,15 +82,16 @@ class Inner:
 
     @property
     def state(self) -> State:
-        """Where the lines below begin.
+        """Where the lines below begin; threads that ask at once may each compile it, and none sees a part of it.
 
         Raises:
             ValueError: as of `compiled`.
         """
-        if self._rows:
-            waiting, self._rows = self._rows, []
-            for rows, types, captures in waiting:
-                _add_all(self._state, rows, types, captures)
+        if self._state is None:
+            state = State()
+            for rows, types, captures in self._rows:
+                _add_all(state, rows, types, captures)
+            self._state = state
         return self._state
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.reading import tree
+from fabricc.back.nos.reading import tree, trie
 from fabricc.back.nos.reading.reader import Reader, Topic
 from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
 from fabricc.back.nos.reading.scope import agreed
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from fabricc.back.nos.reading.rows import Row
     from fabricc.back.nos.reading.scope import Document
     from fabricc.back.nos.reading.tree import Node
+    from fabricc.back.nos.reading.trie import State
+    from fabricc.back.nos.reading.types import Types
 
 
 def alike(interval: int, again: int) -> dict[str, str | int] | None:
@@ -665,3 +669,28 @@ def test_lines_of_yaml_are_never_taken_for_what_a_yaml_library_does_not_see(text
     if quick is not None:
         slow = tree.structured(text)
         assert (shown(quick.nodes), quick.faults) == (shown(slow.nodes), slow.faults)
+
+
+def test_threads_that_meet_a_block_first_all_know_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Switches are read at once, by a reader that none of them has used before."""
+    both, whole = reader(), trie._add_all
+    expected = reader().read({"f": TEXT})
+    both.start  # noqa: B018 - compiles what is outside of blocks
+    begun, done = threading.Event(), threading.Event()
+
+    def slow(root: State, rows: Sequence[Row], types: Types, outer: int) -> None:
+        if not begun.is_set():
+            begun.set()
+            assert done.wait(10)
+        whole(root, rows, types, outer)
+
+    monkeypatch.setattr(trie, "_add_all", slow)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(both.read, {"f": TEXT})
+        assert begun.wait(10)
+        try:
+            second = both.read({"f": TEXT})
+        finally:
+            done.set()
+        assert (second.facts, second.unknown) == (expected.facts, expected.unknown)
+        assert (first.result().facts, first.result().unknown) == (expected.facts, expected.unknown)
