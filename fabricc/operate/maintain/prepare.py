@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.jobs.maintenance import kubernetes_commands, slurm_commands
 from fabricc.back.jobs.roster import roster
-from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.maintain import down as downs
 from fabricc.operate.maintain import specs
@@ -186,11 +186,14 @@ def _specs(
     if not words.keys:
         return {}, ()
     text, file = compiled.sources[str(compiled.path)], str(compiled.path)
+    there = {path: None for path, now in words.keys.items() if now}
     with TemporaryDirectory(prefix="fabricc-maintain-") as scratch:
         top = wish.write or Path(scratch)
-        drain = specs.written(compiled, specs.drained(text, file, words), top / DRAIN)
+        drain = specs.written(
+            compiled, specs.applied(text, file, dict.fromkeys(words.keys, "true")), top / DRAIN
+        )
         specs.require_words(drain, words)
-        undrain = specs.written(compiled, specs.in_service(text, file, words), top / UNDRAIN)
+        undrain = specs.written(compiled, specs.applied(text, file, there), top / UNDRAIN)
         sides = {
             DRAIN: (spec_side("as it is", compiled), spec_side(DRAIN, drain, compiled)),
             UNDRAIN: (spec_side(DRAIN, drain), spec_side(UNDRAIN, undrain, drain)),
@@ -200,8 +203,6 @@ def _specs(
             return reviews, ()
         for number, each in enumerate((drain, undrain)):
             progress("proving", number, 2)
-            wrong = [one for one in each.proof() if one.severity is Severity.ERROR]
-            if wrong:
-                raise FindingsError.of(wrong, each.sources)
+            specs.prove(each)
         progress("proving", 2, 2)
         return reviews, (drain.path, undrain.path)

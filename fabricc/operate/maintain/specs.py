@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import FindingsError
+from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
@@ -17,7 +17,7 @@ from fabricc.front.spec.document import dotted
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
@@ -61,35 +61,34 @@ def _switch_ends(target: Out, wiring: Wiring) -> list[End]:
     return list(found.values())
 
 
-def drained(text: str, file: str, wanted: Words) -> str:
-    """The text of the spec with the words true."""
-    return edited(text, file, nested(parse_yaml(text, file).positions, dict.fromkeys(wanted.keys, "true")))
-
-
-def nested(known: Container[KeyPath], values: Mapping[KeyPath, str]) -> dict[KeyPath, object]:
-    """Changes of a document that give it some values; mappings that it lacks are made.
+def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
+    """The text of a spec with values put in at any depth, and keys taken away that are there; as it is without any.
 
     Args:
-        known: the paths that the document has.
-        values: path -> value as it is written.
+        text: of the spec.
+        file: what it is called.
+        changes: path -> value as it is written, or a mapping of such; None takes the key away.
     """
-    changes: dict[KeyPath, object] = {}
-    for path, value in values.items():
+    known = parse_yaml(text, file).positions
+    found: dict[KeyPath, object] = {}
+    for path, value in changes.items():
+        if value is None:
+            if path in known:
+                found[path] = None
+            continue
         depth = next(
             length for length in range(len(path), 0, -1) if length == 1 or path[: length - 1] in known
         )
-        made: dict[str | int, object] = changes  # type: ignore[assignment]
-        steps: list[Any] = [path[:depth], *path[depth:]]
-        for key in steps[:-1]:
-            made = made.setdefault(key, {})  # type: ignore[assignment]
-        made[steps[-1]] = value
-    return changes
+        for key in reversed(path[depth:]):
+            value = {key: value}
+        found[path[:depth]] = _merged(found.get(path[:depth]), value)
+    return edited(text, file, found) if found else text
 
 
-def in_service(text: str, file: str, wanted: Words) -> str:
-    """The text of the spec without the words: as it is, unless it has some already."""
-    there: Mapping[KeyPath, object] = {path: None for path, now in wanted.keys.items() if now}
-    return edited(text, file, there) if there else text
+def _merged(one: object, other: object) -> object:
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return other
+    return {**one, **{key: _merged(one.get(key), value) for key, value in other.items()}}
 
 
 def written(
@@ -129,6 +128,16 @@ def written(
 
 def _top(paths: Iterable[str]) -> Path:
     return Path(os.path.commonpath([str(Path(path).parent) for path in paths]))
+
+
+def prove(compiled: Compiled) -> None:
+    """Hold what was compiled to all that a build proves, without writing it.
+
+    Raises:
+        FindingsError: it does not hold.
+    """
+    if wrong := [one for one in compiled.proof() if one.severity is Severity.ERROR]:
+        raise FindingsError.of(wrong, compiled.sources)
 
 
 def require_words(found: Compiled, wanted: Words) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import FindingsError, Severity
+from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 from fabricc.compiler.inputs import manifest_inputs
-from fabricc.operate.maintain.specs import written
+from fabricc.operate.maintain.specs import applied, prove, written
 from fabricc.operate.migrate.cables import Move, exchanged, moves
-from fabricc.operate.migrate.steps import WANTED, Step, applied, steps
+from fabricc.operate.migrate.steps import WANTED, Step, steps
 from fabricc.operate.migrate.waves import Order, orders
 from fabricc.operate.push.origin import state_of
 from fabricc.operate.push.sequence import FILE, Place
@@ -89,11 +89,15 @@ def prepare(
             like, now = (
                 (new, new.sources[str(new.path)]) if last else (old, applied(text, file, step.changes))
             )
-            after = _compiled(like, now, folder, step)
+            try:
+                after = written(like, now, folder, step.files)
+                if write is not None:
+                    prove(after)
+            except FindingsError as error:
+                raise _cannot(step, error) from error
             found = spec_side(step.name, after, before)
             told = review(side, found, Context())
             if write is not None:
-                _prove(after, step)
                 _place(after, step, before, way[number - 2] if number > 1 else None)
             spec, moved = after.path if write else None, moves(before.fabric, after.fabric, keep)
             recabled = moved and not exchanged(before.fabric, after.fabric)
@@ -103,19 +107,6 @@ def prepare(
         progress("steps", len(way), len(way))
         at_once = review(spec_side("as it is", old), spec_side(WANTED, new, old), Context())
     return Migration(old.fabric.cluster, tuple(stages), at_once)
-
-
-def _compiled(like: Compiled, text: str, folder: Path, step: Step) -> Compiled:
-    try:
-        return written(like, text, folder, step.files)
-    except FindingsError as error:
-        raise _cannot(step, error) from error
-
-
-def _prove(compiled: Compiled, step: Step) -> None:
-    wrong = [one for one in compiled.proof() if one.severity is Severity.ERROR]
-    if wrong:
-        raise _cannot(step, FindingsError.of(wrong, compiled.sources))
 
 
 def _place(after: Compiled, step: Step, before: Compiled, last: Step | None) -> None:

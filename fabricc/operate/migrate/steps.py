@@ -6,12 +6,10 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import listed
-from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import TierName
 from fabricc.front.planning.boxes import box_of
-from fabricc.front.spec.canonical import edited
 from fabricc.front.spec.classes import CODE_POINTS, effective_priority
 from fabricc.operate.migrate import renumbering
 
@@ -81,30 +79,6 @@ def steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
             beside |= found[-1].files if found else {}
     for step in _renumbered(old, new, keep):
         yield replace(step, changes={**settled, **step.changes}, files={**beside, **step.files})
-
-
-def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
-    """The text with values put in at any depth, and keys taken away that are there."""
-    known = parse_yaml(text, file).positions
-    found: dict[KeyPath, object] = {}
-    for path, value in changes.items():
-        if value is None:
-            if path in known:
-                found[path] = None
-            continue
-        depth = next(
-            length for length in range(len(path), 0, -1) if length == 1 or path[: length - 1] in known
-        )
-        for key in reversed(path[depth:]):
-            value = {key: value}
-        found[path[:depth]] = _merged(found.get(path[:depth]), value)
-    return edited(text, file, found) if found else text
-
-
-def _merged(one: object, other: object) -> object:
-    if not isinstance(one, dict) or not isinstance(other, dict):
-        return other
-    return {**one, **{key: _merged(one.get(key), value) for key, value in other.items()}}
 
 
 def _family(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterator[Step]:

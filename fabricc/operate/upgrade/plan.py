@@ -11,11 +11,9 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.between import Feature, ImageStep, features, image_step, one_way
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import listed
-from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest, runs
-from fabricc.front.spec.canonical import edited
-from fabricc.operate.maintain.specs import nested, written
+from fabricc.operate.maintain.specs import applied, prove, written
 from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.plant import plant
@@ -145,9 +143,7 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
     text, file = compiled.sources[str(compiled.path)], str(compiled.path)
     with TemporaryDirectory(prefix="fabricc-upgrade-") as scratch:
         top = wish.write or Path(scratch)
-        after = written(
-            compiled, edited(text, file, nested(parse_yaml(text, file).positions, words)), top / AFTER
-        )
+        after = written(compiled, applied(text, file, words), top / AFTER)
         ways = {"": after, **after.networks}
         names = {taker.name for taker in takers}
         wrong = [t.name for t in takers if _switch(ways[t.network].fabric, t.name).release != wish.to.release]
@@ -160,9 +156,7 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
         files: tuple[Path, ...] = ()
         if wish.write is not None:
             progress("proving", 0, 1)
-            errors = [one for one in after.proof() if one.severity is Severity.ERROR]
-            if errors:
-                raise FindingsError.of(errors, after.sources)
+            prove(after)
             progress("proving", 1, 1)
             files = (written(compiled, text, top / BEFORE).path, after.path)
     old, new = _gaps(parts, names), _gaps(ways, names)
