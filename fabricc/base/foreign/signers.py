@@ -62,12 +62,8 @@ def kind_of(content: bytes) -> Kind:
 def sign(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> bytes:
     """A signature, detached; the program may ask for a passphrase or a touch on the terminal.
 
-    Args:
-        kind: whose key it is.
-        key: file of the private key, or for SSH of a public one whose private one an agent has.
-        content: what is signed.
-        purpose: one word.
-        note: said beside the purpose, where the kind has a place for it.
+    `key` is the file of the private key, or for SSH of a public one whose private one an agent has; `note` is said
+    beside the purpose, where the kind has a place for it.
 
     Raises:
         SignatureError: PROGRAM or KEY.
@@ -90,13 +86,6 @@ def sign(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> byte
 
 def signer(kind: Kind, content: bytes, signature: bytes, allowed: bytes, purpose: str) -> str:
     """Who of those allowed signed it: a principal of an `allowed_signers` file, or the public key of a minisign file.
-
-    Args:
-        kind: whose signature it is to be.
-        content: what was signed.
-        signature: the detached signature.
-        allowed: the text of the file of keys.
-        purpose: what it has to be made for.
 
     Raises:
         SignatureError: PROGRAM, SIGNER or CONTENT.

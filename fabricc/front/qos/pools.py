@@ -107,11 +107,7 @@ def budget(
     - Other platforms: the pools are the catalog's, and have to fit together with the headroom that is not in them.
       A declared oversubscription sets the headroom pool; what that frees or takes is the ingress pool's.
 
-    Args:
-        buffers: the platform's figures.
-        groups: its ports.
-        lossless_classes: how many classes need headroom on every port.
-        oversubscription: headroom demand over headroom pool, as declared; None for the platform's own division.
+    `oversubscription`: headroom demand over headroom pool, as declared; None for the platform's own division.
     """
     if isinstance(buffers.formula, SpectrumFigures) and not buffers.pools.headroom_bytes:
         return _spectrum(buffers, groups, lossless_classes, oversubscription)

@@ -21,11 +21,6 @@ def trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int) -> 
     Trimmed are the lossy classes that share bandwidth: lossless ones are paused before they are dropped, and
     strict ones carry control, of which Ultra Ethernet trims nothing (UEC 1.0: TRIMMABLE and CONTROL are two
     code points).
-
-    Args:
-        classes: the fabric's classes.
-        carrier: name of the class.
-        size_bytes: what is left of a packet.
     """
     known = list(classes)
     found = next((c for c in known if c.name == carrier), None)

@@ -69,10 +69,7 @@ def _whole(text: str, document: Document) -> str | None:
 def edited(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
     """A YAML text, which can be read, in its canonical layout with other values; comments stay with what stays.
 
-    Args:
-        text: the text.
-        file: what it is called.
-        changes: path -> value, a mapping of plain values, or None for a key that goes; the path above it is there.
+    `changes`: path -> value, a mapping of plain values, or None for a key that goes; the path above it is there.
     """
     plain = _plain(text)
     before = parse_yaml(plain, file).positions

@@ -43,10 +43,7 @@ class EvpnWish:
 def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findings) -> EvpnWish:
     """The segments by VLAN; what they cannot be is a finding.
 
-    Args:
-        raw: the section.
-        spec: the whole spec with its defaults, as far as it fits the schema.
-        findings: where to tell of it.
+    `spec` is the whole with its defaults, as far as it fits the schema.
     """
     base: int = raw["vni_base"]
     vrfs = tuple(Vrf(name, each["vlan"], base + each["vlan"]) for name, each in sorted(raw["vrfs"].items()))

@@ -69,13 +69,7 @@ def build_external(
 ) -> tuple[Outsider, ...]:
     """The outside parties by name; what they cannot be is a finding.
 
-    Args:
-        raw: the section.
-        family: `ipv4`, `ipv6` or `dual`.
-        own: the fabric's networks, see `own_networks`.
-        asn_base: first AS number of the fabric's block.
-        switch_mtu: MTU of links that say none.
-        findings: where to tell of it.
+    `own` are the fabric's networks, see `own_networks`; `asn_base` is the first AS number of its block.
     """
     taken = Taken()
     for key, network in own.items():

@@ -255,12 +255,8 @@ def _assembled(
 ) -> tuple[ClusterSpec | None, tuple[Acceptance, ...]]:
     """Type and check every section that fits the schema; the whole spec when all do. Also what is accepted.
 
-    Args:
-        document: the spec, or what stands for one of a further network.
-        unfit: sections that do not fit.
-        findings: what is wrong, added to.
-        assumptions: defaults taken already.
-        gpus: the hosts of a spec that names none itself.
+    `unfit` are sections that do not fit, `assumptions` defaults taken already, `gpus` the hosts of a spec that names
+    none.
     """
     assumptions = assumptions or Assumptions()
     raw = filled(sections_of(document.value, unfit), assumptions)

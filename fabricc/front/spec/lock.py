@@ -98,10 +98,7 @@ def _items(lock: Lock) -> list[str]:
 def renewed(lock: Lock, cluster: str, before: str | None) -> str:
     """The text of a cluster's lock; one that names no cluster stays as it is while its numbers do.
 
-    Args:
-        lock: the numbers.
-        cluster: whose they are.
-        before: what the lock file holds; None when there is none.
+    `before` is what the lock file holds; None when there is none.
     """
     unnamed = format_lock(replace(lock, cluster=""))
     return unnamed if unnamed == before else format_lock(replace(lock, cluster=cluster))

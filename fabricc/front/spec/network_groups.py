@@ -41,10 +41,7 @@ class Stated:
 def groups_of(sections: Sequence[Stated], rails: Iterable[str], os: str) -> dict[str, tuple[HostGroup, ...]]:
     """Network -> its groups, each host of them with its name.
 
-    Args:
-        sections: what the networks state.
-        rails: names of the groups of `gpus`.
-        os: operating system of a group that names none.
+    `rails` are names of the groups of `gpus`, `os` is that of a group that names none.
     """
     homes = dict.fromkeys(rails, "")
     stated = {

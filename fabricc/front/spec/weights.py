@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 def check_weights(stated: Mapping[str, int | None], strict: Collection[str], findings: Findings) -> None:
     """FAB2019 for a weight on a strict class, FAB2021 for weights of the others that cannot be shares of 100 %.
 
-    Args:
-        stated: percent by class, None where the spec leaves it to be computed.
-        strict: the classes that are served before all others.
-        findings: what was found so far.
+    `stated`: percent by class, None where the spec leaves it to be computed. `strict` classes are served before all
+    others.
     """
     for name in sorted(strict):
         if stated.get(name) is not None:

@@ -21,10 +21,7 @@ R = TypeVar("R")
 def for_each(names: Iterable[str], work: Callable[[str], R], workers: int) -> dict[str, R]:
     """What the work returned for every switch, in the order given.
 
-    Args:
-        names: the switches.
-        work: called with a name in one of the threads; it must not raise.
-        workers: how many at once, which bounds connections and memory.
+    `work` is called with a name in one of the threads and must not raise; `workers` bounds connections and memory.
 
     Raises:
         Exception: the work raised after all, which is a defect; every other switch was worked on.

@@ -113,9 +113,7 @@ class CumulusDriver(LinuxSession):
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Apply the pending revision.
 
-        Args:
-            message: kept in NVUE's history.
-            revert_in: seconds until NVUE goes back unless confirmed.
+        `message` is kept in NVUE's history; NVUE goes back after `revert_in` seconds unless confirmed.
 
         Raises:
             CommitError: NVUE refuses; what ran before still runs.

@@ -162,9 +162,7 @@ class FrrDriver(LinuxDriver):
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Make the candidate run.
 
-        Args:
-            message: kept with the state on the switch.
-            revert_in: seconds until the switch goes back unless confirmed.
+        `message` is kept with the state on the switch, which goes back after `revert_in` seconds unless confirmed.
 
         Raises:
             CommitError: it failed, and the switch says whether it went back.
@@ -228,9 +226,6 @@ class FrrDriver(LinuxDriver):
         """Set a dead-man's timer before a commit: the switch goes back to what runs now unless it is released.
 
         Later commits, confirmed or not, change neither the timer nor what it goes back to. Not part of NAPALM.
-
-        Args:
-            seconds: from now on.
 
         Raises:
             CommitError: no candidate is loaded.

@@ -33,9 +33,7 @@ class AnswerTooLargeError(OSError):
 def cutting(seconds: float, cut: Callable[[], None]) -> Iterator[threading.Event]:
     """Cut a connection off when what is done with it takes longer; the event says whether that happened.
 
-    Args:
-        seconds: from now on, for all of it.
-        cut: makes every wait for the device end; called from another thread.
+    `cut`, which makes every wait for the device end, is called from another thread.
     """
     late = threading.Event()
 

@@ -33,9 +33,7 @@ _CAPABILITIES |= {
 def interfaces(links: list[Mapping[str, Any]], speeds: Mapping[str, float]) -> dict[str, Any]:
     """NAPALM's `get_interfaces` from `ip -j -d link show`.
 
-    Args:
-        links: the JSON.
-        speeds: interface -> Mbit/s, of those that tell it.
+    `speeds`: interface -> Mbit/s, of those that tell it.
     """
     return {
         link["ifname"]: {

@@ -15,9 +15,7 @@ HIDDEN = "<hidden>"
 def redacted(text: str, *known: str) -> str:
     """The text with what follows a word such as `password`, and every known secret, replaced.
 
-    Args:
-        text: of a device or of a library.
-        known: secrets that the caller holds; empty ones are ignored.
+    `known` are secrets that the caller holds; empty ones are ignored.
     """
     for secret in known:
         if secret:

@@ -145,9 +145,8 @@ class SonicDriver(LinuxSession):
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Make the candidate run.
 
-        Args:
-            message: kept beside the checkpoint on the switch.
-            revert_in: seconds until the switch goes back unless confirmed.
+        `message` is kept beside the checkpoint on the switch, which goes back after `revert_in` seconds unless
+        confirmed.
 
         Raises:
             CommitError: it failed; the switch went back to the checkpoint, or the text says why not.

@@ -91,11 +91,6 @@ def _gateway(switch: Switch) -> str:
 def swapped(plan: Blueprint, first: End, second: End) -> Blueprint:
     """The lab with the far ends of two cables exchanged, as a technician may plug them.
 
-    Args:
-        plan: the lab.
-        first: either end of one cable.
-        second: either end of the other.
-
     Raises:
         LabError: FAB8011, no cable of the plan ends there, or both ends are of one cable.
     """
@@ -119,10 +114,8 @@ def _cable_at(cables: list[CableRow], end: End) -> int:
 def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node:
     """A switch from its own files.
 
-    Args:
-        switch: the switch.
-        used: its ports that the cabling plan connects; the others have no interface in the lab.
-        managed: whether its management port is the lab's to address.
+    Of its ports only those that are `used` have an interface in the lab; its management port is the lab's to address if
+    `managed`.
     """
     back_end = back_ends.load("frr")
     files = rendered(switch)

@@ -102,9 +102,7 @@ def frr_version() -> str:
 def require_room(fabric: Fabric, held_kib: int = 0) -> None:
     """Refuse a fabric that the machine cannot hold.
 
-    Args:
-        fabric: the fabric.
-        held_kib: memory that a part of it, already running, holds.
+    `held_kib`: memory that a part of it, already running, holds.
 
     Raises:
         LabError: FAB8003, too little memory, with the largest slice that fits; FAB8004, too few neighbour entries.

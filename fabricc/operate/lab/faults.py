@@ -80,11 +80,8 @@ def ends_of(lab: Lab, target: str) -> list[End]:
 def break_(lab: Lab, target: str, *, silent: bool = False) -> list[End]:
     """Take a link or a switch away; the link ends that were broken.
 
-    Args:
-        lab: the lab.
-        target: see `ends_of`.
-        silent: drop every packet both ways and leave the carrier up, as a broken transceiver or a switch whose
-            forwarding hangs may; only timers notice.
+    A `silent` one drops every packet both ways and leaves the carrier up, as a broken transceiver or a switch whose
+    forwarding hangs may; only timers notice. Targets are those of `ends_of`.
 
     Raises:
         LabError: FAB8011, there is no such link or switch, or it is broken already.

@@ -63,10 +63,8 @@ def inside(namespace: str) -> Iterator[None]:
 def ip_batch(lines: Iterable[str], namespace: str | None = None, *, force: bool = False) -> None:
     """Run many `ip` commands in one process.
 
-    Args:
-        lines: commands without the word `ip`; those that begin with `-6 ` run last, as `ip -6`.
-        namespace: where; None for the caller's own.
-        force: go on after a command that fails.
+    `lines` are commands without the word `ip`; those that begin with `-6 ` run last, as `ip -6`. `force` goes on after
+    a command that fails.
 
     Raises:
         LabError: FAB8009 with what `ip` said, unless `force`.

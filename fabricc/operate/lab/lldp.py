@@ -32,10 +32,6 @@ def installed() -> bool:
 def neighbours(lab: Lab, switches: Iterable[str] | None = None) -> Neighbours:
     """What the switches hear now; a port without a neighbour is absent.
 
-    Args:
-        lab: the lab.
-        switches: whom to ask; None for all.
-
     Raises:
         LabError: FAB8012, a switch does not run, or its lldpd does not answer.
     """

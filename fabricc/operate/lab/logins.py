@@ -117,13 +117,7 @@ def furnish(lab: Lab, node: Node) -> None:
 
 
 def tell_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]]) -> None:
-    """Let ports tell their planned speed: a veth pair has none of its own.
-
-    Args:
-        lab: where they are.
-        nodes: switches that run.
-        ports: device and port of those that are new.
-    """
+    """Let ports tell their planned speed: a veth pair has none of its own."""
     wanted: dict[str, list[str]] = {}
     for device, port in ports:
         wanted.setdefault(device, []).append(port)

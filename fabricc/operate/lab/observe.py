@@ -89,11 +89,7 @@ def settle(
 ) -> float | None:
     """Wait until every kernel's next hops are as predicted.
 
-    Args:
-        lab: the lab.
-        prediction: what it must come to.
-        limit_s: when to give up.
-        meanwhile: called between looks with the seconds that may pass.
+    `meanwhile` is called between looks with the seconds that may pass.
 
     Returns:
         Seconds it took; None when it did not come to it in time.

@@ -97,10 +97,8 @@ def predict(
 ) -> Prediction:
     """What a network of these switches comes to while some link ends are down.
 
-    Args:
-        switches: the whole network, as planned; a drained switch's policy already says so.
-        down: link ends without light; a link is up only when neither of its ends is listed.
-        outside: what answers at ports that lead outside; elsewhere nobody does.
+    A drained switch's policy already says so. A link is up only when neither of its ends is `down`; `outside` is what
+    answers at ports that lead outside, where elsewhere nobody does.
     """
     known = {switch.name: switch for switch in switches}
     live = {name: _live_ports(switch, down) for name, switch in known.items()}

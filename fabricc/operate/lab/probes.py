@@ -79,11 +79,7 @@ def exchange(
 ) -> dict[int, Heard]:
     """Send one datagram for each pair, again for those that do not arrive; number of the pair -> what was heard.
 
-    Args:
-        lab: the lab.
-        endpoints: the addresses.
-        wanted: pairs of them, also those that are not expected to work.
-        marks: traffic class bytes, used in turn.
+    `wanted` has also pairs that are not expected to work; `marks` are traffic class bytes, used in turn.
     """
     with opened(lab, endpoints, PORT) as sockets, select.epoll() as poller:
         going = _Exchange(endpoints, sockets, wanted, marks, poller)

@@ -63,10 +63,7 @@ def recable(network: Network, rows: Iterable[Row], number: int | None = None) ->
 
     A row that was carried out already costs nothing.
 
-    Args:
-        network: the lab with its plan, which has the cables as they are to be.
-        rows: of the worksheet.
-        number: the round; None for all, in their order.
+    The lab's plan has the cables as they are to be.
 
     Raises:
         LabError: FAB8015, something is broken on purpose; FAB9481, the lab's plan has no such cable, or a port of it is

@@ -149,10 +149,7 @@ def surviving(
 ) -> list[tuple[Endpoint, Endpoint]]:
     """Pairs of rail addresses behind different ToRs that reach each other in all of these states.
 
-    Args:
-        network: the network.
-        states: what it goes through.
-        near: switches that half of the pairs are to hang off, if there are so many.
+    Half of the pairs hang off the switches in `near`, if there are so many.
     """
     endpoints = network.rails()
     found = [

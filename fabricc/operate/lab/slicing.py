@@ -40,9 +40,7 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
     Spines are kept in whole core groups unless one pod remains, and cores are left out only where one group remains:
     only then has every kept device the name and the ports that it has in the whole fabric.
 
-    Args:
-        fabric: the whole.
-        units: how many units to keep, taken from the pods in turn; None for the fewest that show every prefix class.
+    `units` are taken from the pods in turn; None for the fewest that show every prefix class.
 
     Raises:
         LabError: FAB8011, the fabric has not as many.

@@ -97,9 +97,7 @@ def prefix_for(cluster: str, state: Path) -> str:
 def folder_of(cluster: str | None, state: Path | None) -> Path:
     """The state folder meant.
 
-    Args:
-        cluster: name of the lab, or None for the only one there is.
-        state: the folder itself, which decides when given.
+    `state` decides when given; without a name the only lab there is.
 
     Raises:
         LabError: FAB8006, there is no lab, or more than one.
@@ -156,9 +154,7 @@ def write_json(path: Path, value: Any) -> None:
 def locked(state: Path, *, create: bool = False) -> Iterator[None]:
     """Hold a lab alone.
 
-    Args:
-        state: its folder.
-        create: make the folder, readable for root alone.
+    `create` makes the folder.
 
     Raises:
         LabError: FAB8005, another command works on it; FAB8006, there is no such folder.

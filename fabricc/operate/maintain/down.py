@@ -29,9 +29,7 @@ class UnknownError(FindingsError):
 def named(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Out:
     """The devices, and the links by one of their ends (`device:port`), that words name.
 
-    Args:
-        words: as on the command line.
-        wirings: network -> its wiring; a word counts in each that has such a device.
+    A word counts in each network that has such a device.
 
     Raises:
         UnknownError: FAB9400, FAB9401.

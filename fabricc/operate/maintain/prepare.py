@@ -96,11 +96,6 @@ class Prepared:
 def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], None]) -> Prepared:
     """Prepare a maintenance; with `write` its specs are proved and put into that folder.
 
-    Args:
-        compiled: the spec as it is deployed, sound.
-        wish: what is asked for.
-        progress: called with what is being done, how much of it is done, and how much there is.
-
     Raises:
         FindingsError: what is named is not there, or the spec does not take the words.
         EmitError: a file cannot be written.

@@ -64,10 +64,7 @@ def _switch_ends(target: Out, wiring: Wiring) -> list[End]:
 def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
     """The text of a spec with values put in at any depth, and keys taken away that are there; as it is without any.
 
-    Args:
-        text: of the spec.
-        file: what it is called.
-        changes: path -> value as it is written, or a mapping of such; None takes the key away.
+    `changes`: path -> value as it is written, or a mapping of such; None takes the key away.
     """
     known = parse_yaml(text, file).positions
     found: dict[KeyPath, object] = {}
@@ -96,11 +93,7 @@ def written(
 ) -> Compiled:
     """Put a text in place of a spec's into a folder, with its lock and all that it reads, and compile it from there.
 
-    Args:
-        compiled: the spec.
-        text: the text.
-        folder: where to put them.
-        more: name -> text of files beside it.
+    `more`: name -> text of files beside it.
 
     Raises:
         FindingsError: it does not compile.

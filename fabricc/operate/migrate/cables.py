@@ -43,10 +43,7 @@ def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
 
     A switch that is exchanged for one of another model is out with all of its cables.
 
-    Args:
-        old: the fabric that is cabled.
-        new: the next one.
-        keep: share of its links that every lower switch and host keeps in a round; one upper switch may always be out.
+    Every lower switch and host keeps the share `keep` of its links in a round; one upper switch may always be out.
     """
     before, after = _cables(old), _cables(new)
     gone, come = before - after, after - before

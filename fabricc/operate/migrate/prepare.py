@@ -65,12 +65,7 @@ def prepare(
 ) -> Migration:
     """Find the steps, compile and rate each; with `write` each is proved too, and put into a folder of its own.
 
-    Args:
-        old: the spec as it is deployed, sound.
-        new: what is wanted, sound, with the same lock.
-        keep: the share of its paths that every rail, plane and switch keeps.
-        write: folder for the specs.
-        progress: called with what is being done, how much of it is done, and how much there is.
+    Both are sound and have the same lock; `keep` is the share of its paths that every rail, plane and switch keeps.
 
     Raises:
         FindingsError: FAB9450, a step does not compile or hold its proof.

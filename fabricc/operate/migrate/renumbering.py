@@ -77,10 +77,8 @@ class Part(NamedTuple):
 def parts(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Part]:
     """The steps before the wanted spec, which needs no table; none where a table cannot have it.
 
-    Args:
-        old: the spec as it is deployed.
-        new: the one that is wanted, perhaps with other pins, pools and shape.
-        keep: the share of its paths that every rail, plane and switch keeps.
+    The wanted spec may have other pins, pools and shape; every rail, plane and switch keeps the share `keep` of its
+    paths.
     """
     before, after = old.fabric, new.fabric
     given = any(each.given_devices or each.given_links for each in (old.spec, new.spec))

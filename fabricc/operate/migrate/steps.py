@@ -57,10 +57,7 @@ class Step:
 def steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
     """The steps before the last, which is the wanted spec itself; none where one step is as good.
 
-    Args:
-        old: the spec as it is deployed; `new`: what is wanted.
-        new: see `old`.
-        keep: the share of its paths that every switch keeps.
+    Every switch keeps the share `keep` of its paths.
     """
     pairs: list[tuple[KeyPath, Compiled, Compiled]] = [((), old, new)]
     pairs += [

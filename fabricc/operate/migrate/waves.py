@@ -37,10 +37,7 @@ class Order(NamedTuple):
 def orders(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
     """The waves of every network in which traffic would notice the change of a switch.
 
-    Args:
-        told: the review of the step.
-        after: the step.
-        keep: share of its paths that every rail, plane and switch keeps.
+    Every rail, plane and switch keeps the share `keep` of its paths.
     """
     found = []
     for network, part in {"": after, **after.networks}.items():

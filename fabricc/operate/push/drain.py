@@ -27,12 +27,7 @@ def drained(
     the text of another state of the switch, and the reader proves that exactly the same facts change. A box without
     a session, such as a new one, has nothing to announce, and stays as it is, as does a state that is drained.
 
-    Args:
-        name: of the switch, for the error.
-        nos: whose text it is.
-        files: file -> text of the state to drain.
-        plain: the switch rendered in service; `shut`: the same rendered drained.
-        shut: see `plain`.
+    `plain` is the switch rendered in service, `shut` the same rendered drained.
 
     Raises:
         DeviceError: FAB9122, the difference does not fit that text.

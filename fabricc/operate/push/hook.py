@@ -45,12 +45,6 @@ class Hook:
     def call(self, action: str, device: Device, model: str, run: int) -> None:
         """Let it act on a switch, and wait until it has.
 
-        Args:
-            action: `install` the release of the plan, or `return` to the one before.
-            device: the switch as it is logged in to.
-            model: its model's name in the catalog.
-            run: number of the push.
-
         Raises:
             DeviceError: FAB9430 it failed, FAB9431 it took too long, FAB9432 it cannot be started.
         """

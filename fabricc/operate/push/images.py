@@ -50,10 +50,6 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
     """The images of a CSV file with the columns `nos`, `release`, `model`, `file` and `sha256`.
 
     Files are named from where the table lies. Those that are used and lie there are read and compared.
-
-    Args:
-        path: the table.
-        used: what images are needed for.
     """
     try:
         text = files.read(path, limit=_LARGEST).decode("utf-8-sig")

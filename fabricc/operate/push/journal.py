@@ -584,10 +584,7 @@ def alone(path: Path, cluster: str, address: str) -> Iterator[None]:
     A second journal beside the first would leave one of them untrue, and two pushes could meet on one switch. So this
     account's state folder says which journal a cluster has, until that file is gone.
 
-    Args:
-        path: the journal.
-        cluster: whose switches.
-        address: of one of them: clusters of one name elsewhere are others.
+    `address` is that of one of them: clusters of one name elsewhere are others.
 
     Raises:
         RefusedError: FAB9123, another push runs; FAB9152, they have another journal; FAB9124, no lock can be made.

@@ -39,10 +39,6 @@ class _Case:
 def require(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Refuse a push after which its own login could not log in any more.
 
-    Args:
-        setting: of the push; the accounts that it names may be locked out.
-        names: the switches.
-
     Returns:
         What to know all the same: FAB9160 as a warning where it is agreed to, FAB9161 where TACACS+ servers decide,
         FAB9162 where the configurations do not.

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 def plant(fabric: Fabric, places: Mapping[str, SwitchId], effects: Mapping[str, Effect]) -> Plant:
     """The plant.
 
-    Args:
-        fabric: the fabric as it is to be.
-        places: name -> coordinates of every switch.
-        effects: switch that changes -> what its change does.
+    `effects`: switch that changes -> what its change does.
     """
     members: dict[str, Member] = {}
     tiers: dict[str, int] = {}

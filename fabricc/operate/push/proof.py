@@ -23,10 +23,6 @@ _LONGEST = 80
 def prove(source: BuiltTree, names: Iterable[str]) -> None:
     """Render switches anew and compare every byte: a manifest can be forged together with the files that it states.
 
-    Args:
-        source: the tree and its plan.
-        names: the switches.
-
     Raises:
         RefusedError: FAB9150 for the files that differ, with the first line of each; FAB7012, a template is at fault.
     """

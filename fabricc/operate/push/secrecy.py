@@ -23,10 +23,7 @@ _TYPE_DIGITS = 2
 def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names: Collection[str]) -> None:
     """Look up every secret that configurations refer to, before any switch is spoken to.
 
-    Args:
-        access: says where they are.
-        texts: what may be loaded on a switch.
-        names: the switches.
+    `texts` gives what may be loaded on a switch.
 
     Raises:
         RefusedError: FAB9131 for each secret that cannot be had, or that stands in a configuration as a plain word.
@@ -62,10 +59,7 @@ def set_apart(
     Such are values of before, and what the device encrypts. They are looked for where the reader finds a secret, and
     behind words such as `password` in lines that it does not know: marks change no other fact.
 
-    Args:
-        nos: whose text it is.
-        files: file -> text that the device runs, with references in place of the secrets that are known.
-        known: marks that have a meaning already.
+    In the files stand references in place of the secrets that are known; `known` are marks that have a meaning already.
     """
     found = running.read(nos, files)
     places: dict[tuple[str, int], set[str]] = {}
@@ -90,13 +84,7 @@ def _words(value: str) -> set[str]:
 
 
 def without_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
-    """A device's own diff without what the device runs in the places of secrets, in whichever form it prints them.
-
-    Args:
-        nos: whose text it is.
-        diff: the device's.
-        files: file -> text that the device runs.
-    """
+    """A device's own diff without what the device runs in the places of secrets, in whichever form it prints them."""
     if not diff:
         return diff
     for path, value in running.read(nos, files).facts.items():

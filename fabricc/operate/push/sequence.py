@@ -67,12 +67,7 @@ def require(
 ) -> tuple[Diagnostic, ...]:
     """Hold a step to its order: the step before has reached every switch that is known, or this one has already.
 
-    Args:
-        spec: of the tree.
-        state: of the tree.
-        names: the switches.
-        origins: what trees they were brought to.
-        adopt: what runs is taken as known.
+    `origins` are the trees that switches were brought to; with `adopt` what runs is taken as known.
 
     Returns:
         That it is out of order, where what runs is taken as known.

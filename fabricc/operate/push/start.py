@@ -145,10 +145,7 @@ class Preview:
 def require(setting: Setting, names: Sequence[str], *, back: bool = False) -> tuple[Diagnostic, ...]:
     """What a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
 
-    Args:
-        setting: of the push.
-        names: the switches.
-        back: they go back to what they ran before, where somebody has logged in.
+    `back` says that they go back to what they ran before, where somebody has logged in.
 
     Returns:
         What to know of the login.

@@ -104,11 +104,6 @@ def plan(plant: Plant, keep: Fraction, most: int | None = None) -> list[Wave]:
     A tier is left half done for the one below where that alone keeps the share, as when addresses change at both ends
     of every link. A change that traffic does not notice counts as one that fails, but may always go alone.
 
-    Args:
-        plant: what is to change.
-        keep: the share that every resource keeps, from 0 to 1.
-        most: switches in one wave.
-
     Raises:
         ShareError: it cannot be kept.
     """
@@ -196,9 +191,7 @@ class _State:
     def joint(self, uppers: Set[str], lowers: Mapping[int, int]) -> tuple[Fraction, str]:
         """The least share of its uplinks on which a lower switch meets another one, and of what.
 
-        Args:
-            uppers: upper switches that change now; `lowers`: how many of a mesh, by its place, do.
-            lowers: see `uppers`.
+        `uppers` change now, and so many `lowers` of a mesh, by its place.
         """
         sides: list[tuple[_Mesh, frozenset[str]]] = []
         for at, mesh in enumerate(self.meshes):

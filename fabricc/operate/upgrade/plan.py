@@ -127,11 +127,6 @@ class Upgrade:
 def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], None]) -> Upgrade:
     """Plan an upgrade; with `write` the spec of after is proved, and put with that of before into the folder.
 
-    Args:
-        compiled: the spec as it is deployed, sound.
-        wish: what is asked for.
-        progress: called with what is being done, how much of it is done, and how much there is.
-
     Raises:
         FindingsError: a switch cannot take the release, the order cannot keep the share, or the spec does not take it.
         EmitError: a file cannot be written.

@@ -42,16 +42,7 @@ def compare(
     theirs: Mapping[str, str],
     aspects: Collection[Aspect],
 ) -> Drift:
-    """Compare the facts of the files that the device told.
-
-    Args:
-        device: name of the switch.
-        nos: its operating system.
-        tree: the tree, for the places of findings.
-        ours: file -> text in the tree.
-        theirs: file -> text that the device told.
-        aspects: `config`, `qos` or both.
-    """
+    """Compare the facts of the files that the device told."""
     planned = running.read(nos, {name: text for name, text in ours.items() if name in theirs})
     live = running.read(nos, theirs)
     counts = dict.fromkeys((one for one in (Aspect.QOS, Aspect.CONFIG) if one in aspects), 0)

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 def compare(switch: Switch, told: Counters) -> tuple[list[Found], int]:
-    """Findings, and how many ports were compared.
-
-    Args:
-        switch: as planned.
-        told: of a driver's `get_lossless_counters`, since the device started or was cleared.
-    """
+    """Findings, and how many ports were compared."""
     ports = [port.name for port in switch.ports if port.peer and port.enabled]
     findings = [one for port in ports for one in (*_pauses(switch, port, told), *_losses(switch, port, told))]
     counted = {port for kind in KINDS for port in told.get(kind, {})}

@@ -66,9 +66,7 @@ def fewest(planned: Iterable[Cable], found: Iterable[Cable]) -> list[list[Move]]
 
     Costs time proportional to the cables. Among sets of equally few moves, one is chosen that stays on few devices.
 
-    Args:
-        planned: cables as they are to be; no port twice.
-        found: cables as they are; no port twice.
+    No port stands twice among the cables as they are to be, nor among those that are there.
     """
     wanted, actual = _both_ways(planned), _both_ways(found)
     ends = [*wanted, *(end for end in actual if end not in wanted)]
@@ -107,10 +105,7 @@ def _chain(start: End, wanted: dict[End, End], actual: dict[End, End]) -> list[E
 def _path(chain: Sequence[End], *, begins: bool, ends: bool) -> list[Move]:
     """The moves of a path.
 
-    Args:
-        chain: its ends; planned and found cables alternate.
-        begins: whether it begins with a planned cable; `ends`: whether it ends with one.
-        ends: see `begins`.
+    Planned and found cables alternate; `begins` and `ends` say whether the first and the last is a planned one.
     """
     if len(chain) == 1:
         return []

@@ -83,10 +83,8 @@ class Cabling:
 def compare(asked: Mapping[str, Ears], names: Callable[[str], Mapping[str, str] | None]) -> Cabling:
     """Compare what switches hear with the plan.
 
-    Args:
-        asked: the switches that answered.
-        names: for a switch of the plan, other name of a port -> its name, such as the alias that it announces; None
-            for a system that is no switch of the plan.
+    `names` gives for a switch of the plan other name of a port -> its name, such as the alias that it announces; None
+    for a system that is no switch of the plan.
     """
     cabling = Cabling()
     heard = _resolved(asked, names)

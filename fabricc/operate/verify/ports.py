@@ -25,11 +25,8 @@ def compare(
 ) -> tuple[list[Found], int]:
     """Findings, and how many ports were compared.
 
-    Args:
-        switch: as planned.
-        told: NAPALM's `get_interfaces`.
-        counters: NAPALM's `get_interfaces_counters`; None when the driver has none.
-        errors: errors of a port since they were last cleared that are not worth a word.
+    `counters` is None when the driver has none; fewer `errors` of a port since they were last cleared are not worth a
+    word.
     """
     findings: list[Found] = []
     planned = [port for port in switch.ports if port.peer]

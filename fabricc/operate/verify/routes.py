@@ -19,14 +19,7 @@ _SHOWN = 2
 
 
 def compare(device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]) -> tuple[list[Found], int]:
-    """Findings, one for each class of prefixes and width, and how many prefixes were compared.
-
-    Args:
-        device: name of the switch.
-        at: its coordinates.
-        widths: what is planned.
-        told: prefix -> next hops.
-    """
+    """Findings, one for each class of prefixes and width, and how many prefixes were compared."""
     expected = widths.expected(at)
     groups: dict[tuple[str, int, int], list[str]] = defaultdict(list)
     totals: dict[str, int] = defaultdict(int)

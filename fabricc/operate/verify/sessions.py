@@ -17,12 +17,7 @@ _wrong = partial(found, Aspect.BGP)
 
 
 def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
-    """Findings, and how many sessions were compared.
-
-    Args:
-        switch: as planned.
-        told: NAPALM's `get_bgp_neighbors`.
-    """
+    """Findings, and how many sessions were compared."""
     peers = {_key(name): peer for name, peer in told.get("global", {}).get("peers", {}).items()}
     lit = {port.name for port in switch.ports if port.enabled}
     findings: list[Found] = []

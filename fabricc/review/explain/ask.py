@@ -48,10 +48,7 @@ def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
 def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
     """What is known of a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`, an outside party.
 
-    Args:
-        plan: the plan.
-        name: what is asked about.
-        words: choose facts of the device or port, or of the one that has the address or ASN.
+    `words` choose facts of the device or port, or of the one that has the address or ASN.
 
     Raises:
         SubjectError: FAB9270, nothing has that name; FAB9274, the device states no such fact.

@@ -41,11 +41,8 @@ class Explainer:
     ) -> Statement:
         """One fact.
 
-        Args:
-            subject: the device.
-            path: the fact's.
-            found: its value in a file; None takes the planned one.
-            also: other paths that have the same value for the same reason.
+        `found` is its value in a file, None takes the planned one; `also` are other paths that have it for the same
+        reason.
         """
         planned = subject.planned.get(path, subject.waist.get(path))
         value = planned if found is None else found

@@ -54,15 +54,7 @@ class Texts(NamedTuple):
 def explain_line(
     explainer: Explainer, subject: Subject, texts: Texts, place: Place, shown: str
 ) -> Explanation:
-    """One line.
-
-    Args:
-        explainer: explains facts.
-        subject: the device.
-        texts: its files.
-        place: the line, which exists.
-        shown: what the user calls the line.
-    """
+    """One line."""
     lines = texts.found[place.file].splitlines()
     reading = texts.reader(texts.found)
     stated = {

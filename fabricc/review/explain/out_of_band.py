@@ -37,16 +37,7 @@ def explain_endpoint(
     named: Details,
     where: Details,
 ) -> Explanation:
-    """Whose an address is in a network of hosts or of management switches.
-
-    Args:
-        plan: the plan.
-        address: what is asked about.
-        found: its pool, as it is listed.
-        network: that pool.
-        named: gateways and servers of the spec that have it, with their keys.
-        where: what is told of any address of the pool.
-    """
+    """Whose an address is in a network of hosts or of management switches."""
     text, offset = str(address), int(address) - network.pool.first
     rule = management_rule(plan.fabric, found)
     of_network = (each for each in owners(plan.fabric) if each.place.network is network)

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def failures(fabric: Fabric, *, hashed: bool) -> tuple[Failure, ...]:
     """One part lost after the other, everything else up.
 
-    Args:
-        fabric: the fabric, as planned; links that overrides shut count as working.
-        hashed: whether switches hash over next hops, as ECMP does.
+    Links that overrides shut count as working; `hashed` says that switches hash over next hops, as ECMP does.
     """
     whole = capacity(fabric)
     present = sorted({unit.group for unit in fabric.places() if unit.hosts})

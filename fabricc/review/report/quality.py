@@ -101,14 +101,7 @@ def _host_rows(fabric: Fabric) -> Iterator[Row]:
 
 
 def buffers(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], where: str) -> Section:
-    """The section on lossless buffers: one row per profile, then the worksheet and picture of each.
-
-    Args:
-        fabric: the fabric.
-        kinds: its switches by kind.
-        sheets: their worksheets.
-        where: the file with every worksheet.
-    """
+    """The section on lossless buffers: one row per profile, then the worksheet and picture of each."""
     if not sheets:
         text = "No class is lossless on these switches, so there are no thresholds to compute."
         return Section("buffers", "Lossless buffers", text, ())
