@@ -258,7 +258,7 @@ def compile_spec(
     lock_path = lock_path or lock_of(path)
     lock_before, unread = read_lock(lock_path)
     read = load_spec(path, parse_lock(lock_before or "", str(lock_path))[0].numbers)
-    sources = {str(path): read.text}
+    sources = {str(path): read.text} if read.text else {}
     diagnostics = list(read.diagnostics)
     spec = read.spec
     if spec is None:

@@ -31,7 +31,7 @@ def find_spec(tree: Path, manifest: Manifest) -> Path | None:
 
 def own_lock(spec_path: Path) -> Path:
     """Where the lock of a spec alone is: `zone-b.lock` beside `zone-b.yaml`."""
-    return spec_path.with_suffix(".lock")
+    return spec_path.parent / f"{spec_path.stem}.lock"
 
 
 def lock_of(spec_path: Path) -> Path:

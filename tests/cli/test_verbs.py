@@ -415,6 +415,17 @@ def test_no_input_gives_a_traceback(repo: Path, fabricc: Fabricc, verb: str, con
     assert "FAB7999" not in ran.err
 
 
+@pytest.mark.parametrize("verb", ["validate", "plan", "build", "lock", "report"])
+@pytest.mark.parametrize("place", [".", "/", "..", ""])
+def test_a_folder_is_no_spec_and_the_remedy_names_the_one_in_it(
+    repo: Path, fabricc: Fabricc, verb: str, place: str
+) -> None:
+    ran = fabricc(verb, place)
+    assert (ran.status, "FAB0002" in ran.err) == (1, True)
+    assert ("Name cluster.yaml." in ran.err) == (place in (".", ""))
+    assert "|" not in ran.err, "no line of a file that there is not"
+
+
 def test_a_read_only_output_folder_is_3(repo: Path, fabricc: Fabricc) -> None:
     (repo / "taken").write_text("a file")
     ran = fabricc("build", "cluster.yaml", "-o", "taken")

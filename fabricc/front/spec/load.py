@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 MAX_LISTED = 200
+_LONGEST_PATH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ def _read(path: FilePath) -> bytes | Diagnostic:
         return too_large(path.as_posix())
     except files.ForeignFileError as error:
         if path.is_dir():
-            return refused("FAB0002", "this is a directory, not a spec", _nearby(path))
+            return refused("FAB0002", "this is a folder, not a spec", _nearby(path))
         return refused("FAB0002", f"this is no spec: {error.strerror}", "Use `-` to read standard input.")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -198,11 +199,9 @@ def _nearby(folder: FilePath) -> str:
             names = sorted(entry.name for entry in entries if entry.name.endswith((".yaml", ".yml")))[:3]
     except (OSError, ValueError):
         return ""
-    return (
-        f"In that folder: {', '.join(map(clip, names))}."
-        if names
-        else "`fabricc init` writes one to start from."
-    )
+    if not names:
+        return "Write one with `fabricc init`."
+    return f"Name {' or '.join(clip(str(folder / name), _LONGEST_PATH) for name in names)}."
 
 
 def _networks(

@@ -179,9 +179,9 @@ def test_reading_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(SHORT)
     (missing,) = load_spec(tmp_path / "clutser.yaml").diagnostics
-    assert (missing.code, missing.help) == ("FAB0001", "In that folder: cluster.yaml.")
+    assert (missing.code, missing.help) == ("FAB0001", f"Name {tmp_path}/cluster.yaml.")
     (folder,) = load_spec(tmp_path).diagnostics
-    assert folder.code == "FAB0002"
+    assert (folder.code, folder.help) == ("FAB0002", missing.help)
     os.mkfifo(tmp_path / "fifo")
     (fifo,) = load_spec(tmp_path / "fifo").diagnostics
     assert fifo.code == "FAB0002"
