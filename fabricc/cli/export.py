@@ -47,7 +47,7 @@ def openconfig(
     if not compiled.sound:
         output.tell(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
-    found = export(compiled.of_network(network).fabric, folder, only, jobs)
+    found = export(compiled, folder, only, network, jobs)
     message = (
         f"OpenConfig carries {found.carried:,} of {found.facts:,} facts of {spec}; {len(found.missing)} kinds of fact "
         "are in no document"
@@ -55,14 +55,17 @@ def openconfig(
     help_ = "What `fabricc build` writes for each operating system has them all."
     told = Diagnostic("FAB0081", Severity.NOTE, message, None, help_)
     if format_ == "json":
-        output.document(json_document({**found.as_json(), "findings": [entry(told)]}))
+        output.document(
+            json_document({**found.as_json(), "removed": found.removed, "findings": [entry(told)]})
+        )
         return 0
     rows = [(kind, f"{count:,}") for kind, count in found.missing.items()]
     output.show(
         [Table(f"Not carried, the {_SHOWN} most frequent of {len(rows)}", ("fact", "times"), rows[:_SHOWN])]
     )
     output.tell([told], "text", {})
+    gone = f", {found.removed:,} of switches that are gone removed" if found.removed else ""
     output.out(
-        f"{folder}: {found.switches:,} documents; {folder / MISSING} has every kind of fact not carried"
+        f"{folder}: {found.switches:,} documents{gone}; {folder / MISSING} has every kind of fact not carried"
     )
     return 0

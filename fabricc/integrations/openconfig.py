@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import openconfig
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
+from fabricc.base.foreign import files
 from fabricc.base.foreign.text import json_document
 from fabricc.base.values import dataclass
 from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.fabric.vocabulary import waist
-from fabricc.tree.file import make_folder, write_file
+from fabricc.tree.file import make_folder, remove_file, write_file
+from fabricc.tree.names import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
 
@@ -31,12 +36,13 @@ class Exported(NamedTuple):
     """What was written.
 
     Attributes:
-        switches: how many documents.
+        switches: how many documents; `removed`: how many of an earlier run are gone, as their switches are.
         facts, carried: how many facts these switches have, and how many of them the documents state alike.
         missing: kind of fact, its keys starred -> how many of them are not carried, the most first.
     """
 
     switches: int
+    removed: int
     facts: int
     carried: int
     missing: Mapping[str, int]
@@ -74,19 +80,27 @@ class _Work:
         return facts, missing
 
 
-def export(fabric: Fabric, folder: Path, only: Sequence[str] = (), jobs: int | None = None) -> Exported:
-    """Write `switches/NAME.json` for each switch, and `not-carried.json`.
+def export(
+    compiled: Compiled,
+    folder: Path,
+    only: Sequence[str] = (),
+    network: str | None = None,
+    jobs: int | None = None,
+) -> Exported:
+    """Write `switches/NAME.json` for each switch, and `not-carried.json`; remove documents of switches that are gone.
 
     Args:
-        fabric: of one network.
+        compiled: the spec.
         folder: where; it is made.
         only: the switches; empty for all.
+        network: which network of the spec.
         jobs: worker processes; None for one per usable CPU.
 
     Raises:
-        FindingsError: FAB0080, no such switch; FAB7001, the folder cannot be written.
+        FindingsError: FAB0080, no such switch; FAB3110, no such network; FAB7001, the folder cannot be written.
     """
-    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    fabric = compiled.of_network(network).fabric
+    places = _places(fabric)
     if unknown := [name for name in only if name not in places]:
         message = f"{fabric.cluster} has no switch '{clip(unknown[0])}'"
         raise FindingsError("FAB0080", message, "`fabricc plan` shows how they are called.")
@@ -99,7 +113,23 @@ def export(fabric: Fabric, folder: Path, only: Sequence[str] = (), jobs: int | N
     ):
         facts += stated
         missing.update(lacking)
+    before = _documents(folder)
+    present = {name for each in (compiled, *compiled.networks.values()) for name in _places(each.fabric)}
+    removed = sum(remove_file(folder / SWITCHES / f"{name}.json") for name in sorted(before - present))
     ordered = dict(sorted(missing.items(), key=lambda item: (-item[1], item[0])))
-    found = Exported(len(wanted), facts, facts - missing.total(), ordered)
-    write_file(folder / MISSING, json_document(found.as_json()).encode())
+    found = Exported(len(wanted), removed, facts, facts - missing.total(), ordered)
+    documents = sorted({*(before & present), *map(fabric.name, wanted)})
+    write_file(folder / MISSING, json_document({**found.as_json(), "documents": documents}).encode())
     return found
+
+
+def _places(fabric: Fabric) -> dict[str, SwitchId]:
+    return {fabric.name(at): at for at in fabric.switch_ids()}
+
+
+def _documents(folder: Path) -> set[str]:
+    """The switches whose documents an earlier run wrote, as its `not-carried.json` says."""
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        stated = json.loads(files.read(folder / MISSING))["documents"]
+        return {name for name in stated if is_path(name) and "/" not in name}
+    return set()

@@ -1,4 +1,4 @@
-"""Writing one file that a user named: whole or not at all, through no link, and not when it says the same already."""
+"""One file that a user named, written or removed: whole or not at all, through no link, untouched if it is right."""
 
 from __future__ import annotations
 
@@ -31,6 +31,24 @@ def write_file(path: Path, content: bytes | Iterable[bytes]) -> bool:
     except OSError as error:
         remedy = _NAME_IT if isinstance(error, ForeignFileError) else _NOTHING_LOST
         raise EmitError("FAB7001", f"cannot write {path}: {error.strerror or error}", remedy) from None
+
+
+def remove_file(path: Path) -> bool:
+    """Remove a file; whether there was one. A link, or what is no file, stays.
+
+    Raises:
+        EmitError: FAB7001, it cannot be removed, or its folder is behind a link that leads out of the repository.
+    """
+    try:
+        with _folder(path.parent) as folder:
+            if not folder.has(path.name):
+                return False
+            os.unlink(path.name, dir_fd=folder.handle)
+            return True
+    except OSError as error:
+        raise EmitError(
+            "FAB7001", f"cannot remove {path}: {error.strerror or error}", _NOTHING_LOST
+        ) from None
 
 
 def make_folder(path: Path) -> None:

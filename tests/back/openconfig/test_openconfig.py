@@ -200,3 +200,44 @@ def test_the_command_counts_what_is_not_carried(
         == 1
     )
     assert b"FAB5817" in capfdbinary.readouterr().err
+
+
+def test_documents_go_with_their_switches_and_nothing_else_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    spec, out = tmp_path / "cluster.yaml", tmp_path / "out"
+
+    def exported(text: str, *options: str) -> tuple[set[str], int]:
+        spec.write_text(text)
+        command = ["export", "openconfig", str(spec), "-o", str(out), "--format", "json", "-j", "1", *options]
+        assert run(command) == 0
+        told = json.loads(capfd.readouterr().out)
+        return {path.stem for path in (out / "switches").iterdir()}, told["removed"]
+
+    less = SPEC.replace("count: 2", "count: 1")
+    names, _ = exported(SPEC)
+    for path in (tmp_path / "mine.json", out / "switches/mine.json", out / "mine.json"):
+        path.write_text("of somebody else")
+    assert exported(SPEC, "--only", "spine01a") == ({*names, "mine"}, 0)
+    before = (out / "not-carried.json").read_bytes()
+    assert exported(less, "--only", "spine01a") == ({*names, "mine"} - {"spine02a"}, 1)
+    (out / "switches/spine02a.json").write_text("on no record of an earlier run")
+    assert exported(less) == ({*names, "mine"}, 0)
+    wrong = {**json.loads(before), "documents": ["../mine", "mine/../../mine", "/etc/passwd", 3, "spine03a"]}
+    (out / "not-carried.json").write_text(json.dumps(wrong))
+    (out / "switches/spine03a.json").symlink_to(tmp_path / "mine.json")
+    assert exported(less)[1] == 0
+    assert (tmp_path / "mine.json").exists()
+    assert (out / "mine.json").exists()
+    (out / "not-carried.json").write_text("[" * 100_000)
+    assert exported(less)[1] == 0
+
+
+@pytest.mark.slow
+def test_networks_share_a_folder(tmp_path: Path) -> None:
+    spec = str(ROOT / "inventories/superpod-four-networks/cluster.yaml")
+    for network in ("compute", "storage"):
+        assert run(["export", "openconfig", spec, "-o", str(tmp_path), "--network", network]) == 0
+    compiled = compile_spec(spec)
+    names = {switch.name for each in (compiled, compiled.networks["storage"]) for switch in each.switches()}
+    assert {path.stem for path in (tmp_path / "switches").iterdir()} == names
