@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LONGEST_S = 600
+_LARGEST = 64 << 20
+"""Bytes that a verb may tell: what an audit tells of 80,000 GPUs."""
+_PIECE = 1 << 16
 _LONGEST_TEXT = 8000
 _FIELDS = 40
 """A mapping of no more entries may be a record, which is told whole."""
@@ -94,7 +97,8 @@ class Confined:
             most: entries of a list or mapping that are told at most.
 
         Raises:
-            ConfinedError: FAB0072, it told no JSON, and what it told instead; FAB0073, it took too long.
+            ConfinedError: FAB0072, it told no JSON, and what it told instead; FAB0073, it took too long; FAB0078, it is
+                too long.
         """
         # -P: no module is taken from the folder that the process starts in.
         command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
@@ -102,21 +106,46 @@ class Confined:
             *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
         )
         try:
-            out, err = await asyncio.wait_for(process.communicate(), _LONGEST_S)
+            async with asyncio.timeout(_LONGEST_S):
+                async with asyncio.TaskGroup() as tasks:
+                    reading, failing = tasks.create_task(_all(process)), tasks.create_task(_last(process))
+                out, err, status = reading.result(), failing.result(), await process.wait()
         except TimeoutError:
             message = f"`fabricc {words[0]}` took longer than {_LONGEST_S} s"
             raise ConfinedError("FAB0073", message, "Run it in a terminal.") from None
         finally:
             if process.returncode is None:
                 process.kill()  # its workers die with it
-                await process.wait()
+                await process.communicate()  # a pipe that nobody empties would never end
+        if len(out) > _LARGEST:
+            message = f"`fabricc {words[0]}` tells more than {_LARGEST >> 20} MiB"
+            raise ConfinedError("FAB0078", message, "Ask about less, or run it in a terminal.")
         try:
             document, left_out = shortened(json.loads(out), most)
         except ValueError:
             said = err.decode(errors="replace").strip() or "nothing"
-            message = f"`fabricc {words[0]}` ended with status {process.returncode} and told: {said}"
+            message = f"`fabricc {words[0]}` ended with status {status} and told: {said}"
             raise ConfinedError("FAB0072", message) from None
-        return Told(process.returncode or 0, document, left_out)
+        return Told(status, document, left_out)
+
+
+async def _all(process: asyncio.subprocess.Process) -> bytes:
+    """What a process writes; where that is more than `_LARGEST`, the process is ended."""
+    told = bytearray()
+    while process.stdout and (part := await process.stdout.read(_PIECE)):
+        if len(told) <= _LARGEST:
+            told += part
+        elif process.returncode is None:
+            process.kill()
+    return bytes(told)
+
+
+async def _last(process: asyncio.subprocess.Process) -> bytes:
+    """The end of what a process writes about what went wrong."""
+    told = b""
+    while process.stderr and (part := await process.stderr.read(_PIECE)):
+        told = (told + part)[-_LONGEST_TEXT:]
+    return told
 
 
 def shortened(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc import build
+from fabricc.integrations import confined
 from fabricc.integrations.confined import Confined, ConfinedError, shortened
 from tests.operate.push.network import PASSWORD, SIMULATED, Network
 
@@ -22,7 +25,7 @@ anyio = pytest.importorskip("anyio", reason="the Python package mcp is not insta
 mcp = pytest.importorskip("mcp", reason="the Python package mcp is not installed")
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 SPEC = """\
@@ -162,6 +165,79 @@ def test_what_is_long_is_cut_and_said(tmp_path: Path) -> None:
     assert left_out == {"a": 1, "b.c": 1000, "b.e.1": 1}
     assert shortened(dict.fromkeys(range(50), 0), 2)[1] == {"": 10}
     assert shortened(value, 10_000)[0]["f"] is None
+
+
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Confined]:
+    """A folder whose verbs do what a script says, its process ID written to `pid`."""
+
+    def made(script: str) -> Confined:
+        (tmp_path / "fabricc").mkdir()
+        (tmp_path / "fabricc/__init__.py").touch()
+        start = f"import os, sys, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
+        (tmp_path / "fabricc/__main__.py").write_text(f"{start}\n{script}\n")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        return Confined(tmp_path)
+
+    return made
+
+
+def running(folder: Path) -> bool:
+    """Whether the process of `other` is there."""
+    return Path("/proc", (folder / "pid").read_text()).exists()
+
+
+def test_a_verb_that_tells_too_much_is_ended_before_memory_is_full(
+    other: Callable[[str], Confined], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confined, "_LARGEST", 1 << 20)
+    place = other("for _ in range(640): sys.stdout.write('x' * 65536)\ntime.sleep(300)")
+    tracemalloc.start()
+    try:
+        with pytest.raises(ConfinedError) as caught:
+            asyncio.run(asyncio.wait_for(place.tell(["plan"], [], 50), 60))
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+    assert caught.value.code == "FAB0078"
+    assert not running(tmp_path)
+
+
+def test_a_verb_that_takes_too_long_is_ended(
+    other: Callable[[str], Confined], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confined, "_LONGEST_S", 1)
+    place = other("sys.stdout.write('x' * 1_000_000)\nsys.stdout.flush()\ntime.sleep(300)")
+    with pytest.raises(ConfinedError) as caught:
+        asyncio.run(asyncio.wait_for(place.tell(["plan"], [], 50), 60))
+    assert caught.value.code == "FAB0073"
+    assert not running(tmp_path)
+
+
+def test_of_what_is_no_answer_the_end_is_told(other: Callable[[str], Confined]) -> None:
+    place = other("sys.stderr.write('x' * 100_000 + 'what went wrong')\nsys.exit(3)")
+    with pytest.raises(ConfinedError, match=r"ended with status 3 and told: x+what went wrong$") as caught:
+        asyncio.run(place.tell(["plan"], [], 50))
+    assert len(caught.value.diagnostic.message) < 9000
+
+
+def test_a_question_that_is_cancelled_ends_its_process(
+    other: Callable[[str], Confined], tmp_path: Path
+) -> None:
+    place = other("time.sleep(300)")
+
+    async def asking() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(place.tell, ["plan"], [], 50)
+            while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+                await anyio.sleep(0.01)
+            tasks.cancel_scope.cancel()
+        with anyio.move_on_after(10):
+            while running(tmp_path):
+                await anyio.sleep(0.01)
+
+    anyio.run(asking)
+    assert not running(tmp_path)
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ TITLES: dict[str, str] = {
     "FAB0071": "A path outside of what may be read",
     "FAB0072": "A verb told nothing that a program can read",
     "FAB0073": "A verb took too long",
+    "FAB0078": "A verb told too much",
     "FAB0080": "No such switch to export",
     "FAB0081": "What an export does not carry",
     # Signed trees.
