@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.frame import KEPT
 from fabricc.audit.model import HOST, Kind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
@@ -19,8 +20,8 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.audit.frame import Frame, Parts, Places
     from fabricc.audit.model import Device
-    from fabricc.fabric.facts import Reading
     from fabricc.proof import Finding
 
 INTERFACES, ADDRESSES, BGP, POLICY, PFC, ECN, BUFFERS, CLASSIFICATION, HOSTS, OTHER = TOPICS = (
@@ -52,8 +53,6 @@ _NUMBER = re.compile(r"\d+")
 _ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?\b|\b[0-9a-fA-F:]*::[0-9a-fA-F:]*(?:/\d+)?")
 _LONGEST = 120
 _KEYS = re.compile(r"\[[^]]*\]")
-_KNOWN: dict[tuple[str, str], str] = {}
-"""A path before its first and from its last bracket on -> topic."""
 
 
 class State(StrEnum):
@@ -162,11 +161,15 @@ class Understood(NamedTuple):
 
 
 def understood(
-    system: str, reading: Reading, aside: frozenset[tuple[str, int]], statements: int
+    system: str,
+    parts: Parts,
+    left: Sequence[tuple[str, int, str]],
+    aside: frozenset[tuple[str, int]],
+    statements: int,
 ) -> Understood:
-    """What was understood of a device with so many statements."""
-    topics = _topics(system, reading)
-    unknown = [each for each in reading.unknown if each[:2] not in aside]
+    """What was understood of a device: its facts, lines that no row knows, which are aside, and all statements."""
+    topics = _topics_of(system, parts.frame, parts.places)
+    unknown = [each for each in left if each[:2] not in aside]
     places: dict[str, list[tuple[int, str]]] = defaultdict(list)
     if unknown:
         for (file, line), topic in topics.items():
@@ -181,7 +184,7 @@ def understood(
         known = strange.get(alike) or Strange(alike, file, line, text.strip()[:_LONGEST], 0)
         strange[alike] = known._replace(times=known.times + 1)
     lines = len({each[:2] for each in unknown})
-    beside = len({each[:2] for each in reading.unknown}) - lines
+    beside = len({each[:2] for each in left}) - lines
     return Understood(
         max(statements, lines + beside), beside, lines, frozenset(topics.values()), frozenset(unclear),
         tuple(strange.values()),
@@ -228,11 +231,15 @@ def _covered(device: Device, known: Understood, wrong: Mapping[str, Collection[i
     return Covered(device.system, Counts(1, known.statements, left, known.aside, known.unknown), states)
 
 
-def _topics(system: str, reading: Reading) -> dict[tuple[str, int], str]:
+@lru_cache(maxsize=KEPT)
+def _topics_of(system: str, frame: Frame, places: Places) -> dict[tuple[str, int], str]:
     """The topic of each place that a fact was read from."""
-    if system == HOST:
-        return dict.fromkeys(reading.lines.values(), HOSTS)
-    return {place: _topic(path) for path, place in reading.lines.items()}
+    of_host = system == HOST
+    return {
+        place: HOSTS if of_host else topic_of(path)
+        for path, place in zip(frame.paths, places, strict=True)
+        if place
+    }
 
 
 def _topic_of_line(alike: str, places: Sequence[tuple[int, str]], line: int) -> str:
@@ -253,22 +260,17 @@ def _refuted(device: Device, wrong: Mapping[str, Collection[int]]) -> set[str]:
     places = {(file, line) for file, path in device.paths.items() for line in wrong.get(path, ())}
     if not places:
         return set()
-    topics = _topics(device.system, device.reading)
+    parts = device.parts
+    topics = _topics_of(device.system, parts.frame, parts.places)
     return {topics.get(place, OTHER) for place in places}
 
 
 @lru_cache(1 << 15)
-def _topic(path: str) -> str:
+def topic_of(path: str) -> str:
     """The topic of a fact; facts whose paths differ in what is in brackets alone have the same."""
     while path.startswith("vrf[") and "]/" in path:
         path = path.partition("]/")[2]
-    first, last = path.find("["), path.rfind("]")
-    if first < 0 or last == len(path) - 1:
-        return _topic_of(_KEYS.sub("[*]", path))
-    key = path[:first], path[last:]
-    if (topic := _KNOWN.get(key)) is None:
-        topic = _KNOWN[key] = _topic_of(path)
-    return topic
+    return _topic_of(_KEYS.sub("[*]", path))
 
 
 @cache

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.coverage import Understood, understood
 from fabricc.audit.ends import Said, address_of, said_by
+from fabricc.audit.frame import parted
 from fabricc.audit.model import Neighbour
-from fabricc.audit.packed import Contents, packed
+from fabricc.audit.packed import Contents, Held, packed
 from fabricc.audit.texts import LEAST, systems, unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
@@ -38,7 +39,7 @@ class Read(NamedTuple):
     name: str
     system: str
     places: dict[str, tuple[str, int]]
-    contents: bytes
+    held: Held
     said: Said
     understood: Understood
     identity: Identity
@@ -169,13 +170,13 @@ def _device(
     )
     comments = found.COMMENTS if found else host_files.COMMENTS
     name = str(reading.facts.get("system/hostname") or identity.name or key)
-    lines = {path: place for path in reading.facts if (place := reading.lines.get(path)) and place[1]}
-    reading = without_no_addresses(Reading(reading.facts, lines, reading.unknown), next(iter(files)))
+    reading = without_no_addresses(reading, next(iter(files)))
+    parts = parted(reading)
     return Read(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
-        packed(Contents(reading, aside)), said_by(system, reading.facts, neighbours),
-        understood(system, reading, aside, sum(statements(text, comments) for text in files.values())),
+        packed(Contents(reading, aside), parts), said_by(system, parts, neighbours),
+        understood(system, parts, reading.unknown, aside, sum(statements(text, comments) for text in files.values())),
         identity,
     ), findings  # fmt: skip
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pickle
 import socket
 from functools import lru_cache
-from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import HOST, Kind
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.values import dataclass
@@ -15,15 +15,13 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from fabricc.audit.frame import Frame, Parts
     from fabricc.audit.model import Device, Neighbour
     from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Facts, Value
 
-_PORT, _NEIGHBOUR = "interface[", "bgp/neighbor["
 Says = dict[str, "Value"]
 """What is said of a port or a neighbour, by the last word of the path."""
-Likes = tuple[tuple[str, tuple[tuple[str, "Value"], ...]], ...]
-"""Port -> what is said of it, as devices that are built alike share it."""
 _OWN = frozenset(("ipv4", "ipv6", "description"))
 """What each port of each device says otherwise; secondary addresses too."""
 _LIKE = frozenset(
@@ -35,7 +33,6 @@ _WHOLE = frozenset(
     ("bgp/asn", "bgp/cluster_id", "evpn/source", "vxlan/source", "mlag/domain", "mlag/mac", "mlag/peer_link")
 )
 _WHOLE_STARTS = ("evpn/port[", "bgp/aggregate[")
-_SECONDARY = "secondary["
 _LINK_LOCAL = 0xFE80 >> 6
 
 
@@ -89,18 +86,18 @@ class Shape:
     """What devices that are built alike say alike of their ports; they share it.
 
     Attributes:
-        likes: port -> what is said of it, but for `_OWN`; `ports`: the same as mappings.
+        content: port -> what is said of it, but for `_OWN`, packed; `ports`: the same.
         canonical: port in the one spelling of its system -> as the facts name it; aliases too.
         bundles: bundle -> its members.
         parsed: takes a name of the system apart.
     """
 
-    __slots__ = ("bundles", "canonical", "likes", "parsed", "ports", "system")
+    __slots__ = ("bundles", "canonical", "content", "parsed", "ports", "system")
 
-    def __init__(self, system: str, likes: Likes) -> None:
-        self.system, self.likes = system, likes
+    def __init__(self, system: str, content: bytes) -> None:
+        self.system, self.content = system, content
         self.parsed = parsed = PLAIN.parsed if system == HOST else parser(system)
-        self.ports: Mapping[str, Says] = {port: dict(says) for port, says in likes}
+        self.ports: Mapping[str, Says] = pickle.loads(content)
         self.canonical: dict[str, str] = {}
         for port, says in self.ports.items():
             if not (spelled := parsed(port)).unit:
@@ -142,7 +139,8 @@ class Said:
 
     def __reduce__(self) -> tuple[object, ...]:
         """With the shape as what it is made of, so that it is shared where it arrives."""
-        return _said, (self.shape.system, self.shape.likes, self.own, self.neighbours, self.heard, self.facts)
+        shape = self.shape
+        return _said, (shape.system, shape.content, self.own, self.neighbours, self.heard, self.facts)
 
     @property
     def ports(self) -> Mapping[str, Says]:
@@ -185,8 +183,8 @@ def _addresses(says: Says) -> Iterator[tuple[str, int, int, int]]:
     for leaf, value in says.items():
         if leaf in ("ipv4", "ipv6"):
             address = address_of(str(value))
-        elif leaf.startswith(_SECONDARY):
-            address = address_of(leaf[len(_SECONDARY) : -1])
+        elif leaf.startswith(SECONDARY):
+            address = address_of(leaf[len(SECONDARY) : -1])
         else:
             continue
         if address is not None and not (address.version == 6 and address.value >> 118 == _LINK_LOCAL):
@@ -208,54 +206,55 @@ def address_of(text: str) -> Address | None:
 
 def said(device: Device) -> Said:
     """What a device says of where it stands."""
-    return said_by(
-        HOST if device.kind is Kind.HOST else device.system, device.reading.facts, device.neighbours
-    )
+    return said_by(HOST if device.kind is Kind.HOST else device.system, device.parts, device.neighbours)
 
 
-def said_by(system: str, stated: Facts, heard: tuple[Neighbour, ...]) -> Said:
-    """What a device of a system says of where it stands; `stated` is all that it says."""
-    likes: dict[str, Says] = {}
+def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
+    """What a device of a system says of where it stands, by its facts."""
     own: dict[str, Says] = {}
+    addresses: dict[str, Sequence[tuple[str, int, int, int]]] = {}
+    for port, stated in parts.own_of_ports():
+        if says := {leaf: value for leaf, value in stated if leaf in _OWN or leaf.startswith(SECONDARY)}:
+            own[port] = says
+            if found := tuple(_addresses(says)):
+                addresses[port] = found
     neighbours: dict[str, Says] = {}
     facts: Facts = {}
-    for path, value in stated.items():
-        if path.startswith(_PORT):
-            port, leaf = port_leaf(path)
-            if leaf in _OWN or leaf.startswith(_SECONDARY):
-                likes.setdefault(port, {})
-                own.setdefault(port, {})[leaf] = value
-            elif leaf in _LIKE:
-                likes.setdefault(port, {})[leaf] = value
-        elif _NEIGHBOUR in path:
-            name, _, leaf = path.partition(_NEIGHBOUR)[2].partition("]/")
-            if leaf in ("remote_asn", "description"):
-                if name not in neighbours:
-                    neighbours[name] = {} if address_of(name) is None else _NUMBERED
-                if neighbours[name] is not _NUMBERED:
-                    neighbours[name][leaf] = value
-            elif leaf == "reflector_client":
-                facts[path] = value
-        elif path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
+    for (vrf, name), says in parts.sessions().items():
+        if told := {leaf: says[leaf] for leaf in ("remote_asn", "description") if leaf in says}:
+            numbered = neighbours.get(name) is _NUMBERED or address_of(name) is not None
+            neighbours[name] = _NUMBERED if numbered else neighbours.get(name, {}) | told
+        if "reflector_client" in says:
+            scope = f"{VRF}{vrf}]/" if vrf else ""
+            facts[f"{scope}{NEIGHBOUR}{name}]/reflector_client"] = says["reflector_client"]
+    for path, value in parts.rest().facts.items():
+        if path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
             facts[path] = value
-    alike: dict[tuple[tuple[str, Value], ...], tuple[tuple[str, Value], ...]] = {}
-    shared = tuple([(port, alike.setdefault(one, one)) for port, one in
-                    ((port, tuple(says.items())) for port, says in likes.items())])  # fmt: skip
-    addresses = {port: found for port, says in own.items() if (found := tuple(_addresses(says)))}
     packed = pickle.dumps((own, addresses), pickle.HIGHEST_PROTOCOL)
-    return Said(_shape(system, shared), packed, neighbours, heard, facts)
+    return Said(_shape_of(system, parts.frame), packed, neighbours, heard, facts)
 
 
-@lru_cache(maxsize=1 << 15)
-def port_leaf(path: str) -> tuple[str, str]:
-    """The port that a fact of a port is about, and the rest of its path."""
-    port, _, leaf = path[len(_PORT) :].partition("]/")
-    return intern(port), intern(leaf)
+def _shape_of(system: str, frame: Frame) -> Shape:
+    """The shape of devices of a system with a frame."""
+    if (Shape, system) not in frame.memo:
+        own = {
+            port
+            for port, slots in frame.sorted.of_ports.items()
+            if any(leaf in _OWN if isinstance(leaf, str) else SECONDARY in leaf.head for leaf, _ in slots)
+        }
+        likes = {
+            port: {leaf: value for leaf, value in says.items() if leaf in _LIKE}
+            for port, says in frame.sorted.ports.items()
+            if port in own or not _LIKE.isdisjoint(says)
+        }
+        frame.memo[Shape, system] = _shape(system, pickle.dumps(likes, pickle.HIGHEST_PROTOCOL))
+    found: Shape = frame.memo[Shape, system]
+    return found
 
 
 def _said(
     system: str,
-    likes: Likes,
+    content: bytes,
     own: bytes,
     neighbours: dict[str, Says],
     heard: tuple[Neighbour, ...],
@@ -264,7 +263,7 @@ def _said(
     for name, says in neighbours.items():
         if not says:
             neighbours[name] = _NUMBERED
-    return Said(_shape(system, likes), own, neighbours, heard, facts)
+    return Said(_shape(system, content), own, neighbours, heard, facts)
 
 
 _shape = lru_cache(maxsize=1 << 12)(Shape)

@@ -203,7 +203,7 @@ def _made(folder: Path, read: Mapping[str, Read], *, packed: bool) -> dict[str, 
             models[products] = boxes.model(products)
         made[name] = Device(
             name, Kind.HOST if one.system == HOST else Kind.SWITCH, one.system, Texts(folder, one.places),
-            {file: path for file, (path, _) in one.places.items()}, one.contents if packed else opened(one.contents),
+            {file: path for file, (path, _) in one.places.items()}, one.held if packed else opened(one.held),
             one.identity.box, models[products], one.identity.release, one.said.heard,
         )  # fmt: skip
     return made

@@ -9,12 +9,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.packed import unpacked
+from fabricc.audit.frame import parted
+from fabricc.audit.packed import Held, parts_of, unpacked
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fabricc.audit.frame import Parts
     from fabricc.audit.packed import Contents
     from fabricc.fabric.facts import Reading
 
@@ -59,7 +61,7 @@ class Device:
     system: str
     files: Mapping[str, str]
     paths: Mapping[str, str]
-    held: Contents | bytes
+    held: Contents | Held
     box: str = ""
     model: str | None = None
     release: str = ""
@@ -68,7 +70,12 @@ class Device:
     @property
     def contents(self) -> Contents:
         """What its files say."""
-        return unpacked(self.held) if isinstance(self.held, bytes) else self.held
+        return unpacked(self.held) if isinstance(self.held, Held) else self.held
+
+    @property
+    def parts(self) -> Parts:
+        """Its facts, parted into what alike devices share and what is its own."""
+        return parts_of(self.held) if isinstance(self.held, Held) else parted(self.held.reading)
 
     @property
     def reading(self) -> Reading:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 import zlib
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from fabricc.audit.frame import KEPT, Frame, Parts
 from fabricc.fabric.facts import Reading
 
 _OPEN = 64
@@ -26,23 +27,56 @@ class Contents(NamedTuple):
     aside: frozenset[tuple[str, int]] = frozenset()
 
 
-def packed(contents: Contents) -> bytes:
-    """Contents as few bytes; lines are kept of facts alone."""
-    reading, aside = contents
-    places = [reading.lines.get(path, ("", 0)) for path in reading.facts]
-    columns = (
-        list(reading.facts), list(reading.facts.values()), [file for file, _ in places], [line for _, line in places],
-        reading.unknown, aside,
-    )  # fmt: skip
-    return zlib.compress(pickle.dumps(columns, pickle.HIGHEST_PROTOCOL), _QUICK)
+class Held(NamedTuple):
+    """Contents as few bytes: frame and places are the same for devices that are built alike."""
+
+    frame: bytes
+    places: bytes
+    own: bytes
 
 
-def opened(content: bytes) -> Contents:
+def packed(contents: Contents, parts: Parts) -> Held:
+    """Contents as few bytes, with their facts in parts; lines are kept of facts alone."""
+    frame = parts.frame
+    if _BYTES not in frame.memo:
+        frame.memo[_BYTES] = _packed((frame.paths, frame.cuts, frame.values))
+    own = parts.names, parts.values, contents.reading.unknown, contents.aside
+    return Held(frame.memo[_BYTES], _places(parts.places), _packed(own))
+
+
+def opened(held: Held) -> Contents:
     """The contents that `packed` made these bytes of."""
-    paths, values, files, numbers, unknown, aside = pickle.loads(zlib.decompress(content))
-    places = zip(paths, zip(files, numbers, strict=True), strict=True)
-    lines = {path: place for path, place in places if place[1]}
-    return Contents(Reading(dict(zip(paths, values, strict=True)), lines, unknown), aside)
+    names, values, unknown, aside = _opened(held.own)
+    places = _opened_places(held.places)
+    facts = Parts(_frame(held.frame), names, values, places).facts()
+    lines = {path: place for path, place in zip(facts, places, strict=True) if place}
+    return Contents(Reading(facts, lines, unknown), aside)
+
+
+def _packed(value: object) -> bytes:
+    return zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), _QUICK)
+
+
+def _opened(content: bytes) -> Any:
+    return pickle.loads(zlib.decompress(content))
+
+
+_BYTES = "packed"
+"""Where a frame has its bytes, among what was worked out from it."""
+_places = lru_cache(maxsize=KEPT)(_packed)
+_opened_places = lru_cache(maxsize=KEPT)(_opened)
+
+
+@lru_cache(maxsize=KEPT)
+def _frame(content: bytes) -> Frame:
+    return Frame(*_opened(content))
+
+
+@lru_cache(maxsize=_OPEN)
+def parts_of(held: Held) -> Parts:
+    """The facts in their two parts, of the last few devices remembered."""
+    names, values, _, _ = _opened(held.own)
+    return Parts(_frame(held.frame), names, values, _opened_places(held.places))
 
 
 unpacked = lru_cache(maxsize=_OPEN)(opened)

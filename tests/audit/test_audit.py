@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from fabricc.audit import audit
-from fabricc.audit.coverage import TOPICS, State, understood
+from fabricc.audit.coverage import TOPICS, State, topic_of, understood
+from fabricc.audit.frame import parted
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import Reading
@@ -199,9 +200,19 @@ def test_the_topic_of_a_statement_hangs_on_nothing_that_was_read_before() -> Non
     targets, policy = "vrf[RED]/import", "vrf[RED]/bgp/neighbor[10.0.0.1]/import"
     for paths in ((targets, policy), (policy, targets)):
         lines = {path: ("config", number) for number, path in enumerate(paths, 1)}
-        one = understood("eos", Reading(dict.fromkeys(paths, "x"), lines), frozenset(), 2)
-        alone = understood("eos", Reading({targets: "x"}, {targets: ("config", 1)}), frozenset(), 1)
-        assert (one.stated, alone.stated) == ({"other", "policy"}, {"other"})
+        both, one = (
+            Reading(dict.fromkeys(paths, "x"), lines),
+            Reading({targets: "x"}, {targets: ("config", 1)}),
+        )
+        several = understood("eos", parted(both), (), frozenset(), 2)
+        alone = understood("eos", parted(one), (), frozenset(), 1)
+        assert (several.stated, alone.stated) == ({"other", "policy"}, {"other"})
+
+
+def test_what_is_between_brackets_does_not_hide_what_a_statement_is_about() -> None:
+    """Paths that begin and end alike are of one topic only where all between is alike."""
+    stopped, shut = "interface[Ethernet1]/pfc_setting[3]/enabled", "interface[Ethernet1]/enabled"
+    assert [topic_of(path) for path in (stopped, shut, stopped)] == ["PFC", "interfaces", "PFC"]
 
 
 def test_it_is_told_what_was_asked(fabrics: dict[str, Path], fabricc: Fabricc) -> None:

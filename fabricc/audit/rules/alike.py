@@ -13,8 +13,9 @@ from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.frame import PORT
 from fabricc.audit.model import Tier
-from fabricc.audit.rules.sheet import PORT, Sheet, beside, line_of, session_path, told
+from fabricc.audit.rules.sheet import Sheet, beside, line_of, session_path, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
@@ -58,6 +59,8 @@ _CABLE = 2
 
 Kind = tuple[str, Tier, str]
 Role = tuple[str, ...]
+Votes = tuple[tuple[Role, int, tuple[tuple[str, "Value", int], ...]], ...]
+"""Kind of port or session, how many of it, and of what at least half of them say: word of the path, value, how many."""
 
 
 class Said(NamedTuple):
@@ -65,13 +68,12 @@ class Said(NamedTuple):
 
     Attributes:
         device: path -> value of what is said of the whole device.
-        roles: kind of port or session, how many of it, and of what at least half of them say: word of the path, value,
-            and how many say it.
+        roles: what its ports and sessions say.
     """
 
     kind: Kind
     device: tuple[tuple[str, Value], ...]
-    roles: tuple[tuple[Role, int, tuple[tuple[str, Value, int], ...]], ...]
+    roles: Votes
 
 
 @dataclass(slots=True)
@@ -169,6 +171,13 @@ def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]
         for path, value in sheet.rest.items()
         if path.startswith(_DEVICE) and (not path.startswith(_MAPS) or path.count("/") < _DETAIL)
     )
+    leading = tuple([(near.get(key), ":" in key[1]) for key in sheet.sessions])
+    roles, mixed = sheet.once((vote, leading), lambda: _vote(sheet, near))
+    return Said(kind_of(sheet), device, roles), mixed
+
+
+def _vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
+    """What its ports and sessions say."""
     every = {
         role: [_port_says(sheet, port, role) for port in ports] for role, ports in roles_of(sheet).items()
     }
@@ -181,7 +190,7 @@ def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]
     mixed = any(
         _odd_one_out(values, number) for number, counts in counted.values() for values in counts.values()
     )
-    return Said(kind_of(sheet), device, roles), mixed
+    return roles, mixed
 
 
 def _port_says(sheet: Sheet, port: str, role: Role = ()) -> dict[str, Value]:
@@ -374,7 +383,7 @@ def outliers(
             )
     alone = {path for paths in absent.values() for path in paths}
     for path, (value, times) in expected.device.items():
-        mine = sheet.facts.get(path)
+        mine = sheet.rest.get(path)
         if mine != value and path not in alone and not _whole_map(sheet, path):
             where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
             yield _told(sheet, where, path, mine, value, f"{times:,} {_peers(expected.kind)}")
@@ -400,11 +409,11 @@ def _absent(sheet: Sheet, expected: Expected) -> dict[str, list[str]]:
     """Topics of which the device says nothing at all, and what of each others say: one thing to tell, not many."""
     missing: dict[str, list[str]] = {}
     for path, (value, _) in expected.device.items():
-        if value is not None and path not in sheet.facts and not path.startswith(_MAPS):
+        if value is not None and path not in sheet.rest and not path.startswith(_MAPS):
             missing.setdefault(_topic(path), []).append(path)
     if not missing:
         return {}
-    said = {_topic(path) for path in sheet.facts}
+    said = {_topic(path) for path in sheet.rest}
     return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in said}
 
 
@@ -417,7 +426,7 @@ def _whole_map(sheet: Sheet, path: str) -> bool:
     if not path.startswith(_MAPS):
         return False
     start = path[: path.index("]") + 1]
-    return not any(known.startswith(start) for known in sheet.facts)
+    return not any(known.startswith(start) for known in sheet.rest)
 
 
 class Where(NamedTuple):

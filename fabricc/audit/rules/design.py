@@ -7,8 +7,9 @@ from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.frame import PORT
 from fabricc.audit.model import Evidence, Tier
-from fabricc.audit.rules.sheet import PORT, told
+from fabricc.audit.rules.sheet import told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass

@@ -11,8 +11,9 @@ from dataclasses import field
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.frame import PORT
 from fabricc.audit.model import Kind, Tier
-from fabricc.audit.rules.sheet import PORT, beside, line_of, told
+from fabricc.audit.rules.sheet import beside, line_of, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.proof.invariants.view import priorities, sibling
@@ -86,17 +87,19 @@ class Ends(NamedTuple):
 
 def ends_of(sheet: Sheet) -> Ends:
     """The ends of a device's links; those that are equal are one object."""
-    alike: dict[EndSaid, EndSaid] = {}
-    said: dict[str, EndSaid] = {}
     addresses: dict[str, tuple[str, ...]] = {}
-    tells = sheet.tells_quality
-    bundles = any("bundle" in says for says in sheet.ports.values())
     for port in sheet.fars:
-        end = _end(sheet, port, tells, bundles)
-        said[port] = alike.setdefault(end, end)
         if texts := sheet.addresses.get(sheet.carrier(port)):
             addresses[port] = tuple(texts)
-    return Ends(said, addresses)
+    return Ends(sheet.once(ends_of, lambda: _said(sheet)), addresses)
+
+
+def _said(sheet: Sheet) -> dict[str, EndSaid]:
+    alike: dict[EndSaid, EndSaid] = {}
+    tells = sheet.tells_quality
+    bundles = any("bundle" in says for says in sheet.ports.values())
+    said = {port: _end(sheet, port, tells, bundles) for port in sheet.fars}
+    return {port: alike.setdefault(end, end) for port, end in said.items()}
 
 
 def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
@@ -121,7 +124,7 @@ def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
 def queue_of(sheet: Sheet, priority: int) -> int:
     """The queue that a pause for a priority stops."""
     for path in (f"qos/pfc_priority[{priority}]/queue", f"qos/traffic_class[{priority}]/queue"):
-        if isinstance(queue := sheet.facts.get(path), int):
+        if isinstance(queue := sheet.rest.get(path), int):
             return queue
     return priority
 

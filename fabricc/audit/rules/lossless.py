@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.audit.frame import PORT
 from fabricc.audit.rules.ends import marks, queue_of
-from fabricc.audit.rules.sheet import PORT, told
+from fabricc.audit.rules.sheet import told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import listed
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, priorities
@@ -22,6 +23,11 @@ _OFF = ("off", "none", "false", "0")
 
 def port_findings(sheet: Sheet) -> Iterator[Finding]:
     """PFC without watchdog or marking, pauses for all traffic beside it, priorities that nothing is mapped to."""
+    if sheet.once(port_findings, lambda: any(True for _ in _port_findings(sheet))):
+        yield from _port_findings(sheet)
+
+
+def _port_findings(sheet: Sheet) -> Iterator[Finding]:
     lossless = {port: found for port, says in sheet.ports.items() if (found := priorities(says.get("pfc")))}
     if not lossless:
         return
@@ -96,26 +102,30 @@ def _unused(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator[Find
 
 def classes_of(sheet: Sheet) -> dict[int, int]:
     """Code point -> traffic class, as far as the files say."""
-    said = ((dscp, as_int(sheet.facts.get(f"qos/dscp[{dscp}]/traffic_class"))) for dscp in range(CODE_POINTS))
+    return sheet.once(classes_of, lambda: _classes_of(sheet))
+
+
+def _classes_of(sheet: Sheet) -> dict[int, int]:
+    said = ((dscp, as_int(sheet.rest.get(f"qos/dscp[{dscp}]/traffic_class"))) for dscp in range(CODE_POINTS))
     return {dscp: found for dscp, found in said if found is not None}
 
 
 def group_of(sheet: Sheet, traffic_class: int) -> int:
     """Priority group of a class; its own number where the files do not say."""
-    stated = as_int(sheet.facts.get(f"qos/traffic_class[{traffic_class}]/priority_group"))
+    stated = as_int(sheet.rest.get(f"qos/traffic_class[{traffic_class}]/priority_group"))
     return traffic_class if stated is None else stated
 
 
 def priority_group(sheet: Sheet, priority: int) -> int:
     """Priority group that sends pauses of a priority."""
-    stated = as_int(sheet.facts.get(f"qos/pfc_priority[{priority}]/priority_group"))
+    stated = as_int(sheet.rest.get(f"qos/pfc_priority[{priority}]/priority_group"))
     return priority if stated is None else stated
 
 
 def _queues(sheet: Sheet, classes: dict[int, int]) -> set[int]:
     found = set()
     for each in set(classes.values()):
-        stated = as_int(sheet.facts.get(f"qos/traffic_class[{each}]/queue"))
+        stated = as_int(sheet.rest.get(f"qos/traffic_class[{each}]/queue"))
         found.add(each if stated is None else stated)
     return found
 
@@ -146,6 +156,10 @@ def rdma_findings(sheet: Sheet, dscp: int, said_by: str) -> Iterator[Finding]:
 
 def protected(sheet: Sheet) -> frozenset[int] | None:
     """Code points that PFC protects on every port of the device that has any; None where none has."""
+    return sheet.once(protected, lambda: _protected(sheet))
+
+
+def _protected(sheet: Sheet) -> frozenset[int] | None:
     kinds = {found for says in sheet.ports.values() if (found := priorities(says.get("pfc")))}
     if not kinds:
         return None

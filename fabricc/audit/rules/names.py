@@ -37,6 +37,19 @@ _WORDS = re.compile(r"\w[^\s,\[\]()]*")
 
 def undefined(sheet: Sheet) -> Iterator[Finding]:
     """Each such name once, at the first line that uses it; a name that stands elsewhere too may be defined there."""
+    if not sheet.once(undefined, lambda: bool(_undefined(sheet))):
+        return
+    for kind, name, paths in _undefined(sheet):
+        if not _elsewhere(sheet, name, paths):
+            message = f"{sheet.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
+            remedy = "Define it, or take the reference away."
+            yield told(
+                UNDEFINED, sheet.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
+            )
+
+
+def _undefined(sheet: Sheet) -> list[tuple[str, str, list[str]]]:
+    """Kind and name of what is used and has no facts, and the paths that use it."""
     defined: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     uses: dict[tuple[str, str], list[str]] = {}
 
@@ -62,13 +75,7 @@ def undefined(sheet: Sheet) -> Iterator[Finding]:
         for leaf, kind in _PORTS.items():
             if (named := says.get(leaf)) is not None:
                 use(kind, named, f"interface[{port}]/{leaf}")
-    for (kind, name), paths in uses.items():
-        if name not in defined[kind] and not _elsewhere(sheet, name, paths):
-            message = f"{sheet.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
-            remedy = "Define it, or take the reference away."
-            yield told(
-                UNDEFINED, sheet.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
-            )
+    return [(kind, name, paths) for (kind, name), paths in uses.items() if name not in defined[kind]]
 
 
 _AWAY = 6

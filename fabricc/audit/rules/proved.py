@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.model import Tier
@@ -30,7 +30,7 @@ from fabricc.proof.invariants.rules import RULES, findings_of
 from fabricc.proof.invariants.segments import agreement
 from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
-from fabricc.proof.invariants.view import between_switches, priorities, view
+from fabricc.proof.invariants.view import between_switches, priorities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,14 +106,20 @@ class Proved(NamedTuple):
 def proved(sheet: Sheet, sessions: Sessions, models: Models, cnp: int | None) -> Proved:
     """Ask the rules of one switch."""
     known = models.of(sheet.device.model, sheet.device.system)
-    seen = view(waist.switch_of(sheet, known, cnp), sheet.device.reading)
-    _join(seen, sessions)
+    seen = waist.seen_of(sheet, known, cnp)
+    _join(seen, sheet, sessions)
     name = sheet.name
-    contracts = switch_contracts(seen)
-    told = findings_of(_breaches(seen, sheet, contracts), name, lambda path: place_of(sheet.device, path))
+    contracts = sheet.once((switch_contracts, cnp), lambda: switch_contracts(seen))
+    told = findings_of(
+        _breaches(seen, sheet, contracts, cnp), name, lambda path: place_of(sheet.device, path)
+    )
     findings = [_graver(each) for each in told]
     routed = _routed(seen)
-    answers = tuple(_answers(seen, sheet, sessions, known.model, cnp, routed).items())
+    has = bool(sessions.addresses), bool(sessions.said), bool(seen.evpn)
+    answers = sheet.once(
+        (_answers, cnp, routed, has),
+        lambda: tuple(_answers(seen, sheet, sessions, known.model, cnp, routed).items()),
+    )
     lossless = any(kind.pfc for kind, _ in seen.kinds())
     if sheet.place.tier not in (Tier.TOR, Tier.SPINE, Tier.CORE) or not seen.links:
         return Proved(findings, answers, lossless)
@@ -188,11 +194,11 @@ class Proof:
         return Asked(number, rule.code, rule.title, counts[True], counts[False], counts[None], why)
 
 
-def _join(seen: SwitchView, sessions: Sessions) -> None:
+def _join(seen: SwitchView, sheet: Sheet, sessions: Sessions) -> None:
     """Sessions over subnets of any size lead where their ports do, those of a bundle where its members do."""
     by_port = {link.port.name: link for link in seen.links}
     for link in seen.links:
-        bundle = seen.facts.get(f"interface[{link.port.name}]/bundle")
+        bundle = sheet.ports.get(link.port.name, {}).get("bundle")
         if bundle is not None:
             by_port.setdefault(str(bundle), link)
     for (vrf, neighbour), port in sessions.near.items():
@@ -200,15 +206,13 @@ def _join(seen: SwitchView, sessions: Sessions) -> None:
             seen.by_neighbour.setdefault(neighbour, by_port[port])
 
 
-def _breaches(seen: SwitchView, sheet: Sheet, contracts: dict[bytes, str]) -> Iterator[Breach]:
-    placed = all(link.port.cage for link in seen.links)
+def _breaches(
+    seen: SwitchView, sheet: Sheet, contracts: dict[bytes, str], cnp: int | None
+) -> Iterator[Breach]:
+    yield from sheet.once(
+        (_breaches, cnp), lambda: tuple(_of_ports(replace(seen, reading=sheet.device.reading), sheet))
+    )
     igp = any(path.startswith(("ospf[", "isis[")) for path in sheet.rest)
-    for each in port_breaches(seen):
-        if each.number == 19 or (each.number == 1 and not placed):
-            continue  # both ends and the peers tell of the MTU; lanes are those of a known model
-        if each.number == 11 and not _bridges(sheet, each.path):
-            continue  # what is said of a bundle's member elsewhere, or in no file that is here
-        yield each._replace(warning=True) if each.number == 11 else each
     for each in session_breaches(seen):
         if each.number == 7 and each.path != "bgp/asn":
             continue  # iBGP is a design
@@ -220,11 +224,22 @@ def _breaches(seen: SwitchView, sheet: Sheet, contracts: dict[bytes, str]) -> It
     for each in address_breaches(seen):
         if each.path != "management/isolated":
             yield each  # how management is kept apart says nothing of lossless traffic
+    yield from contract_breaches(contracts)
+
+
+def _of_ports(seen: SwitchView, sheet: Sheet) -> Iterator[Breach]:
+    """Breaches that hang on nothing of the switch's own."""
+    placed = all(link.port.cage for link in seen.links)
+    for each in port_breaches(seen):
+        if each.number == 19 or (each.number == 1 and not placed):
+            continue  # both ends and the peers tell of the MTU; lanes are those of a known model
+        if each.number == 11 and not _bridges(sheet, each.path):
+            continue  # what is said of a bundle's member elsewhere, or in no file that is here
+        yield each._replace(warning=True) if each.number == 11 else each
     for each in lossless_breaches(seen):
         if each.number == 18 and each.path.endswith("watchdog"):
             continue  # told of all ports at once, also where nothing is said
         yield _assumed(each, sheet)
-    yield from contract_breaches(contracts)
 
 
 def _bridges(sheet: Sheet, path: str) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.model import Device, End
     from fabricc.audit.rules.sheet import Far, Sheet
-    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
 
 SESSION = "FAB9601"
@@ -67,7 +67,7 @@ class Sessions:
 
 def sessions_of(sheet: Sheet) -> Sessions:
     """The sessions of a device; those that say the same are one object."""
-    facts, alike = sheet.facts, dict[Said, Said]()
+    facts, alike = sheet.rest, dict[Said, Said]()
     if not sheet.sessions and "bgp/asn" not in facts:
         speaks = any(path.endswith("]/bgp/asn") for path in sheet.rest)
         return Sessions(speaks, addresses=frozenset(_own(sheet)))
@@ -97,7 +97,7 @@ def sessions_of(sheet: Sheet) -> Sessions:
     return found
 
 
-def _process(facts: Facts, scope: str, leaf: str) -> Value | None:
+def _process(facts: Mapping[str, Value], scope: str, leaf: str) -> Value | None:
     """What is said of the BGP process of a routing instance, else of the default one."""
     value = facts.get(f"{scope}bgp/{leaf}")
     return facts.get(f"bgp/{leaf}") if value is None else value
@@ -108,7 +108,7 @@ def _own(sheet: Sheet) -> Iterator[str]:
         for text in texts:
             yield text.partition("/")[0]
     for family in ("ipv4", "ipv6"):
-        if (loopback := sheet.facts.get(f"loopback/{family}")) is not None:
+        if (loopback := sheet.rest.get(f"loopback/{family}")) is not None:
             yield str(loopback).partition("/")[0]
 
 

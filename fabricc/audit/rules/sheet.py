@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from fabricc.audit.ends import port_leaf
+from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import End, Kind, Place, Tier
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.diagnostics import Severity
@@ -13,17 +13,18 @@ from fabricc.base.values import dataclass
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from fabricc.audit.model import Device, Found
     from fabricc.back.nos.ports import PortName
-    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.facts import Value
 
-PORT, NEIGHBOUR, VRF = "interface[", "bgp/neighbor[", "vrf["
-_FAMILIES, _SECONDARY = ("ipv4", "ipv6"), "secondary["
+_FAMILIES = ("ipv4", "ipv6")
 _USED = ("ipv4", "ipv6", "unnumbered", "switchport", "pfc", "bundle")
 _FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
 NOWHERE = Place(Tier.OTHER)
+
+T = TypeVar("T")
 
 
 class Far(NamedTuple):
@@ -42,22 +43,23 @@ class Sheet:
         ports: port -> what is said of it, by the rest of the path.
         sessions: routing instance ("" for the default one) and neighbour -> what is said, likewise.
         addresses: port -> its addresses with prefix lengths.
-        rest: facts that are of no port and no session.
+        rest: facts that are of no port and no session; `lines`: file and line of each.
         chains: what `chain` has found.
         fars: port -> other end of its link.
         parsed: takes names of ports of the device's system apart.
-        facts: all that it says.
+        shared: what was worked out of what it says alike with others whose ports lead to the same tiers; see `once`.
     """
 
     device: Device
     place: Place
     fars: Mapping[str, Far]
     parsed: Callable[[str], PortName]
-    facts: Facts
-    ports: dict[str, dict[str, Value]] = field(default_factory=dict)
-    sessions: dict[tuple[str, str], dict[str, Value]] = field(default_factory=dict)
-    addresses: dict[str, list[str]] = field(default_factory=dict)
-    rest: dict[str, Value] = field(default_factory=dict)
+    shared: dict[Any, Any]
+    ports: Mapping[str, Mapping[str, Value]]
+    sessions: Mapping[tuple[str, str], Mapping[str, Value]]
+    addresses: Mapping[str, list[str]]
+    rest: dict[str, Value]
+    lines: dict[str, tuple[str, int]]
     chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -105,6 +107,13 @@ class Sheet:
             if name.kind is PortKind.PORT and not name.unit and any(leaf in says for leaf in _USED):
                 yield port
 
+    def once(self, what: Hashable, worked_out: Callable[[], T]) -> T:
+        """What follows of nothing of the device's own, and of its links only of their tiers: once for all alike."""
+        if what not in self.shared:
+            self.shared[what] = worked_out()
+        found: T = self.shared[what]
+        return found
+
     @property
     def tells_quality(self) -> bool:
         """Whether its files speak of quality of service at all, so that what they leave out is not there."""
@@ -115,30 +124,31 @@ class Sheet:
 
 def sheet(device: Device, place: Place, fars: Mapping[str, Far]) -> Sheet:
     """Sort the facts of a device."""
-    facts = device.reading.facts
-    found = Sheet(
-        device, place, fars, PLAIN.parsed if device.kind is Kind.HOST else parser(device.system), facts
-    )
-    ports, sessions = found.ports, found.sessions
-    for path, value in facts.items():
-        if path.startswith(PORT):
-            port, leaf = port_leaf(path)
-            if (says := ports.get(port)) is None:
-                says = ports[port] = {}
-            says[leaf] = value
+    parts = device.parts
+    rest = parts.rest()
+    addresses: dict[str, list[str]] = {}
+    for port, own in parts.own_of_ports():
+        for leaf, value in own:
             if leaf in _FAMILIES and isinstance(value, str):
-                found.addresses.setdefault(port, []).append(value)
-            elif leaf.startswith(_SECONDARY):
-                found.addresses.setdefault(port, []).append(leaf[len(_SECONDARY) : -1])
-        elif NEIGHBOUR in path:
-            scope, _, rest = path.partition(NEIGHBOUR)
-            if scope == "" or scope.startswith(VRF):
-                neighbour, _, leaf = rest.partition("]/")
-                key = (scope[len(VRF) : -len("]/")], neighbour)
-                sessions.setdefault(key, {})[leaf] = value
-        else:
-            found.rest[path] = value
-    return found
+                addresses.setdefault(port, []).append(value)
+            elif leaf.startswith(SECONDARY):
+                addresses.setdefault(port, []).append(leaf[len(SECONDARY) : -1])
+    parsed = PLAIN.parsed if device.kind is Kind.HOST else parser(device.system)
+    tiers = tuple([(port, far.tier) for port, far in fars.items()])
+    alike = device.system, device.kind, device.model, device.box, place.tier, tiers
+    shared = parts.frame.memo.setdefault(alike, {})
+    return Sheet(
+        device,
+        place,
+        fars,
+        parsed,
+        shared,
+        parts.ports(),
+        parts.sessions(),
+        addresses,
+        rest.facts,
+        rest.lines,
+    )
 
 
 def fars_of(found: Found) -> dict[str, dict[str, Far]]:

@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.audit.frame import PORT
 from fabricc.audit.model import Kind, Tier
-from fabricc.audit.rules.sheet import PORT, told
+from fabricc.audit.rules.sheet import told
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
@@ -49,7 +50,7 @@ class Owned:
 
 def owned_by(sheet: Sheet) -> Owned:
     """What a device has; addresses that switches share by design left out."""
-    facts = sheet.facts
+    facts = sheet.rest
     pair = any(path.startswith("mlag/") for path in sheet.rest)
     asn = facts.get("bgp/asn")
     owned = Owned(sheet.place.tier, pair, asn if isinstance(asn, int) else None)

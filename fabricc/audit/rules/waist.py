@@ -14,10 +14,11 @@ from fabricc.audit.rules.lossless import classes_of, group_of, priority_group
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.catalog.model import AnnexFigures, Buffers, Pools, SwitchModel
+from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction, Management, Peer, Port, Switch, TierName
 from fabricc.fabric.qos import SwitchQos, TrafficClass
 from fabricc.fabric.routing import Bgp
-from fabricc.proof.invariants.view import as_int, priorities
+from fabricc.proof.invariants.view import SwitchView, as_int, lead, priorities, sort_facts, view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,22 +91,49 @@ def direction_of(sheet: Sheet, port: str) -> Direction | None:
     return Direction.UP if there > here else Direction.DOWN
 
 
+def seen_of(sheet: Sheet, known: Known, cnp: int | None) -> SwitchView:
+    """The switch and what it says, sorted for the rules; ports of alike devices are worked out once."""
+    alike = sheet.once((view, cnp), lambda: view(switch_of(sheet, known, cnp), sheet.device.reading).links)
+    ports = [_with_peer(sheet, link.port) for link in alike]
+    seen = SwitchView(_switch(sheet, known, tuple(ports), cnp), Reading(sheet.rest, sheet.lines))
+    sort_facts(seen, sheet.rest)
+    seen.neighbours = {name: dict(says) for (vrf, name), says in sheet.sessions.items() if not vrf}
+    links = []
+    for port, link in zip(ports, alike, strict=True):
+        says = sheet.ports.get(port.name, {})
+        ipv4, ipv6 = says.get("ipv4"), says.get("ipv6")
+        links.append(
+            link._replace(
+                port=port,
+                ipv4=ipv4 if isinstance(ipv4, str) else None,
+                ipv6=ipv6 if isinstance(ipv6, str) else None,
+            )
+        )
+    lead(seen, links)
+    return seen
+
+
 def switch_of(sheet: Sheet, known: Known, cnp: int | None) -> Switch:
     """The switch, with the ports that lead to a higher or lower device, and lossless ones that lead to nobody here."""
-    place, device = sheet.place, sheet.device
-    model, cages = known
     ports = tuple(
-        _port(sheet, name, direction, cages)
+        _port(sheet, name, direction, known.cages)
         for name in sheet.fars
         if (direction := direction_of(sheet, name)) is not None
     ) + tuple(
-        _port(sheet, name, Direction.HOST, cages) for name in sheet.open_ports() if "pfc" in sheet.ports[name]
+        _port(sheet, name, Direction.HOST, known.cages)
+        for name in sheet.open_ports()
+        if "pfc" in sheet.ports[name]
     )
+    return _switch(sheet, known, ports, cnp)
+
+
+def _switch(sheet: Sheet, known: Known, ports: tuple[Port, ...], cnp: int | None) -> Switch:
+    place, device = sheet.place, sheet.device
     return Switch(
         name=sheet.name, cluster="", tier=_NAMES.get(place.tier, TierName.TOR), plane=place.plane or 0,
-        pod=place.pod, unit=place.unit, model=model, nos=device.system, release=device.release, loopback4=None,
+        pod=place.pod, unit=place.unit, model=known.model, nos=device.system, release=device.release, loopback4=None,
         loopback6=None, drained=False, management=_MANAGEMENT, ports=ports, bgp=_NO_BGP,
-        qos=SwitchQos(classes_found(sheet, cnp), (), None, None),
+        qos=SwitchQos(sheet.once((classes_found, cnp), lambda: classes_found(sheet, cnp)), (), None, None),
     )  # fmt: skip
 
 
@@ -115,7 +143,6 @@ def _port(
     direction: Direction,
     cages: Mapping[str, Mapping[int, tuple[int, int, int, int]]],
 ) -> Port:
-    far = sheet.fars[name].end if name in sheet.fars else End("", name)
     speed = as_int(sheet.of(name, "speed_gbps"))
     uses = cages.get(sheet.base(name), {})
     if speed is None and len(uses) == 1:
@@ -125,7 +152,19 @@ def _port(
     return Port(
         name=name, cage=cage, child=child, children=children, lanes=lanes, speed_gbps=speed or 0,
         direction=direction, enabled=sheet.of(name, "enabled") != "false", mtu=mtu or 0,
-        peer=Peer(far.device, far.port), cable_m=cable_of(sheet, name),
+        peer=_peer(sheet, name), cable_m=cable_of(sheet, name),
+    )  # fmt: skip
+
+
+def _peer(sheet: Sheet, port: str) -> Peer:
+    far = sheet.fars[port].end if port in sheet.fars else End("", port)
+    return Peer(far.device, far.port)
+
+
+def _with_peer(sheet: Sheet, port: Port) -> Port:
+    return Port(
+        port.name, port.cage, port.child, port.children, port.lanes, port.speed_gbps, port.direction, port.enabled,
+        port.mtu, _peer(sheet, port.name), port.cable_m,
     )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ def _looked_at(
     mine = sessions.sessions_of(one)
     digest = Digest([], ends.ends_of(one), mine, unique.owned_by(one), *alike.vote(one, mine.near))
     if device.kind is Kind.HOST:
-        points = ((path, one.facts.get(path)) for path in _POINTS)
+        points = ((path, one.rest.get(path)) for path in _POINTS)
         return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
     proved = prove(one, mine, models, cnp)
     wrong = [*names.undefined(one), *lossless.port_findings(one), *proved.findings]

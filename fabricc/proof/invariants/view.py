@@ -174,8 +174,17 @@ class SwitchView:
 def view(switch: Switch, reading: Reading) -> SwitchView:
     """Sort the facts of a switch."""
     seen = SwitchView(switch, reading)
+    sort_facts(seen, reading.facts)
+    tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
+    links = _Links(reading.facts, seen.queues(), tells)
+    lead(seen, [links.of(port) for port in switch.ports if port.peer])
+    return seen
+
+
+def sort_facts(seen: SwitchView, facts: Facts) -> None:
+    """Add facts to what is known of sessions, policy and the rest, but for the ports that carry links."""
     neighbour, attributes = _NEIGHBOUR, {}  # the one that the facts are about just now, as far as the bracket
-    for path, value in reading.facts.items():
+    for path, value in facts.items():
         if path[0] == _INTERFACE[0]:  # three facts of four; nothing else begins with that letter
             if value == "true" and path.endswith(_ENABLED) and path.startswith(_INTERFACE):
                 seen.enabled.append(path[len(_INTERFACE) : -len(_ENABLED)])
@@ -202,17 +211,18 @@ def view(switch: Switch, reading: Reading) -> SwitchView:
             seen.aggregates.append(path[len(_AGGREGATE) : -1])
         elif path.startswith(_STATIC):
             seen.routes[path[len(_STATIC) : -1]] = str(value)
-    tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
-    links = _Links(reading.facts, seen.queues(), tells)
-    seen.links = [links.of(port) for port in switch.ports if port.peer]
-    for link in seen.links:
+
+
+def lead(seen: SwitchView, links: list[LinkPort]) -> None:
+    """Say which ports carry links, and where its sessions lead by them."""
+    seen.links = links
+    for link in links:
         seen.by_neighbour[link.port.name] = link
         for text in (link.ipv4, link.ipv6):
             if text is not None and (other := sibling(text)):
                 seen.by_neighbour[other] = link
         if leads_out(link):
             seen.by_neighbour |= dict.fromkeys(_in_subnets(link, seen.neighbours), link)
-    return seen
 
 
 def _in_subnets(link: LinkPort, neighbours: Iterable[str]) -> list[str]:

@@ -1,0 +1,233 @@
+"""The facts of a device in two parts: its frame, which devices that are built alike share, and what is its own.
+
+Its own are names of BGP neighbours and addresses in paths, and the values of addresses, descriptions, AS numbers and
+prefix lists. A fabric has a handful of frames: what follows from one alone is worked out once for all of its devices.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.fabric.facts import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.facts import Facts, Value
+
+PORT, NEIGHBOUR, VRF, SECONDARY = "interface[", "bgp/neighbor[", "vrf[", "secondary["
+KEPT = 64
+"""Frames that are remembered, each some hundred kB."""
+_ADDRESS = re.compile(r"(.*?\[)((?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(?:/\d+)?)(\].*)")
+_OWN = (
+    "/ipv4",
+    "/ipv6",
+    "/description",
+    "/remote_asn",
+    "/asn",
+    "/router_id",
+    "/hostname",
+    "/address",
+    "/gateway",
+)
+_OWN_STARTS = "prefix_list["
+
+
+class Cut(NamedTuple):
+    """A text with an own name in it: what is before, which name, and what is behind."""
+
+    head: str
+    name: int
+    tail: str
+
+    def filled(self, names: tuple[str, ...]) -> str:
+        """The text."""
+        return f"{self.head}{names[self.name]}{self.tail}"
+
+
+Places = tuple[tuple[str, int] | None, ...]
+Slot = tuple[str | Cut, int]
+"""What follows the port or neighbour in a path, and which fact it is."""
+
+
+class Frame:
+    """What devices say alike; equal ones are one object as long as they are remembered.
+
+    Attributes:
+        paths: of the facts, `#3` for the name of that number; `cuts`: which are so, and what they are made of.
+        values: of the facts, None for own ones; `own`: which these are.
+        memo: what was worked out from it, by whoever did.
+    """
+
+    def __init__(
+        self, paths: tuple[str, ...], cuts: tuple[tuple[int, Cut], ...], values: tuple[Value | None, ...]
+    ) -> None:
+        self.paths, self.cuts, self.values = paths, cuts, values
+        self.own = _own(paths)
+        self.memo: dict[Any, Any] = {}
+
+    @cached_property
+    def sorted(self) -> Sorted:
+        """The facts by what they are about."""
+        return Sorted(self)
+
+
+class Sorted:
+    """The facts of a frame by what they are about.
+
+    Attributes:
+        ports: port -> what is said of it alike; `of_ports`: of those that say something of their own that, in order.
+        sessions: routing instance, number of the neighbour's name, what is said alike, and own.
+        rest: path of every other fact, and which it is.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        self.ports: dict[str, dict[str, Value]] = {}
+        self.of_ports: dict[str, list[Slot]] = {}
+        self.rest: list[Slot] = []
+        sessions: dict[tuple[str, int], tuple[dict[str, Value], list[tuple[str, int]]]] = {}
+        cuts = dict(frame.cuts)
+        for at, (path, value) in enumerate(zip(frame.paths, frame.values, strict=True)):
+            cut = cuts.get(at)
+            if path.startswith(PORT):
+                port, _, leaf = path[len(PORT) :].partition("]/")
+                says = self.ports.setdefault(port, {})
+                if cut is not None:
+                    behind = cut._replace(head=cut.head[len(PORT) + len(port) + 2 :])
+                    self.of_ports.setdefault(port, []).append((behind, at))
+                elif value is None:
+                    self.of_ports.setdefault(port, []).append((leaf, at))
+                else:
+                    says[leaf] = value
+            elif cut is not None and cut.head.endswith(NEIGHBOUR):
+                scope = cut.head.removesuffix(NEIGHBOUR)
+                if scope == "" or scope.startswith(VRF):
+                    says, own = sessions.setdefault((scope[len(VRF) : -len("]/")], cut.name), ({}, []))
+                    leaf = cut.tail.removeprefix("]/")
+                    if value is None:
+                        own.append((leaf, at))
+                    else:
+                        says[leaf] = value
+            else:
+                self.rest.append((path if cut is None else cut, at))
+        self.sessions = [(vrf, name, says, own) for (vrf, name), (says, own) in sessions.items()]
+
+
+class Parts:
+    """The facts of a device.
+
+    Attributes:
+        names: the own ones in its paths, by number; `values`: of the facts that are its own.
+        places: file and line of each fact, None where it has none.
+        all: the values of all facts.
+    """
+
+    __slots__ = ("all", "frame", "names", "places", "values")
+
+    def __init__(
+        self, frame: Frame, names: tuple[str, ...], values: tuple[Value, ...], places: Places
+    ) -> None:
+        self.frame, self.names, self.values, self.places = frame, names, values, places
+        self.all: list[Any] = list(frame.values)
+        for at, value in zip(frame.own, values, strict=True):
+            self.all[at] = value
+
+    def paths(self) -> list[str]:
+        """The paths of the facts, in the order in which they were read."""
+        paths = list(self.frame.paths)
+        for at, cut in self.frame.cuts:
+            paths[at] = cut.filled(self.names)
+        return paths
+
+    def facts(self) -> Facts:
+        """Path -> value."""
+        return dict(zip(self.paths(), self.all, strict=True))
+
+    def ports(self) -> dict[str, dict[str, Value]]:
+        """Port -> what is said of it, by the rest of the path; nobody may change it, as others share it."""
+        ports = dict(self.frame.sorted.ports)
+        for port, own in self.own_of_ports():
+            ports[port] = ports[port] | dict(own)
+        return ports
+
+    def own_of_ports(self) -> Iterator[tuple[str, list[tuple[str, Value]]]]:
+        """Ports that say something of their own, and that: rest of the path and value."""
+        names, values = self.names, self.all
+        for port, slots in self.frame.sorted.of_ports.items():
+            yield (
+                port,
+                [(leaf if isinstance(leaf, str) else leaf.filled(names), values[at]) for leaf, at in slots],
+            )
+
+    def sessions(self) -> dict[tuple[str, str], dict[str, Value]]:
+        """Routing instance ("" for the default one) and neighbour -> what is said, by the rest of the path."""
+        names, values = self.names, self.all
+        return {
+            (vrf, names[name]): says | {leaf: values[at] for leaf, at in own}
+            for vrf, name, says, own in self.frame.sorted.sessions
+        }
+
+    def rest(self) -> Reading:
+        """What is of no port and no neighbour."""
+        names, values, places = self.names, self.all, self.places
+        rest = [
+            (path if isinstance(path, str) else path.filled(names), at) for path, at in self.frame.sorted.rest
+        ]
+        lines = {path: place for path, at in rest if (place := places[at])}
+        return Reading({path: values[at] for path, at in rest}, lines)
+
+
+def parted(reading: Reading) -> Parts:
+    """The facts of a device in their two parts."""
+    facts, lines = reading.facts, reading.lines
+    paths, names = list(facts), dict[str, int]()
+    cuts: list[tuple[int, Cut]] = []
+    several = SECONDARY in "".join(paths)
+    for at in [at for at, path in enumerate(paths) if several or not path.startswith(PORT)]:
+        path = paths[at]
+        if path.startswith(NEIGHBOUR):
+            name, close, leaf = path[len(NEIGHBOUR) :].partition("]/")
+            cut = _cut(NEIGHBOUR, names.setdefault(name, len(names)), close + leaf)
+        elif found := _named(path):
+            head, name, tail = found
+            cut = _cut(head, names.setdefault(name, len(names)), tail)
+        else:
+            continue
+        cuts.append((at, cut))
+        paths[at] = _template(cut)
+    alike, values = tuple(paths), list[Any](facts.values())
+    own = _own(alike)
+    mine = tuple([values[at] for at in own])
+    for at in own:
+        values[at] = None
+    places = tuple([place if (place := lines.get(path)) and place[1] else None for path in facts])
+    return Parts(_frame(alike, tuple(cuts), tuple(values)), tuple(names), mine, places)
+
+
+@lru_cache(maxsize=1 << 14)
+def _named(path: str) -> tuple[str, str, str] | None:
+    """What is before the own name in a path, the name, and what is behind; None where there is none."""
+    head, found, rest = path.partition(NEIGHBOUR)
+    if found:
+        name, close, leaf = rest.partition("]/")
+        return head + found, name, close + leaf
+    address = _ADDRESS.fullmatch(path) if "[" in path else None
+    return None if address is None else (address[1], address[2], address[3])
+
+
+_cut = lru_cache(maxsize=1 << 15)(Cut)
+
+
+@lru_cache(maxsize=1 << 15)
+def _template(cut: Cut) -> str:
+    return f"{cut.head}#{cut.name}{cut.tail}"
+
+
+@lru_cache(maxsize=KEPT)
+def _own(paths: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple([at for at, path in enumerate(paths) if path.endswith(_OWN) or path.startswith(_OWN_STARTS)])
+
+
+_frame = lru_cache(maxsize=KEPT)(Frame)

@@ -1,0 +1,63 @@
+"""Devices that are built alike share a frame, from which each one's facts come back as they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.audit.frame import parted
+from fabricc.back import nos as back_ends
+from fabricc.fabric.facts import Reading
+from fabricc.fabric.model import TierName
+from tests.audit import ours
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.audit.frame import Parts
+
+
+def _tors(tmp_path: Path) -> tuple[list[Reading], list[Parts]]:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(ours.spec_of("eos"))
+    tors = [each for each in ours.switches_of(path) if each.tier is TierName.TOR]
+    readings = [back_ends.load("eos").read(back_ends.load("eos").render(each)) for each in tors]
+    return readings, [parted(each) for each in readings]
+
+
+def test_alike_devices_have_one_frame_and_their_own_facts(tmp_path: Path) -> None:
+    readings, parts = _tors(tmp_path)
+    assert len(parts) == 16
+    assert len({id(each.frame) for each in parts}) == 1
+    assert [list(each.facts().items()) for each in parts] == [list(each.facts.items()) for each in readings]
+    assert len({tuple(each.values) for each in parts}) == len(parts)
+
+
+def test_facts_are_sorted_by_what_they_are_about() -> None:
+    facts = {
+        "interface[Ethernet1]/mtu": 9100, "interface[Ethernet1]/secondary[10.0.0.9/24]": "true",
+        "interface[Ethernet1]/ipv4": "10.0.0.1/31", "bgp/neighbor[10.0.0.0]/remote_asn": 7,
+        "vrf[RED]/bgp/neighbor[10.0.0.0]/bfd": "true", "bgp/neighbor[Ethernet2]/bfd": "true",
+        "bgp/aggregate[10.1.0.0/16]": "summary-only", "prefix_list[OWN]/0": "10.1.0.0/16", "odd": 1,
+    }  # fmt: skip
+    parts = parted(Reading(facts, {"odd": ("config", 4), "bgp/aggregate[10.1.0.0/16]": ("config", 0)}))
+    assert parts.facts() == facts
+    assert parts.ports() == {
+        "Ethernet1": {"mtu": 9100, "secondary[10.0.0.9/24]": "true", "ipv4": "10.0.0.1/31"}
+    }
+    assert parts.sessions() == {
+        ("", "10.0.0.0"): {"remote_asn": 7}, ("RED", "10.0.0.0"): {"bfd": "true"}, ("", "Ethernet2"): {"bfd": "true"}
+    }  # fmt: skip
+    rest = parts.rest()
+    assert rest.facts == {
+        "bgp/aggregate[10.1.0.0/16]": "summary-only", "prefix_list[OWN]/0": "10.1.0.0/16", "odd": 1
+    }  # fmt: skip
+    assert rest.lines == {"odd": ("config", 4)}
+
+
+def test_a_setting_that_differs_is_another_frame(tmp_path: Path) -> None:
+    (one, *_), (parts, *_) = _tors(tmp_path)
+    path = next(path for path in one.facts if path.endswith("/mtu"))
+    other = parted(Reading(one.facts | {path: 1500}, one.lines))
+    assert other.frame is not parts.frame
+    named = next(path for path in one.facts if path.endswith("/description"))
+    assert parted(Reading(one.facts | {named: "to nobody"}, one.lines)).frame is parts.frame
