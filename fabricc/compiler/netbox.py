@@ -202,11 +202,12 @@ def _link(cable: CableRow, numbers: Mapping[End, Mapping[int, str]]) -> tuple[st
     """A line of the table of links, where both ends have an address of one block of two; a host has its ToR's other."""
     ends = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
     cells: list[str] = []
-    for version, length in ((4, 31), (6, 127)):
+    for version, length, wide in ((4, 31, 30), (6, 127, 127)):
         pair = [_interface(numbers.get(end, {}).get(version, "")) for end in ends]
         if cable.kind == "host" and pair[1] and not pair[0] and pair[1].network.prefixlen == length:
             pair[0] = next(_interface(f"{each}/{length}") for each in pair[1].network if each != pair[1].ip)
-        blocks = {each.network for each in pair if each and each.network.prefixlen == length}
+        lengths = {length} if cable.kind == "host" else {length, wide}
+        blocks = {each.network for each in pair if each and each.network.prefixlen in lengths}
         fits = len(blocks) == 1 and all(pair)
         cells += [str(each.ip) if each and fits else "" for each in pair]
     return (*ends[0], *ends[1], *cells) if any(cells) else None

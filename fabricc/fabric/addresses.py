@@ -22,28 +22,51 @@ MANAGEMENT_RESERVED = 16
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A block of addresses: first address as an integer, prefix length, IP version."""
+    """A block of addresses: first address as an integer, prefix length, IP version.
+
+    Attributes:
+        wide: its links have a /30 each, whose two inner addresses they take, in the place of a /31.
+    """
 
     first: int
     length: int
     version: int
+    wide: bool = False
 
     @property
     def bits(self) -> int:
         """Host bits: the pool holds 2**bits addresses."""
         return (32 if self.version == 4 else 128) - self.length
 
+    @property
+    def end_bits(self) -> int:
+        """The pool holds the addresses of 2**end_bits ends of links."""
+        return self.bits - self.wide
+
+    @property
+    def link_length(self) -> int:
+        """Prefix length of a link's subnet."""
+        return (31 if self.version == 4 else 127) - self.wide
+
     def address(self, offset: int) -> str:
         """Text of the address at `offset`."""
         return text4(self.first + offset) if self.version == 4 else text6(self.first + offset)
 
     def pair(self, offset: int) -> tuple[str, str]:
-        """Text of the two addresses of a /31 or /127; `offset` is even."""
-        first = self.first + offset
+        """Text of the addresses of a link; `offset` counts the ends of links before it, and is even."""
+        first = self.first + (2 * offset + 1 if self.wide else offset)
         if self.version == 4:
             start = _three_octets(first >> 8)
-            return start + _OCTETS[first & 255], start + _OCTETS[first & 255 | 1]
+            return start + _OCTETS[first & 255], start + _OCTETS[(first & 255) + 1]
         return text6(first), text6(first + 1)
+
+    def end(self, address: int) -> int | None:
+        """Which end of a link, counted as `pair` does, has an address; None for a /30's first and last one."""
+        offset = address - self.first
+        if not self.wide:
+            return offset
+        subnet, place = divmod(offset, 4)
+        return 2 * subnet + place - 1 if place in (1, 2) else None
 
     def prefix(self, offset: int, bits: int) -> str:
         """Text of the prefix of 2**bits addresses that starts at `offset`."""
@@ -162,9 +185,9 @@ def tor_link_offset(strides: Strides, tor: int, uplink: int) -> int:
     return (tor * strides.uplink + uplink) * 2
 
 
-def spine_link_offset(strides: Strides, pool_bits: int, spine: int, uplink: int) -> int:
+def spine_link_offset(strides: Strides, end_bits: int, spine: int, uplink: int) -> int:
     """Offset in the link pool (its upper half) of a spine uplink; the core has the even address."""
-    return (1 << (pool_bits - 1)) + (spine * strides.spine_uplink + uplink) * 2
+    return (1 << (end_bits - 1)) + (spine * strides.spine_uplink + uplink) * 2
 
 
 def spine_loopback_offset(pool_bits: int, spine: int) -> int:

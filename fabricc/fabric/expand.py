@@ -147,6 +147,7 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     groups = _host_groups(fabric, at) if evpn else {}
     unused, to_host = Direction.UNUSED, links.HOST
     words, own_name = fabric.descriptions, switch_name(fabric, at)
+    link_length = fabric.addresses.links4.link_length if fabric.addresses.links4 else 31
     silent = _silent(fabric, own_name, layout, names, used) if fabric.unused_silent else ()
     ports: list[Port] = []
     sessions: list[Session] = []
@@ -161,7 +162,7 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
         _, way, _, peer, far, _, cable_m, medium, shut, local4, _, local6, _, unnumbered = link
         profile = profiles[key, speed, cable_m].name if profiles else None
         cable = (Peer(peer, far), cable_m, medium)
-        own = (local4 and f"{local4}/31", local6 and f"{local6}/127")
+        own = (local4 and f"{local4}/{31 if way is to_host else link_length}", local6 and f"{local6}/127")
         label = _label(words.host if way is to_host else words.fabric, own_name, name, link)
         if evpn and way is to_host:
             vlan = evpn.segment(groups[peer]).vlan

@@ -31,8 +31,9 @@ class Link(NamedTuple):
 
     Attributes:
         slot: index of the local port in the switch's layout.
-        local4, local6: own address; remote4, remote6: the peer's; the prefix of both is a /31 or /127. A port of a
-            segment has none of its own, and the host's has the prefix of the segment's subnet.
+        local4, local6: own address; remote4, remote6: the peer's; their prefix is a /31 or /127, between switches that
+            of the links pool. A port of a segment has none of its own, and the host's has the prefix of the segment's
+            subnet.
         peer_asn: 0 for a host.
     """
 
@@ -300,7 +301,7 @@ def _core_end(fabric: Fabric, spine: SwitchId, uplink: int) -> tuple[SwitchId, i
 
 def _core_link_offset(fabric: Fabric, spine: SwitchId, uplink: int) -> int:
     pool = fabric.addresses.links4 or fabric.addresses.links6
-    bits = pool.bits if pool else 0
+    bits = pool.end_bits if pool else 0
     return adr.spine_link_offset(fabric.strides, bits, number(fabric, spine), uplink)
 
 

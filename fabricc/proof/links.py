@@ -31,7 +31,7 @@ _INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 
 """Fields of which a disagreement is told as a breach of an invariant; the others are FAB6101."""
 _RECORD = struct.Struct("<QB8I")
 _STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
-_FAMILIES = (("ipv4", "31"), ("ipv6", "127"))
+_FAMILIES = (("ipv4", ("31", "30")), ("ipv6", ("127",)))
 _LEAVES = ("ipv4", "ipv6", "unnumbered", "pfc", "mtu", "speed_gbps", "fec")
 _PLACES = ("ipv4", "ipv6", "description", "enabled")
 
@@ -96,11 +96,11 @@ def switch_end(
     ipv4, ipv6, unnumbered, pfc, mtu, speed, fec = map(facts.get, several(port, _LEAVES))
     first = (device, port) < peer
     addresses, session, neighbours = [], [], []
-    for (family, length), mine in zip(_FAMILIES, (ipv4, ipv6), strict=True):
+    for (family, lengths), mine in zip(_FAMILIES, (ipv4, ipv6), strict=True):
         if not isinstance(mine, str):
             continue
         address, _, prefix_length = mine.partition("/")
-        if prefix_length != length:
+        if prefix_length not in lengths:
             addresses.append(f"{family} /{prefix_length}")
             continue
         if not (other := sibling(mine)):

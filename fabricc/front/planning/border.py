@@ -64,7 +64,8 @@ def with_border(spec: ClusterSpec, models: Models, sizing: Sizing) -> Sizing:
             )
         )
     up = Block(shape.uplink_gbps, shape.uplinks)
-    layout = arrange(models.tor, Block(shape.uplink_gbps, 0), up, sizing.tor_up_cage)
+    layout = arrange(models.tor, Block(shape.uplink_gbps, 0), up, sizing.tor_up_cage,
+                     uplinks_first=spec.tors.uplinks_first)  # fmt: skip
     assert layout is not None
     return replace(sizing, tor_layouts=sizing.tor_layouts + (layout,) * len(leaves))
 

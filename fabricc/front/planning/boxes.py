@@ -10,7 +10,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
 from fabricc.fabric.given import Box
 from fabricc.fabric.model import TierName
-from fabricc.front.planning.layout import Block, arrange, cages, cages_for, ports_at, speeds
+from fabricc.front.planning.layout import Block, arrange, cage_count, cages, cages_for, ports_at, speeds
 from fabricc.front.spec.document import listed
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def box_of(
 ) -> Box | None:
     """The switch as a box of that model, or None after saying why it cannot be one.
 
-    Its first cages carry the links down, its last ones those up, with room behind for as many as the strides of the
-    lock foresee: what grows moves no port.
+    Its first cages carry the links down, its last ones those up, or the other way round as in its tier, with room for
+    as many up as the strides of the lock foresee: what grows moves no port.
     """
     tier, name = links.layout(fabric, at), fabric.name(at)
     path = ("overrides", name, "model")
@@ -111,10 +111,14 @@ def _layout(fabric: Fabric, at: SwitchId, model: SwitchModel, tier: PortLayout) 
             continue
         if not tier.up:
             return arrange(model, own, Block(0, 0), None, tier.reserved)
+        up, first = Block(up_gbps, len(tier.up)), tier.up[0] < tier.down[0]
         for room in range(max(most, len(tier.up)), len(tier.up) - 1, -1):
-            start = _last(model, Block(up_gbps, room), end)
-            if start is not None:
-                return arrange(model, own, Block(up_gbps, len(tier.up)), start, tier.reserved)
+            start = (_turned if first else _last)(model, Block(up_gbps, room), end)
+            layout = (
+                None if start is None else arrange(model, own, up, start, tier.reserved, uplinks_first=first)
+            )
+            if layout is not None:
+                return layout
     return None
 
 
@@ -122,6 +126,12 @@ def _last(model: SwitchModel, block: Block, end: int) -> int | None:
     """The last cage position, from `end` on, at which a block fits."""
     positions = range(sum(1 for _ in cages(model)) - 1, end - 1, -1)
     return next((start for start in positions if cages_for(model, block, start) is not None), None)
+
+
+def _turned(model: SwitchModel, block: Block, end: int) -> int | None:
+    """The cage position, counted from those behind it, at which a block begins that has the first cages."""
+    before = cages_for(model, block)
+    return None if before is None or (start := cage_count(model) - before) < end else start
 
 
 def _unfit(

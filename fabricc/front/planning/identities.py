@@ -292,9 +292,10 @@ def _overlaps(
         for offset, ends in found.items():
             if (pair := ends[family]) is None or links_pool is None:
                 continue
+            subnet = ip_interface(f"{pair[0]}/{links_pool.link_length}").network
             first = min(int(ip_interface(each).ip) for each in pair)
-            where = first - links_pool.first
-            name = f"{' '.join(rows[offset].a)}: {ip_interface(f'{pair[0]}/{31 if version == 4 else 127}').network}"
+            where = -1 if (end := links_pool.end(first)) is None else end
+            name = f"{' '.join(rows[offset].a)}: {subnet}"
             if (other := owners.setdefault(first, offset)) != offset:
                 told = f"{name} is that of line {line_of(rows[other])}"
                 yield error_at("FAB3122", told, rows[offset], column, "Give each link a block of its own.")
@@ -335,7 +336,7 @@ class _Computed:
             if at.tier is not TierName.CORE
         }
         pool = fabric.addresses.links4 or fabric.addresses.links6
-        self.size = 1 << pool.bits if pool else 0
+        self.size = 1 << pool.end_bits if pool else 0
 
     def at(self, offset: int) -> str:
         """The switch below the link at an offset; "" where there is none."""

@@ -38,16 +38,22 @@ def ends_of(
             continue
         if pool is None:
             why = f"{kind} have no such addresses in this fabric"
-        elif first is None or second is None or int(first) ^ int(second) != 1:
-            why = f"the ends have no two addresses of one {'/31' if column == 'a_ipv4' else '/127'}"
+        elif first is None or second is None or not _together(pool, int(first), int(second)):
+            why = f"the ends have no two addresses of one /{pool.link_length}"
         if why:
-            help_ = "Give both ends, such as 10.1.0.0 and 10.1.0.1, or neither."
+            two = "10.1.0.1 and 10.1.0.2" if pool and pool.wide else "10.1.0.0 and 10.1.0.1"
+            help_ = f"Give both ends, such as {two}, or neither."
             findings.append(error_at("FAB3126", f"{' '.join(row.a)}: {why}", row, column, help_))
             pairs.append(None)
         else:
             texts = str(first), str(second)
             pairs.append(texts if a_is_upper else (texts[1], texts[0]))
     return Ends(*pairs)
+
+
+def _together(pool: Pool, first: int, second: int) -> bool:
+    """Whether two addresses are the ends of one link of a pool, or of one like it."""
+    return first ^ second == (3 if pool.wide else 1) and not (pool.wide and first % 4 in (0, 3))
 
 
 def no_link(row: LinkRow) -> Diagnostic:

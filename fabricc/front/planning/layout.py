@@ -1,14 +1,18 @@
-"""Which cage serves which link: down-links from the first cage, up-links behind them."""
+"""Which cage serves which link: down-links from the first cage and up-links behind them, or the other way round.
+
+With up-links first everything is figured on the panel turned so that it begins at the first down-link.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.shape import PortLayout, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from fabricc.catalog.model import Breakout, CageGroup, SwitchModel
 
@@ -35,6 +39,26 @@ def cages(model: SwitchModel) -> Iterator[tuple[int, CageGroup]]:
         if group.fabric:
             for number in range(group.first, group.first + group.count):
                 yield number, group
+
+
+def turned(model: SwitchModel, first: int) -> SwitchModel:
+    """The model with its fabric cages from position `first` on before the others."""
+    head: list[CageGroup] = []
+    tail: list[CageGroup] = []
+    position = 0
+    for group in (each for each in model.cages if each.fabric):
+        before = min(max(first - position, 0), group.count)
+        tail += [replace(group, count=before)] * bool(before)
+        head += [replace(group, first=group.first + before, count=group.count - before)] * (
+            before < group.count
+        )
+        position += group.count
+    return replace(model, cages=(*head, *tail))
+
+
+def cage_count(model: SwitchModel) -> int:
+    """Fabric cages of a model."""
+    return sum(group.count for group in model.cages if group.fabric)
 
 
 def speeds(model: SwitchModel) -> set[int]:
@@ -76,12 +100,19 @@ def arrange(
     up_cage: int | None = None,
     reserved: int = 0,
     beside: tuple[tuple[int, Block], ...] = (),
+    *,
+    uplinks_first: bool = False,
 ) -> PortLayout | None:
     """Lay out a switch: `down` (its last `reserved` links kept free), `beside`, and `up` from cage position `up_cage`.
 
     Each block of `beside` has the cage position that it begins at. None when the cages do not suffice, or when `down`
-    reaches beyond `up_cage`.
+    reaches beyond `up_cage`. With `uplinks_first` positions count from the first cage with a link down, and those from
+    `up_cage` on are the first of the panel.
     """
+    if uplinks_first and up_cage is not None:
+        before = cage_count(model) - up_cage
+        layout = arrange(turned(model, before), down, up, up_cage, reserved, beside)
+        return layout and _on_panel(layout, [cage for cage, _ in cages(model)][:before])
     down_end = cages_for(model, down)
     if down_end is None:
         return None
@@ -106,3 +137,12 @@ def arrange(
     hosts = len(own) - reserved
     every = (*own[:hosts], *(port for ports in guests for port in ports), *own[hosts:])
     return PortLayout(tuple(slots), every, tuple(ups), reserved)
+
+
+def _on_panel(layout: PortLayout, first: Collection[int]) -> PortLayout:
+    """A layout of a turned panel with its slots as they are on the panel, whose first cages were the last."""
+    ahead = sum(1 for slot in layout.slots if slot.cage in first)
+    count = len(layout.slots)
+    slots = layout.slots[count - ahead :] + layout.slots[: count - ahead]
+    down, up = (tuple((port + ahead) % count for port in ports) for ports in (layout.down, layout.up))
+    return replace(layout, slots=slots, down=down, up=up)

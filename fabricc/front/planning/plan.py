@@ -135,7 +135,7 @@ def _addresses(spec: ClusterSpec) -> AddressPlan:
     v4, v6 = wanted.family != "ipv6", wanted.family != "ipv4"
     return AddressPlan(
         hosts4=_pool(wanted.hosts) if v4 else None,
-        links4=_pool(wanted.links) if v4 else None,
+        links4=replace(_pool(wanted.links), wide=wanted.link_prefix_length == 30) if v4 else None,
         loopbacks4=_pool(wanted.loopbacks),
         hosts6=_pool(wanted.hosts6) if v6 and wanted.hosts6 else None,
         links6=_pool(wanted.links6) if v6 and wanted.links6 else None,

@@ -56,7 +56,7 @@ def port_rooms(fabric: Fabric) -> Iterator[Room]:
     """The room that cabling pins leave on the ports of each tier."""
     shape, present = fabric.shape, fabric.present
     busiest = max((layout for layout in fabric.tor_layouts if layout.down), key=_down_cages)
-    yield Room("tor_up_cage", "cages of a ToR before its uplinks", _down_cages(busiest), _up_cage(busiest))
+    yield _cages(busiest, "tor", "a ToR")
     if not shape.spines:
         return
     if not shape.cores or fabric.core_layout is None:
@@ -64,11 +64,23 @@ def port_rooms(fabric: Fabric) -> Iterator[Room]:
         return
     last = present - (shape.pods - 1) * shape.units_per_pod
     yield Room("units_per_pod", "units of the last pod", last, shape.units_per_pod)
-    spine = fabric.spine_layout
-    yield Room("spine_up_cage", "cages of a spine before its uplinks", _down_cages(spine), _up_cage(spine))
+    yield _cages(fabric.spine_layout, "spine", "a spine")
     of_a_pod = shape.rail_planes * shape.spines_per_core_group * shape.links_per_core
     pods = len(fabric.core_layout.down) // of_a_pod
     yield Room("links_per_core", "pods that the cores have ports for", shape.pods, pods)
+
+
+def _cages(layout: PortLayout, tier: str, switch: str) -> Room:
+    """The cages before the uplinks, or where these come first, those that they have before the other links."""
+    if layout.up and layout.up[0] < layout.down[0]:
+        up, before = (
+            {layout.slots[port].cage for port in range(end)} for end in (max(layout.up) + 1, layout.down[0])
+        )
+        return Room(
+            f"{tier}_down_cage", f"cages of {switch} for its uplinks, which come first", len(up), len(before)
+        )
+    what = f"cages of {switch} before its uplinks"
+    return Room(f"{tier}_up_cage", what, _down_cages(layout), _up_cage(layout))
 
 
 def _down_cages(layout: PortLayout) -> int:

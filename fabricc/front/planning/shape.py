@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric.shape import PortLayout, Shape
 from fabricc.front.planning import topology
-from fabricc.front.planning.layout import Block, arrange, cages_for, ports_at
+from fabricc.front.planning.layout import Block, arrange, cage_count, cages_for, ports_at, turned
 from fabricc.front.planning.models import Asked, UnfitError
 from fabricc.front.planning.refusals import beyond_capacity, cores_too_small, islands, no_pod, spine_too_small
-from fabricc.front.planning.tors import REPIN, bottom_of, link_speed
+from fabricc.front.planning.tors import REPIN, bottom_of, link_speed, refuse_moved, up_pin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,8 @@ class Sizing:
 
     Attributes:
         capacity_units: units that the spines can hold.
-        tor_up_cage, spine_up_cage: cage position where the uplinks begin.
+        tor_up_cage, spine_up_cage: cage position where the uplinks begin, see `Bottom.up_cage`.
+        cage_pins: what the lock has to keep of these.
         most_uplinks: uplinks a ToR could physically have.
         needed_uplinks: host group index -> uplinks that its ToRs need.
         bottom: what the ToR tier decided.
@@ -44,18 +45,18 @@ class Sizing:
     most_uplinks: int
     needed_uplinks: tuple[int, ...]
     bottom: Bottom
+    cage_pins: Mapping[str, int]
 
     @property
     def pins(self) -> dict[str, int]:
         """What the lock pins of the cabling."""
         shape = self.shape
-        pins = {"tor_up_cage": self.tor_up_cage}
+        pins = {**self.cage_pins}
         if shape.spines:
             pins["links_per_spine"] = shape.links_per_spine
         if shape.cores:
             pins |= {
                 "units_per_pod": shape.units_per_pod,
-                "spine_up_cage": self.spine_up_cage,
                 "spines_per_core_group": shape.spines_per_core_group,
                 "links_per_core": shape.links_per_core,
             }
@@ -209,6 +210,7 @@ def _three_tiers(
     spine: Asked,
     core: Asked,
 ) -> Sizing:
+    refuse_moved(spec, "spine", pins, uplinks_first=spine.tier.uplinks_first)
     core_gbps = link_speed(spec, spine.model, core.model, spine.tier.uplink_gbps, "spines")
     uplinks, count, links = _spread(spec, spine.tier, bottom, pins)
     asked = pins.get("units_per_pod") or spine.tier.units_per_pod
@@ -244,6 +246,7 @@ def _three_tiers(
         Block(bottom.up_gbps, per_pod * bottom.sides * links),
         Block(core_gbps, spine_uplinks),
         up_cage,
+        uplinks_first=spine.tier.uplinks_first,
     )
     per_pod_ports = by_rail * layer.spines_per_group * layer.links_per_core
     capacity_pods = core_ports // per_pod_ports
@@ -268,15 +271,19 @@ def _pod(
         if links is None and spines > pins.get("spine", spines):
             continue
         down = per_pod * bottom.sides * parallel
-        end = cages_for(model, Block(bottom.up_gbps, down + wish.reserved_ports))
-        if end is None:
-            continue
-        start = pins.get("spine_up_cage", end)
         ratio = wish.oversubscription or 1.0
         ups = wish.uplinks or topology.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
+        panel, start = model, pins.get("spine_up_cage")
+        if wish.uplinks_first:
+            before = pins.get("spine_down_cage") or cages_for(model, Block(core_gbps, ups)) or 0
+            panel, start = turned(model, before), cage_count(model) - before
+        end = cages_for(panel, Block(bottom.up_gbps, down + wish.reserved_ports))
+        if end is None:
+            continue
+        start = end if start is None else start
         if links is None and ups > pins.get("spine_uplink", ups):
             continue
-        if start >= end and cages_for(model, Block(core_gbps, ups), start) is not None:
+        if start >= end and cages_for(panel, Block(core_gbps, ups), start) is not None:
             return per_pod, spines, parallel, ups, start
     return None
 
@@ -319,6 +326,7 @@ def _sizing(
             bottom.up_cage,
             reserved,
             bottom.beside[home],
+            uplinks_first=spec.tors.uplinks_first,
         )
         for home in (
             index if each.beside is None else each.beside for index, each in enumerate(bottom.attached)
@@ -327,6 +335,9 @@ def _sizing(
     layouts = tuple(layout for layout in tors if layout is not None)
     if spine is None or len(layouts) < len(tors):
         raise AssertionError("a sized switch must have a layout")
+    cage_pins = up_pin("tor", spec.tors, models.tor, bottom.up_cage)
+    if shape.cores and spec.spines and models.spine:
+        cage_pins |= up_pin("spine", spec.spines, models.spine, spine_up_cage)
     return Sizing(
         shape,
         capacity,
@@ -338,4 +349,5 @@ def _sizing(
         bottom.most_uplinks,
         bottom.needed,
         bottom,
+        cage_pins,
     )

@@ -108,9 +108,11 @@ def shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | No
         if hosts:
             needs.append((f"hosts{suffix}", tors * s.rail * s.host * 2, 1 << hosts.bits))
         if links:
-            needs.append((f"links{suffix}", 2 * tors * s.uplink * 2, 1 << links.bits))
+            needs.append((f"links{suffix}", 2 * tors * s.uplink * 2 << links.wide, 1 << links.bits))
             if shape.cores:
-                needs.append((f"links{suffix}", 2 * spines * s.spine_uplink * 2, 1 << links.bits))
+                needs.append(
+                    (f"links{suffix}", 2 * spines * s.spine_uplink * 2 << links.wide, 1 << links.bits)
+                )
         if loopbacks:
             most = max(2 * tors, 4 * spines, 4 * cores)
             needs.append((f"loopbacks{suffix}", most, 1 << loopbacks.bits))

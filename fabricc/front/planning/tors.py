@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.front.planning import topology
 from fabricc.front.planning.attachments import attachments, leader, refuse_apart
 from fabricc.front.planning.beside import CrowdedError, placed_beside, remedied
-from fabricc.front.planning.layout import Block, cages_for, ports_at, speeds
+from fabricc.front.planning.layout import Block, cage_count, cages_for, ports_at, speeds, turned
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.planes import planes_of
 from fabricc.front.planning.units import units_of
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Attachment
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.planes import Planes
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, Tier
 
 
 REPIN = "Undo the change, or renumber with `fabricc build --repin`; `fabricc plan --repin` shows what that touches."
+UP_CAGES = {False: "{}_up_cage", True: "{}_down_cage"}
+"""Whether the uplinks of a tier come first -> the pin of the cages before its other links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Bottom:
         hosts: host group index -> ports of its hosts on a ToR.
         beside: host group index -> ports of hosts beside it on its ToRs, each with the cage position of the first.
         needed: host group index -> uplinks that the ratio asks for, or that the spec does of every ToR.
+        up_cage: cage position where the uplinks begin, on a panel turned to its first host where they come first.
     """
 
     attached: tuple[Attachment, ...]
@@ -67,18 +71,67 @@ def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bot
 
     def plannable(other: ClusterSpec) -> bool:
         try:
-            _bottom_of(other, models, pins)
+            _turned_bottom(other, models, pins)
         except UnfitError:
             return False
         return True
 
     try:
-        return _bottom_of(spec, models, pins)
+        return _turned_bottom(spec, models, pins)
     except CrowdedError as crowded:
         attached, groups = attachments(spec, models), spec.gpus.groups
         home = attached[crowded.index].beside or 0
         homes = units_of(groups[home], attached[home].slots)
         raise UnfitError(remedied(spec, crowded, homes, plannable)) from None
+
+
+def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
+    """The ToR tier, uplinks first where that is asked for: as many cages as they need are then before the hosts."""
+    refuse_moved(spec, "tor", pins, uplinks_first=spec.tors.uplinks_first)
+    if not spec.tors.uplinks_first:
+        return _bottom_of(spec, models, pins)
+    name, every = UP_CAGES[True].format("tor"), cage_count(models.tor)
+    if (before := pins.get(name)) is None:
+        plain = _bottom_of(spec, models, pins)
+        count = spec.spines.count if spec.spines and spec.spines.count else 1
+        uplinks = Block(plain.up_gbps, -(-plain.uplinks // count) * count)
+        before = cages_for(models.tor, uplinks) or 0
+    tor = turned(models.tor, before)
+    try:
+        return _bottom_of(spec, replace(models, tor=tor), {**pins, "tor_up_cage": every - before})
+    except _BeyondError as beyond:
+        told = f"{before} cages of a ToR are the uplinks', which leaves {every - before}; hosts need {beyond.needed}"
+        help_ = REPIN if name in pins else "Leave it out: uplinks follow the ports of hosts."
+        raise UnfitError(spec.error("FAB3020", told, "tors", "uplinks_first", help=help_)) from None
+
+
+def up_pin(tier: str, asked: Tier, model: SwitchModel, up_cage: int) -> dict[str, int]:
+    """What the lock keeps of where the uplinks of a tier begin, or the links down behind them."""
+    return {
+        UP_CAGES[asked.uplinks_first].format(tier): cage_count(model) - up_cage
+        if asked.uplinks_first
+        else up_cage
+    }
+
+
+class _BeyondError(UnfitError):
+    """Hosts need the cages that uplinks begin at."""
+
+    def __init__(self, diagnostic: Diagnostic, needed: int) -> None:
+        super().__init__(diagnostic)
+        self.needed = needed
+
+
+def refuse_moved(spec: ClusterSpec, tier: str, pins: Mapping[str, int], *, uplinks_first: bool) -> None:
+    """Refuse uplinks at the other end of the panel than those that are cabled.
+
+    Raises:
+        UnfitError: FAB3020.
+    """
+    if (other := UP_CAGES[not uplinks_first].format(tier)) in pins:
+        where = "behind the other links" if uplinks_first else "first"
+        told = f"the lock pins {other} to {pins[other]}: uplinks are cabled {where}"
+        raise UnfitError(spec.error("FAB3020", told, f"{tier}s", "uplinks_first", help=REPIN))
 
 
 def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
@@ -165,9 +218,8 @@ def _tor_uplinks(
         for first, end in spans:
             start = max(start, end) if first <= start else start
     if "tor_up_cage" in pins and start > pins["tor_up_cage"]:
-        raise UnfitError(
-            pinned(spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus")
-        )
+        told = pinned(spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus")
+        raise _BeyondError(told, start)
     behind = min((first for guests in placed for first, _ in guests if first >= start), default=None)
     most = _room(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0

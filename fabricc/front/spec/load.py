@@ -378,6 +378,7 @@ def _tier(raw: Mapping[str, Any]) -> Tier:
         pods=pods,
         border=raw.get("border", 0),
         border_links=raw.get("border_links", 1),
+        uplinks_first=raw.get("uplinks_first", False),
     )
 
 

@@ -110,6 +110,7 @@ class Tier:
         rails: rails that share a set of spines, or None for all of them.
         pods: units of each pod where the spec lists them; `units_per_pod` is then the most.
         border: border leaves per plane, each with `border_links` links to every spine.
+        uplinks_first: uplinks are on the first cages and the other links behind them.
     """
 
     model: str
@@ -125,6 +126,7 @@ class Tier:
     pods: tuple[int, ...] = ()
     border: int = 0
     border_links: int = 1
+    uplinks_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,7 @@ class Addressing:
     Attributes:
         family: `ipv4`, `ipv6` or `dual`.
         fabric_links: `numbered` (/31, /127) or `unnumbered` (RFC 8950).
+        link_prefix_length: 31 or 30, of the IPv4 subnets of numbered links between switches.
     """
 
     family: str
@@ -211,6 +214,7 @@ class Addressing:
     hosts6: IPNetwork | None
     links6: IPNetwork | None
     loopbacks6: IPNetwork | None
+    link_prefix_length: int = 31
 
 
 @dataclass(frozen=True, slots=True)

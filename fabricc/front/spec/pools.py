@@ -61,7 +61,10 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings, *, spines: bool
     if hosts is None or links is None or loopbacks is None or None in pools.values():
         return None
     second = (None, None, None) if family == "ipv4" else tuple(pools[pool] for pool in IPV6_POOLS)
-    return Addressing(family, raw["fabric_links"], hosts, links, loopbacks, second[0], second[1], second[2])
+    length = raw.get("link_prefix_length", 31)
+    return Addressing(
+        family, raw["fabric_links"], hosts, links, loopbacks, second[0], second[1], second[2], length
+    )
 
 
 def unused_pools(raw: Mapping[str, Any], *, spines: bool) -> dict[str, str]:

@@ -236,7 +236,10 @@ def _columns(before: Fabric, after: Fabric, middle: Fabric) -> Iterator[str]:
             yield name.replace("loopbacks", "loopback")
     others = [pool for name, pool in middle.addresses.pools().items() if not name.startswith("links")]
     new = [pool for name, pool in after.addresses.pools().items() if name.startswith("links")]
-    if not any(_holds(one, other) or _holds(other, one) for one in new for other in others):
+    lengths = {pool.link_length for each in (middle, after) if (pool := each.addresses.links4)}
+    if len(lengths) < 2 and not any(
+        _holds(one, other) or _holds(other, one) for one in new for other in others
+    ):
         yield "link"
 
 
@@ -256,6 +259,8 @@ def _words(old: AddressPlan, middle: AddressPlan) -> dict[str, str]:
     """What the section `addressing` says of pools in between, where that is something else than before."""
     pools = {name: str(pool) for name, pool in middle.pools().items() if old.pools().get(name) != pool}
     found = {name.replace("4", ""): text for name, text in pools.items()}
+    if middle.links4 and old.links4 and middle.links4.link_length != old.links4.link_length:
+        found["link_prefix_length"] = str(middle.links4.link_length)
     return found | ({"fabric_links": "numbered"} if middle.numbered != old.numbered else {})
 
 

@@ -252,16 +252,18 @@ def as_int(value: Value | None) -> int | None:
 
 @lru_cache(maxsize=1024)
 def sibling(text: str) -> str:
-    """The other address of a /31 or /127 (RFC 3021, RFC 6164); "" for another size, or no address."""
+    """The other address of a /31 or /127 (RFC 3021, RFC 6164), or of the two of a /30; "" for another size, or none."""
     address, _, length = text.partition("/")
-    family, wanted = (socket.AF_INET6, "127") if ":" in address else (socket.AF_INET, "31")
-    if length != wanted:
+    family, wanted = (socket.AF_INET6, ("127",)) if ":" in address else (socket.AF_INET, ("31", "30"))
+    if length not in wanted:
         return ""
     try:
         packed = bytearray(socket.inet_pton(family, address))
     except (OSError, ValueError):
         return ""
-    packed[-1] ^= 1
+    if length == "30" and packed[-1] % 4 in (0, 3):
+        return ""
+    packed[-1] ^= 3 if length == "30" else 1
     return socket.inet_ntop(family, bytes(packed))
 
 

@@ -275,11 +275,10 @@ def sessions_of(facts: Facts) -> dict[str, str]:
 
 
 def _other_end(address: str) -> str:
-    """The other address of a /31 or /127; "" for any other network, and for what is none."""
+    """The other address of a /31 or /127, or of the two of a /30; "" for any other network, and for what is none."""
     try:
         own = ipaddress.ip_interface(address)
     except ValueError:
         return ""
-    if own.network.num_addresses != 2:
-        return ""
-    return str(own.network[0] if own.ip == own.network[1] else own.network[1])
+    ends = list(own.network.hosts()) if own.network.num_addresses <= 4 else []
+    return str(ends[own.ip == ends[0]]) if len(ends) == 2 and own.ip in ends else ""

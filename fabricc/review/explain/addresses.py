@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -164,13 +164,17 @@ def uplink_of(fabric: Fabric, place: Place) -> Link:
 
 
 def _link_address(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
-    fabric, offset = plan.fabric, int(address) - found.pool.first
-    place = coordinates.fabric_link(fabric, offset)
+    fabric, offset = plan.fabric, found.pool.end(int(address))
     if not fabric.addresses.numbered:
         why = "links between switches are unnumbered: they run on IPv6 link-local addresses (RFC 8950)"
         origins = plan.all_of(["addressing.fabric_links", found.key])
         statement = Statement("address", str(address), why, (), (), origins, docs=DOCS)
         return Explanation("address", str(address), "not assigned", (where,), (statement,))
+    if offset is None:
+        why = f"{address} is no end's: links have the two inner addresses of a /30"
+        statement = Statement("address", str(address), why, (), (), plan.all_of([found.key]), docs=DOCS)
+        return Explanation("address", str(address), "not assigned", (where,), (statement,))
+    place = coordinates.fabric_link(fabric, offset)
     given = fabric.given.links.get(offset & ~1)
     if not place.missing and given and given[found.pool.version == 6]:
         place = place._replace(missing="its link is given others")
@@ -183,8 +187,8 @@ def _link_address(plan: PlanSources, address: Address, found: Found, where: tupl
     details = (
         ("device", name if place.end else link.peer),
         ("port", port if place.end else link.peer_port),
-        ("far end", f"{ends[1 - place.end]}, {found.pool.address(offset ^ 1)}"),
-        ("prefix", found.pool.prefix(offset & ~1, 1)),
+        ("far end", f"{ends[1 - place.end]}, {found.pool.pair(offset & ~1)[1 - place.end]}"),
+        ("prefix", str(ip_interface(f"{address}/{found.pool.link_length}").network)),
         where,
         ("coordinates", f"{coordinates_text(place)}, end {place.end}"),
     )

@@ -123,9 +123,9 @@ def uplink_formulas(fabric: Fabric, at: SwitchId, uplink: int, end: int) -> tupl
 
 
 def link_pool_bits(fabric: Fabric) -> int:
-    """Host bits of the links pool that halves are counted with: the IPv4 pool's where there is one."""
+    """Bits of the links pool that halves are counted with: the IPv4 pool's where there is one."""
     pool = fabric.addresses.links4 or fabric.addresses.links6
-    return pool.bits if pool else 0
+    return pool.end_bits if pool else 0
 
 
 def loopback_formulas(fabric: Fabric, at: SwitchId, pool: Pool) -> tuple[Formula, ...]:
@@ -171,8 +171,11 @@ def management_formulas(fabric: Fabric, at: SwitchId, network: ManagementNetwork
 
 
 def address_formula(pool: Pool, offset: int) -> Formula:
-    """The last step: a pool's first address and an offset give the address."""
+    """The last step: a pool's first address and an offset give the address; of a /30 the two inner ones are used."""
     numbers: Numbers = {"pool": pool.address(0), "offset": offset}
+    if pool.wide:
+        address = pool.pair(offset & ~1)[offset & 1]
+        return formula("address", "pool + offset // 2 * 4 + offset % 2 + 1", numbers, address)
     return formula("address", "pool + offset", numbers, pool.address(offset))
 
 

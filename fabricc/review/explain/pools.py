@@ -20,8 +20,8 @@ HOST_RULE = (
     "address, the host the odd one. The links of one ToR are one aligned block, its aggregate."
 )
 LINK_RULE = (
-    "Every cable between switches has a /31 or /127 of the links pool: uplinks of ToRs in its lower half, those of "
-    "spines in its upper half. The upper switch has the even address, the lower one the odd one."
+    "Every cable between switches has a /31 (a /30 where `link_prefix_length` says so) or /127 of the links pool: "
+    "uplinks of ToRs in its lower half, those of spines in its upper half. The upper switch has the lower address."
 )
 LOOPBACK_RULE = (
     "Loopbacks are numbered by tier: ToRs in the lower half of the pool, spines in its third quarter, cores in its "

@@ -198,8 +198,8 @@ class Subject:
 _ADDRESS_RULES = {
     "host": "A /31 or /127 of the hosts pool for each link of a NIC port: the ToR has the even address, the host the "
     "odd one; the links of a ToR are one aligned block.",
-    "fabric": "A /31 or /127 of the links pool for each cable between switches: the upper switch has the even address, "
-    "the lower one the odd one.",
+    "fabric": "A /31 (a /30 where `link_prefix_length` says so) or /127 of the links pool for each cable between "
+    "switches: the upper switch has the lower address.",
 }
 
 

@@ -59,6 +59,11 @@ SPECS: dict[str, dict[str, Any]] = {
         tors={"model": "sn5600"}, spines={"model": "sn5600"},
     ),
     "unique ASNs": document(gpus={"hosts": 300}, cores=CORES, routing={"spine_asn": "unique"}),
+    "links of a /30": document(gpus={"hosts": 40}, addressing={"link_prefix_length": 30, "family": "dual"}),
+    "uplinks first": document(
+        gpus={"hosts": 300}, tors={"uplinks_first": True}, spines={"uplinks_first": True}, cores=CORES,
+        addressing={"link_prefix_length": 30},
+    ),
 }  # fmt: skip
 
 

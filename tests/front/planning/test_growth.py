@@ -143,6 +143,10 @@ SETS = document(
     cores={"model": "sn5400", "nos": "frr"},
 )
 
+UPLINKS_FIRST = document(
+    gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64}, tors={"uplinks_first": True}, spines={"count": 4},
+    addressing={"link_prefix_length": 30},
+)  # fmt: skip
 SEGMENTS = document(
     gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 32},
     spines={"count": 4},
@@ -154,7 +158,7 @@ SEGMENTS = document(
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     base=st.sampled_from(
-        [RAIL, DUAL, PLANES, NAMED, MIXED, ZONES, RAIL_ONLY, RAILS_AND_PORTS, SETS, SEGMENTS]
+        [RAIL, DUAL, PLANES, NAMED, MIXED, ZONES, RAIL_ONLY, RAILS_AND_PORTS, SETS, SEGMENTS, UPLINKS_FIRST]
     ),
     steps=st.lists(st.tuples(st.sampled_from(GROWTH), st.integers(1, 12)), min_size=1, max_size=4),
 )
