@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import shared
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import PrefixList
     from fabricc.fabric.shape import CableRow, PortLayout, SwitchId
+
+_IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`
 
 __all__ = ["host", "spine_cables", "switch", "switch_name", "tor_cables"]
 
@@ -145,34 +148,63 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
     key, mtu, profiles, evpn = links.layout_key(fabric, at), fabric.switch_mtu, fabric.profiles, fabric.evpn
     groups = _host_groups(fabric, at) if evpn else {}
-    unused, to_host = Direction.UNUSED, links.HOST
-    words, own_name = fabric.descriptions, switch_name(fabric, at)
+    unused, to_host, own_name = Direction.UNUSED, links.HOST, switch_name(fabric, at)
+    to_hosts, to_switches, of_sessions = (
+        partial(_label, words, own_name) if words else None
+        for words in (fabric.descriptions.host, fabric.descriptions.fabric, fabric.descriptions.session)
+    )
     link_length = fabric.addresses.links4.link_length if fabric.addresses.links4 else 31
     silent = _silent(fabric, own_name, layout, names, used) if fabric.unused_silent else ()
     ports: list[Port] = []
     sessions: list[Session] = []
     for index, (slot, name) in enumerate(zip(layout.slots, names, strict=True)):
-        speed = slot.speed_gbps
-        place = (name, slot.cage, slot.child, slot.children, slot.lanes, speed)
+        cage, child, children, lanes, speed = (
+            slot.cage,
+            slot.child,
+            slot.children,
+            slot.lanes,
+            slot.speed_gbps,
+        )
         link = used.get(index)
         if link is None:
-            if slot.cage not in silent or index in reserved:
-                ports.append(Port(*place, unused, False, mtu, reserved=index in reserved))
+            if cage not in silent or index in reserved:
+                ports.append(
+                    Port(
+                        name,
+                        cage,
+                        child,
+                        children,
+                        lanes,
+                        speed,
+                        unused,
+                        False,
+                        mtu,
+                        reserved=index in reserved,
+                    )
+                )
             continue
         _, way, _, peer, far, _, cable_m, medium, shut, local4, _, local6, _, unnumbered = link
         profile = profiles[key, speed, cable_m].name if profiles else None
-        cable = (Peer(peer, far), cable_m, medium)
-        own = (local4 and f"{local4}/{31 if way is to_host else link_length}", local6 and f"{local6}/127")
-        label = _label(words.host if way is to_host else words.fabric, own_name, name, link)
+        words = to_hosts if way is to_host else to_switches
+        label = words(name, link) if words else ""
+        length4 = 31 if way is to_host else link_length
         if evpn and way is to_host:
             vlan = evpn.segment(groups[peer]).vlan
             ports.append(
-                Port(*place, way, not shut, evpn.mtu, *cable, profile=profile, segment=vlan, label=label)
-            )
+                Port(
+                    name, cage, child, children, lanes, speed, way, not shut, evpn.mtu, Peer(peer, far), cable_m,
+                    medium, profile=profile, segment=vlan, label=label,
+                )
+            )  # fmt: skip
             continue
-        ports.append(Port(*place, way, not shut, mtu, *cable, *own, unnumbered, profile, label=label))
+        ports.append(
+            Port(
+                name, cage, child, children, lanes, speed, way, not shut, mtu, Peer(peer, far), cable_m, medium,
+                local4 and f"{local4}/{length4}", local6 and f"{local6}/127", unnumbered, profile, False, True, None, label,
+            )
+        )  # fmt: skip
         if way is not to_host:
-            _add_sessions(sessions, name, link, _label(words.session, own_name, name, link))
+            _add_sessions(sessions, name, link, of_sessions(name, link) if of_sessions else "")
     return tuple(ports), tuple(sessions)
 
 
@@ -193,20 +225,20 @@ def _host_groups(fabric: Fabric, at: SwitchId) -> dict[str, int]:
 
 
 def _label(words: str, device: str, port: str, link: Link) -> str:
-    """What a port or session is described by, in the words of the spec; "" where it has none."""
-    return words and words.format(device=device, port=port, peer=link.peer, peer_port=link.peer_port)
+    """What a port or session is described by, in the words of the spec."""
+    return words.format(device=device, port=port, peer=link.peer, peer_port=link.peer_port)
 
 
 def _add_sessions(sessions: list[Session], port: str, link: Link, label: str) -> None:
-    group = "UPSTREAM" if link.direction is links.UP else "DOWNSTREAM"
-    to = (port, link.peer, link.peer_asn)
-    if link.unnumbered:
-        sessions.append(Session(group, Transport.UNNUMBERED, *to, None, None, label))
+    _, way, _, peer, _, asn, _, _, _, local4, remote4, local6, remote6, unnumbered = link
+    group = "UPSTREAM" if way is links.UP else "DOWNSTREAM"
+    if unnumbered:
+        sessions.append(Session(group, _UNNUMBERED, port, peer, asn, None, None, label))
         return
-    if link.remote4:
-        sessions.append(Session(group, Transport.IPV4, *to, link.local4, link.remote4, label))
-    if link.remote6:
-        sessions.append(Session(group, Transport.IPV6, *to, link.local6, link.remote6, label))
+    if remote4:
+        sessions.append(Session(group, _IPV4, port, peer, asn, local4, remote4, label))
+    if remote6:
+        sessions.append(Session(group, _IPV6, port, peer, asn, local6, remote6, label))
 
 
 def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
@@ -392,20 +424,20 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     for rail in range(attached.rails):
         group = of_set * attached.tors + rail // attached.rails_per_tor
         for nic_port in range(attached.nic_ports):
-            tor = links.tor_id(fabric, unit.home, group, nic_port)
-            (link,) = links.host_links(fabric, tor, unit, (slot,), (rail,))
-            slots = links.layout(fabric, tor).slots
-            far, (nic, on_nic) = links.far_end(fabric, tor), attached.nic(rail, nic_port)
+            tor = links.serving(fabric, unit, group, nic_port)
+            position, name, cable, local4, remote4, local6, remote6 = tor.end(slot, rail)
+            nic, on_nic = attached.nic(rail, nic_port)
+            number = rail * attached.nic_ports + nic_port
             ports.append(
                 HostPort(
-                    link.peer_port, rail, nic_port, f"{prefix}_{link.peer_port.replace('rail', 'r')}",
-                    model.pci[nic] if model.pci else "", slots[link.slot].speed_gbps, fabric.host_mtu,
-                    link.cable_m, link.medium, Peer(far.name, far.ports[link.slot]),
-                    *_ends(link.remote4, segment.subnet4 if segment else None, link.local4),
-                    *_ends(link.remote6, segment.subnet6 if segment else None, link.local6),
-                    first_table + rail * attached.nic_ports + nic_port,
-                    tor.plane % shape.fabrics,
-                    100 + rail * attached.nic_ports + nic_port if fabric.network else None, on_nic,
+                    name, rail, nic_port, f"{prefix}_{name.replace('rail', 'r')}",
+                    model.pci[nic] if model.pci else "", tor.far.layout.slots[position].speed_gbps, fabric.host_mtu,
+                    cable[0], cable[1], Peer(tor.far.name, tor.far.ports[position]),
+                    *_ends(remote4, segment.subnet4 if segment else None, local4),
+                    *_ends(remote6, segment.subnet6 if segment else None, local6),
+                    first_table + number,
+                    tor.far.at.plane % shape.fabrics,
+                    100 + number if fabric.network else None, on_nic,
                 )
             )  # fmt: skip
     name = unit.hosts[slot]

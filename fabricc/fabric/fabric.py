@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.addresses import AsnBlock, Pool
     from fabricc.fabric.evpn import Evpn
     from fabricc.fabric.given import Box
-    from fabricc.fabric.links import FarEnd
+    from fabricc.fabric.links import Below, FarEnd, Serving
     from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import Host, Overlay, Services, Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos
@@ -176,7 +176,8 @@ class Fabric:
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
         boxes: switches of another model than their tier's.
         moves: what devices were called before, and which are another box; no part of the value.
-        far_ends: what neighbours have asked about switches so far, see `links.far_end`; no part of the value.
+        far_ends, ranks, tors_below, servings: what neighbours have asked about switches so far, see `links`; no part
+            of the value.
     """
 
     cluster: str
@@ -219,6 +220,15 @@ class Fabric:
     boxes: Mapping[SwitchId, Box] = field(default_factory=dict)
     moves: Moves = field(default_factory=Moves, compare=False)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    ranks: dict[tuple[int, ...], list[FarEnd]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    tors_below: dict[tuple[int, int], list[Below]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    servings: dict[tuple[int, int, int], Serving] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import evpn
 from fabricc.fabric.given import NOTHING, Ends
@@ -13,11 +14,12 @@ from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.shape import CableRow, SwitchId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.evpn import Segment
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import PortLayout, Unit
+    from fabricc.fabric.shape import Attachment, PortLayout, Shape, Unit
 
 TOR, SPINE, CORE = TierName.TOR, TierName.SPINE, TierName.CORE
 COMPUTED = Ends(None, None)
@@ -56,9 +58,20 @@ class Link(NamedTuple):
 class FarEnd(NamedTuple):
     """A switch as its neighbours know it; `ports` are the names of its slots."""
 
+    at: SwitchId
     name: str
     asn: int
     ports: tuple[str, ...]
+    layout: PortLayout
+    number: int
+
+
+class Below(NamedTuple):
+    """A ToR as the spines above it know it: the first of their ports that are kept for it, and how many have cables."""
+
+    tor: FarEnd
+    first: int
+    cables: range
 
 
 def far_end(fabric: Fabric, at: SwitchId) -> FarEnd:
@@ -66,8 +79,45 @@ def far_end(fabric: Fabric, at: SwitchId) -> FarEnd:
     key = (at.tier is CORE, at.plane, at.pod, at.unit, at.index, at.nic_port)
     found = fabric.far_ends.get(key)
     if found is None:
-        found = FarEnd(switch_name(fabric, at), asn(fabric, at), port_names(fabric, at))
+        found = FarEnd(
+            at,
+            switch_name(fabric, at),
+            asn(fabric, at),
+            port_names(fabric, at),
+            layout(fabric, at),
+            number(fabric, at),
+        )
         fabric.far_ends[key] = found
+    return found
+
+
+def _above(fabric: Fabric, tier: TierName, plane: int, pod: int) -> list[FarEnd]:
+    """The spines of a pod, or the cores, of a plane; kept, for each switch below them asks."""
+    key = (tier is CORE, plane, pod)
+    found = fabric.ranks.get(key)
+    if found is None:
+        count = fabric.shape.cores if tier is CORE else fabric.shape.spines
+        found = [far_end(fabric, SwitchId(tier, plane, pod, -1, index, -1)) for index in range(count)]
+        fabric.ranks[key] = found
+    return found
+
+
+def _below(fabric: Fabric, plane: int, pod: int) -> list[Below]:
+    """The ToRs of a pod and plane; kept, for each spine above them asks."""
+    found = fabric.tors_below.get((plane, pod))
+    if found is None:
+        units = fabric.shape.units_per_pod
+        found = [
+            Below(
+                far_end(fabric, tor),
+                _spine_port(fabric, tor),
+                range(fabric.tor_links[fabric.units[unit].group]),
+            )
+            for unit in range(pod * units, (pod + 1) * units)
+            if unit in fabric.units
+            for tor in _tors_of_plane(fabric, unit, plane)
+        ]
+        fabric.tors_below[plane, pod] = found
     return found
 
 
@@ -175,49 +225,124 @@ def host_blocks(fabric: Fabric, tor: SwitchId, unit: int) -> tuple[int, int]:
     return computed if four is None else four, computed if six is None else six
 
 
+class HostEnd(NamedTuple):
+    """A link of a ToR to a host: slot on the ToR, the host's port, cable as `_cable` has it, and both addresses."""
+
+    slot: int
+    nic: str
+    cable: tuple[int, str, bool]
+    tor4: str | None
+    host4: str | None
+    tor6: str | None
+    host6: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A ToR as the hosts of a unit know it: what its links to them have in common.
+
+    Attributes:
+        down: its ports by the number of the down-link.
+        nics: rail -> its number among those of the ToR, and the name of the host's port.
+        block4, block6: offsets in the hosts pools of the ToR's block for the unit.
+        given: slot -> addresses from outside.
+        cable: of each link; None where single ones have another.
+    """
+
+    fabric: Fabric
+    far: FarEnd
+    unit: Unit
+    attached: Attachment
+    down: tuple[int, ...]
+    nics: Mapping[int, tuple[int, str]]
+    block4: int
+    block6: int
+    given: Mapping[int, Ends] | None
+    segment: Segment | None
+    cable: tuple[int, str, bool] | None
+
+    def end(self, slot: int, rail: int) -> HostEnd:
+        """The link to the host in a slot on a rail."""
+        attached, addresses, strides = self.attached, self.fabric.addresses, self.fabric.strides
+        number_, (rail_, nic) = attached.seat(slot)[1], self.nics[rail]
+        position = self.down[attached.first_port + number_ * attached.rails_per_tor + rail_]
+        cable = self.cable or _cable(self.fabric, "host", (self.far.at, position))
+        if self.segment:
+            tor, four, six = self.far.at, self.segment.subnet4, self.segment.subnet6
+            offset = evpn.host_offset(strides, self.unit.coordinate, tor.index, tor.nic_port, number_, rail_)
+            host4, host6 = four and four.address(offset), six and six.address(offset)
+            return HostEnd(position, nic, cable, None, host4, None, host6)
+        offset = adr.in_block(strides, number_, rail_)
+        own4, own6 = self.given.get(position, COMPUTED) if self.given else COMPUTED
+        pool4, pool6 = addresses.hosts4, addresses.hosts6
+        tor4, host4 = own4 or (pool4.pair(offset + self.block4) if pool4 else (None, None))
+        tor6, host6 = own6 or (pool6.pair(offset + self.block6) if pool6 else (None, None))
+        return HostEnd(position, nic, cable, tor4, host4, tor6, host6)
+
+
+def serving(fabric: Fabric, unit: Unit, group: int, nic_port: int) -> Serving:
+    """The ToR of a group of rails and NIC port that serves a unit; kept, for each of its hosts asks."""
+    key = (unit.coordinate, group, nic_port)
+    found = fabric.servings.get(key)
+    if found is None:
+        found = fabric.servings[key] = _serving(fabric, tor_id(fabric, unit.home, group, nic_port), unit)
+    return found
+
+
+def _serving(fabric: Fabric, tor: SwitchId, unit: Unit) -> Serving:
+    attached = fabric.attachments[unit.group]
+    nics = {
+        rail: (
+            rail % attached.rails_per_tor,
+            host_port_name(attached.nic_ports, rail, tor.nic_port, fabric.network),
+        )
+        for rail in range(attached.rails)
+    }
+    return Serving(
+        fabric, far_end(fabric, tor), unit, attached, layout(fabric, tor).down, nics,
+        *host_blocks(fabric, tor, unit.coordinate), fabric.given.hosts.get(tor),
+        fabric.evpn.segment(unit.group) if fabric.evpn else None, _usual_cable(fabric, "host"),
+    )  # fmt: skip
+
+
 def host_links(
     fabric: Fabric, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
 ) -> Iterator[Link]:
     """The links of a ToR to some NICs, which it serves, of the hosts in some slots of a unit."""
-    addresses, strides = fabric.addresses, fabric.strides
-    attached, names = fabric.attachments[unit.group], unit.hosts
-    down, per_tor, first = layout(fabric, tor).down, attached.rails_per_tor, attached.first_port
-    block4, block6 = host_blocks(fabric, tor, unit.coordinate)
-    hosts4, hosts6, given = addresses.hosts4, addresses.hosts6, fabric.given.hosts.get(tor)
-    segment = fabric.evpn.segment(unit.group) if fabric.evpn else None
-    usual = _usual_cable(fabric, "host")
-    nics = [
-        (rail % per_tor, host_port_name(attached.nic_ports, rail, tor.nic_port, fabric.network))
-        for rail in rails
-    ]
+    end, names = serving(fabric, unit, tor.index, tor.nic_port).end, unit.hosts
     for slot in slots:
-        host, (_, number_) = names[slot], attached.seat(slot)
-        for rail, nic in nics:
-            position = down[first + number_ * per_tor + rail]
-            if segment:
-                offset = evpn.host_offset(strides, unit.coordinate, tor.index, tor.nic_port, number_, rail)
-                tor4 = tor6 = None
-                host4 = segment.subnet4.address(offset) if segment.subnet4 else None
-                host6 = segment.subnet6.address(offset) if segment.subnet6 else None
-            else:
-                offset = adr.in_block(strides, number_, rail)
-                own4, own6 = given.get(position, COMPUTED) if given else COMPUTED
-                tor4, host4 = own4 or (hosts4.pair(offset + block4) if hosts4 else (None, None))
-                tor6, host6 = own6 or (hosts6.pair(offset + block6) if hosts6 else (None, None))
+        for rail in rails:
+            position, nic, (length, medium, shut), tor4, host4, tor6, host6 = end(slot, rail)
             yield Link(
-                position, HOST, "host", host, nic, 0,
-                *(usual or _cable(fabric, "host", (tor, position))),
-                tor4, host4, tor6, host6, False,
-            )  # fmt: skip
+                position,
+                HOST,
+                "host",
+                names[slot],
+                nic,
+                0,
+                length,
+                medium,
+                shut,
+                tor4,
+                host4,
+                tor6,
+                host6,
+                False,
+            )
 
 
 class End(NamedTuple):
-    """One end of a link to another switch: own slot, the peer and its slot, offset of the addresses in the pool."""
+    """One end of a link to another switch: own slot, the far end and its slot, offset of the addresses in the pool."""
 
     slot: int
-    peer: SwitchId
+    far: FarEnd
     peer_slot: int
     offset: int
+
+    @property
+    def peer(self) -> SwitchId:
+        """Coordinates of the far end."""
+        return self.far.at
 
 
 def upward(fabric: Fabric, at: SwitchId) -> Iterator[End]:
@@ -230,18 +355,14 @@ def upward(fabric: Fabric, at: SwitchId) -> Iterator[End]:
 
 def uplinks(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
     """The uplinks of a ToR, spine by spine: to each the first of the positions that the shape keeps."""
-    shape, strides = fabric.shape, fabric.strides
-    up, down = layout(fabric, tor).up, fabric.spine_layout.down
-    parallel, first = shape.links_per_spine, _spine_port(fabric, tor)
-    cables, number_ = range(fabric.tor_links[fabric.units[tor.unit].group]), number(fabric, tor)
-    for spine in range(shape.spines):
-        peer = _spine_id(tor.plane, tor.pod, spine)
-        if fabric.boxes:
-            down = layout(fabric, peer).down
+    up, parallel = layout(fabric, tor).up, fabric.shape.links_per_spine
+    first, offset = _spine_port(fabric, tor), adr.tor_link_offset(fabric.strides, number(fabric, tor), 0)
+    cables = range(fabric.tor_links[fabric.units[tor.unit].group])
+    for spine, far in enumerate(_above(fabric, SPINE, tor.plane, tor.pod)):
+        down = far.layout.down
         for cable in cables:
             uplink = spine * parallel + cable
-            offset = adr.tor_link_offset(strides, number_, uplink)
-            yield End(up[uplink], peer, down[first + cable], offset)
+            yield End(up[uplink], far, down[first + cable], offset + 2 * uplink)
 
 
 def _spine_port(fabric: Fabric, tor: SwitchId) -> int:
@@ -253,19 +374,12 @@ def _spine_port(fabric: Fabric, tor: SwitchId) -> int:
 
 
 def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
-    shape, strides = fabric.shape, fabric.strides
-    down, parallel = layout(fabric, spine).down, shape.links_per_spine
-    first = spine.pod * shape.units_per_pod
-    for unit in range(first, first + shape.units_per_pod):
-        if unit not in fabric.units:
-            continue
-        cables = range(fabric.tor_links[fabric.units[unit].group])
-        for tor in _tors_of_plane(fabric, unit, spine.plane):
-            up, port, number_ = layout(fabric, tor).up, _spine_port(fabric, tor), number(fabric, tor)
-            for cable in cables:
-                uplink = spine.index * parallel + cable
-                offset = adr.tor_link_offset(strides, number_, uplink)
-                yield End(down[port + cable], tor, up[uplink], offset)
+    strides, down = fabric.strides, layout(fabric, spine).down
+    first = spine.index * fabric.shape.links_per_spine
+    for tor, port, cables in _below(fabric, spine.plane, spine.pod):
+        up, offset = tor.layout.up, adr.tor_link_offset(strides, tor.number, first)
+        for cable in cables:
+            yield End(down[port + cable], tor, up[first + cable], offset + 2 * cable)
 
 
 def _tors_of_plane(fabric: Fabric, unit: int, plane: int) -> Iterator[SwitchId]:
@@ -280,47 +394,43 @@ def _tors_of_plane(fabric: Fabric, unit: int, plane: int) -> Iterator[SwitchId]:
 
 
 def _spine_up(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
-    up = layout(fabric, spine).up
-    for uplink in range(fabric.shape.spine_uplinks):
-        core, slot = _core_end(fabric, spine, uplink)
-        offset = _core_link_offset(fabric, spine, uplink)
-        yield End(up[uplink], core, slot, offset)
+    shape, up, offset = (
+        fabric.shape,
+        layout(fabric, spine).up,
+        _core_link_offset(fabric, far_end(fabric, spine)),
+    )
+    first, port = spine.index // shape.spines_per_core_group * shape.cores_per_group, _core_port(shape, spine)
+    cores = _above(fabric, CORE, spine.plane % shape.port_planes, 0)
+    for uplink in range(shape.spine_uplinks):
+        core, parallel = divmod(uplink, shape.links_per_core)
+        far = cores[first + core]
+        yield End(up[uplink], far, far.layout.down[port + parallel], offset + 2 * uplink)
 
 
-def _core_end(fabric: Fabric, spine: SwitchId, uplink: int) -> tuple[SwitchId, int]:
-    """The core, and the slot of its port, at the far end of a spine's uplink."""
-    shape = fabric.shape
-    group, in_group = divmod(spine.index, shape.spines_per_core_group)
-    core, parallel = divmod(uplink, shape.links_per_core)
-    by_rail, by_port = divmod(spine.plane, shape.port_planes)
-    block = spine.pod * shape.rail_planes + by_rail
-    port = (block * shape.spines_per_core_group + in_group) * shape.links_per_core + parallel
-    at = SwitchId(CORE, by_port, 0, -1, group * shape.cores_per_group + core, -1)
-    return at, layout(fabric, at).down[port]
+def _core_port(shape: Shape, spine: SwitchId) -> int:
+    """The first of the ports of a core that are a spine's; on each core of its group the same."""
+    block = spine.pod * shape.rail_planes + spine.plane // shape.port_planes
+    return (
+        block * shape.spines_per_core_group + spine.index % shape.spines_per_core_group
+    ) * shape.links_per_core
 
 
-def _core_link_offset(fabric: Fabric, spine: SwitchId, uplink: int) -> int:
+def _core_link_offset(fabric: Fabric, spine: FarEnd) -> int:
+    """Offset of the first uplink of a spine."""
     pool = fabric.addresses.links4 or fabric.addresses.links6
-    bits = pool.end_bits if pool else 0
-    return adr.spine_link_offset(fabric.strides, bits, number(fabric, spine), uplink)
+    return adr.spine_link_offset(fabric.strides, pool.end_bits if pool else 0, spine.number, 0)
 
 
 def _core_down(fabric: Fabric, core: SwitchId) -> Iterator[End]:
-    shape = fabric.shape
+    shape, down = fabric.shape, layout(fabric, core).down
     group, in_group = divmod(core.index, shape.cores_per_group)
-    indices = range(group * shape.spines_per_core_group, (group + 1) * shape.spines_per_core_group)
-    for pod, by_rail, index in product(range(shape.pods), range(shape.rail_planes), indices):
-        spine = _spine_id(by_rail * shape.port_planes + core.plane, pod, index)
-        up = layout(fabric, spine).up
-        for parallel in range(shape.links_per_core):
-            uplink = in_group * shape.links_per_core + parallel
-            _, slot = _core_end(fabric, spine, uplink)
-            offset = _core_link_offset(fabric, spine, uplink)
-            yield End(slot, spine, up[uplink], offset)
-
-
-def _spine_id(plane: int, pod: int, index: int) -> SwitchId:
-    return SwitchId(SPINE, plane, pod, -1, index, -1)
+    first = in_group * shape.links_per_core
+    indices = slice(group * shape.spines_per_core_group, (group + 1) * shape.spines_per_core_group)
+    for pod, by_rail in product(range(shape.pods), range(shape.rail_planes)):
+        for spine in _above(fabric, SPINE, by_rail * shape.port_planes + core.plane, pod)[indices]:
+            up, port, offset = spine.layout.up, _core_port(shape, spine.at), _core_link_offset(fabric, spine)
+            for uplink in range(first, first + shape.links_per_core):
+                yield End(down[port + uplink - first], spine, up[uplink], offset + 2 * uplink)
 
 
 def _between(
@@ -332,8 +442,8 @@ def _between(
     pool4, pool6 = (addresses.links4, addresses.links6) if numbered else (None, None)
     usual, given, changes = _usual_cable(fabric, kind), fabric.given.links, fabric.changes
     own_name = switch_name(fabric, at) if changes else ""
-    for slot, peer, peer_slot, offset in ends:
-        far = far_end(fabric, peer)
+    length, medium, shut = usual or (0, "", False)
+    for slot, far, peer_slot, offset in ends:
         own4, own6 = given.get(offset, COMPUTED) if given else COMPUTED
         remote4, local4 = own4 or (pool4.pair(offset) if pool4 else (None, None))
         remote6, local6 = own6 or (pool6.pair(offset) if pool6 else (None, None))
@@ -342,10 +452,11 @@ def _between(
             remote4 = local4 = remote6 = local6 = None
         if not up:
             local4, remote4, local6, remote6 = remote4, local4, remote6, local6
-        near, distant = (at, slot), (peer, peer_slot)
-        cable = usual or _cable(fabric, kind, *((near, distant) if up else (distant, near)))
+        if usual is None:
+            near, distant = (at, slot), (far.at, peer_slot)
+            length, medium, shut = _cable(fabric, kind, *((near, distant) if up else (distant, near)))
         yield Link(
-            slot, direction, kind, far.name, far.ports[peer_slot], far.asn, *cable,
+            slot, direction, kind, far.name, far.ports[peer_slot], far.asn, length, medium, shut,
             local4, remote4, local6, remote6, bare,
         )  # fmt: skip
 

@@ -33,7 +33,7 @@ class JoinedTemplates(CodeGenerator):
     """Hands on neighbouring texts and values as one text; for environments without `finalize` and autoescape."""
 
     def blockvisit(self, nodes: Iterable[nodes.Node], frame: Frame) -> None:
-        """A body, as `yield "speed %s\\n%s" % (speed, "no fec\\n" if silent else "")` where it prints and does no more."""
+        """A body, as `yield "speed %s %s" % (speed, "no fec" if silent else "")` where it prints and does no more."""
         if frame.buffer is not None or frame.require_output_check:
             super().blockvisit(nodes, frame)
             return
