@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import field
-from functools import lru_cache
-from hashlib import sha256
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.compiler.alike import Alike
-from fabricc.compiler.gathered import put_text
+from fabricc.compiler.gathered import Gathered, put_device, put_text
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.proof import host_findings, switch_findings
 from fabricc.compiler.rendering import rendered
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import PortLayout
     from fabricc.tree.patch import Patch
-    from fabricc.tree.stage import Stage, Written
+    from fabricc.tree.stage import Stage
 
 _MAX_PIECE = 24
 _PIECES_PER_JOB = 12
@@ -58,7 +56,7 @@ class Piece:
     """
 
     devices: int = 0
-    written: list[Written] = field(default_factory=list)
+    written: Gathered = field(default_factory=Gathered)
     findings: Grouped = field(default_factory=Grouped)
     ends: list[bytes] = field(default_factory=list)
     full_ends: list[End] = field(default_factory=list)
@@ -115,7 +113,7 @@ class Work:
         piece = Piece()
         if number == len(self.pieces):
             if self.whole is not None and self.stage is not None:
-                piece.written = [put_text(self.stage, path, text) for path, text in self.whole()]
+                piece.written.take([put_text(self.stage, path, text) for path, text in self.whole()])
             return piece
         switches: list[tuple[Switch, PortLayout]] = []
         hosts: list[Host] = []
@@ -191,20 +189,10 @@ class Work:
 
     def _write(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:
         if self.stage is not None:
-            for name, text in sorted(files.items()):
-                content, digest = _encoded(text)
-                mode = host_files.mode(name)
-                piece.written.append(self.stage.put(f"{folder}/{name}", content, mode=mode, sha256=digest))
+            piece.written.take(put_device(self.stage, folder, files))
         elif not files:
             message = f"{folder} has no files"
             piece.findings.add([Finding("FAB6011", message, folder, group="no files")])
-
-
-@lru_cache(maxsize=128)
-def _encoded(text: str) -> tuple[bytes, str]:
-    """A file's bytes and their SHA-256 (hex); most files of a host are the same on every host."""
-    content = text.encode()
-    return content, sha256(content).hexdigest()
 
 
 def _host_ends(host: Host, reading: Reading) -> Iterator[End]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from fabricc.back.hosts import mode
 from fabricc.back.jobs.files import executable
 from fabricc.base.values import dataclass
 from fabricc.tree import EmitError
+from fabricc.tree.stage import Content, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from fabricc.compiler.apart import Held
     from fabricc.tree.patch import Patch
-    from fabricc.tree.stage import Stage, Written
+    from fabricc.tree.stage import Written
 
 
 @dataclass(slots=True)
@@ -23,13 +27,18 @@ class Gathered:
 
     Attributes:
         sums: path -> SHA-256 (hex).
+        kept: those that do not differ from the present tree.
         edited: paths that somebody changed by hand since the last build.
-        changed: how many differ from the present tree.
     """
 
     sums: dict[str, str] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
     edited: list[str] = field(default_factory=list)
-    changed: int = 0
+
+    @property
+    def changed(self) -> int:
+        """How many differ from the present tree."""
+        return len(self.sums) - len(self.kept)
 
     def take(self, written: Iterable[Written]) -> None:
         """Take in what was staged.
@@ -39,13 +48,52 @@ class Gathered:
         """
         for path, digest, changed, edited in written:
             if path in self.sums:
-                raise EmitError("FAB7004", f"two files of one build have the name {path}")
+                raise _twice(path)
             self.sums[path] = digest
-            self.changed += changed
+            if not changed:
+                self.kept.add(path)
             if edited:
                 self.edited.append(path)
+
+    def join(self, other: Gathered) -> None:
+        """Take in what others were.
+
+        Raises:
+            EmitError: FAB7004, as `take`.
+        """
+        if not self.sums.keys().isdisjoint(other.sums):
+            raise _twice(min(self.sums.keys() & other.sums.keys()))
+        self.sums |= other.sums
+        self.kept |= other.kept
+        self.edited += other.edited
+
+
+def _twice(path: str) -> EmitError:
+    return EmitError("FAB7004", f"two files of one build have the name {path}")
 
 
 def put_text(stage: Stage | Patch | Held, path: str, text: str) -> Written:
     """Stage a file that belongs to no device."""
     return stage.put(path, text.encode(), mode=0o755 if executable(path, text) else 0o644)
+
+
+def put_device(stage: Stage | Patch | Held, folder: str, files: Mapping[str, str]) -> Iterable[Written]:
+    """Stage the files of a device: path below its folder -> text."""
+    contents = [Content(name, *_encoded(files[name]), mode) for name, mode in _modes(tuple(files))]
+    if isinstance(stage, Stage):
+        return stage.put_folder(folder, contents)
+    return [stage.put(f"{folder}/{name}", content, mode=mode, sha256=sha256)
+            for name, content, sha256, mode in contents]  # fmt: skip
+
+
+@lru_cache(maxsize=128)
+def _encoded(text: str) -> tuple[bytes, str]:
+    """A file's bytes and their SHA-256 (hex); most files of a host are the same on every host."""
+    content = text.encode()
+    return content, sha256(content).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _modes(names: tuple[str, ...]) -> list[tuple[str, int]]:
+    """The names of a device's files in order, with the mode of each; those of many devices are the same."""
+    return [(name, mode(name)) for name in sorted(names)]

@@ -10,6 +10,7 @@ from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.device import Work
+from fabricc.compiler.gathered import Gathered
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.tables import Fragments
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.declared import Ratio
     from fabricc.proof.links import End
-    from fabricc.tree.stage import Written
 
 _DETAILED = 200
 
@@ -45,7 +45,7 @@ class Outcome:
     work: Work
     jobs: int
     endpoints: str | None = None
-    written: list[Written] = field(default_factory=list)
+    written: Gathered = field(default_factory=Gathered)
     findings: Grouped = field(default_factory=Grouped)
     meeting: Meeting = field(default_factory=Meeting)
     census: Census = field(default_factory=Census)
@@ -68,7 +68,7 @@ class Outcome:
                 progress(what, done, total)
 
     def _take(self, number: int, piece: Piece) -> None:
-        self.written += piece.written
+        self.written.join(piece.written)
         self.findings.merge(piece.findings)
         for ends in piece.ends:
             self.meeting.add(ends)

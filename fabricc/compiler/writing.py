@@ -181,7 +181,7 @@ class _Run:
         name = f" of network {fabric.network}" if fabric.network else ""
         outcome.run(self.progress, f"switches and hosts{name}")
         self.links += outcome.meeting.links
-        self.gathered.take(outcome.written)
+        self.gathered.join(outcome.written)
         self._tables += outcome.tables()
         if outcome.findings.kept:
             self.ledgers = None

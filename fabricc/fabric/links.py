@@ -270,7 +270,7 @@ class Serving:
         if self.segment:
             tor, four, six = self.far.at, self.segment.subnet4, self.segment.subnet6
             offset = evpn.host_offset(strides, self.unit.coordinate, tor.index, tor.nic_port, number_, rail_)
-            host4, host6 = four and four.address(offset), six and six.address(offset)
+            host4, host6 = (pool.address(offset) if pool else None for pool in (four, six))
             return HostEnd(position, nic, cable, None, host4, None, host6)
         offset = adr.in_block(strides, number_, rail_)
         own4, own6 = self.given.get(position, COMPUTED) if self.given else COMPUTED

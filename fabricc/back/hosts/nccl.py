@@ -35,12 +35,14 @@ def cross_nic(host: Host) -> int:
     return 1 if len(tors) > 1 and all(of_rail == first for of_rail in tors.values()) else 2
 
 
-def needs_pxn(host: Host) -> bool:
+def needs_pxn(host: Host, crossing: int) -> bool:
     """Whether rails have ToRs of their own, so that traffic between rails should take NVLink first (NCCL's PXN).
+
+    `crossing` is the host's `cross_nic`.
 
     RCCL leaves PXN off, and is told otherwise only where no other path between rails exists.
     """
-    return cross_nic(host) != 1 if gpu_of(host).pxn else host.rail_isolated
+    return crossing != 1 if gpu_of(host).pxn else host.rail_isolated
 
 
 def devices(host: Host) -> str:
@@ -95,8 +97,8 @@ def settings(host: Host) -> dict[str, Value]:
     told["address_family"] = "ipv6" if v6 else "ipv4"
     if prefix := covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
         told["address_range"] = prefix
-    told["cross_nic"] = cross_nic(host)
-    if needs_pxn(host):
+    told["cross_nic"] = crossing = cross_nic(host)
+    if needs_pxn(host, crossing):
         told["pxn_disable"] = 0
     told |= {"qps_per_connection": host.recommended_qps, "split_data_on_qps": 0, "timeout": _TIMEOUT}
     if (

@@ -45,42 +45,41 @@ def text(host: Host) -> str:
     lines.append("  version: 2\n  renderer: networkd")
     if host.ports:
         lines.append("  ethernets:")
-    prefixes4 = [(prefix, _quoted(prefix)) for prefix in (*host.fabric_prefixes4, *host.outside4)]
-    prefixes6 = [(prefix, _quoted(prefix)) for prefix in (*host.fabric_prefixes6, *host.outside6)]
+    prefixes4 = [(prefix, f'"{prefix}"') for prefix in (*host.fabric_prefixes4, *host.outside4)]
+    prefixes6 = [(prefix, f'"{prefix}"') for prefix in (*host.fabric_prefixes6, *host.outside6)]
     lines += [_port_block(port, prefixes4, prefixes6) for port in host.ports]
     return "\n".join(lines) + "\n"
 
 
 def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: list[tuple[str, str]]) -> str:
-    """The block of a port; `prefixes4` and `prefixes6` are what is reached through it, also quoted."""
-    block = (
-        f"    {_key(port.name)}:\n      mtu: {port.mtu}\n      link-local: []\n"
-        "      accept-ra: false\n      optional: true"
-    )
+    """The block of a port; `prefixes4` and `prefixes6` are what is reached through it, also quoted.
+
+    Addresses are quoted as they are: none has a character that would need more.
+    """
     addresses = routes = rules = ""
+    table = f"\n          table: {port.table}"
     for address, gateway, bits, prefixes in (
         (port.ipv4, port.gateway4, 32, prefixes4),
         (port.ipv6, port.gateway6, 128, prefixes6),
     ):
         if address is None:
             continue
-        addresses += f"\n        - {_quoted(address)}"
+        addresses += f'\n        - "{address}"'
         if gateway is None or not prefixes:
             continue
-        via = f"\n          via: {_quoted(gateway)}\n          table: {port.table}"
+        via = f'\n          via: "{gateway}"'
         for plain, prefix in prefixes:
             if on_link(address, plain):
-                routes += f"\n        - to: {prefix}\n          scope: link\n          table: {port.table}"
+                routes += f"\n        - to: {prefix}\n          scope: link{table}"
                 continue
-            routes += f"\n        - to: {prefix}{via}"
+            routes += f"\n        - to: {prefix}{via}{table}"
             if port.metric is not None:
-                main = f"\n          via: {_quoted(gateway)}\n          metric: {port.metric}"
-                routes += f"\n        - to: {prefix}{main}"
-        source = _quoted(f"{address.partition('/')[0]}/{bits}")
+                routes += f"\n        - to: {prefix}{via}\n          metric: {port.metric}"
+        source = address.partition("/")[0]
         rules += (
-            f"\n        - from: {source}\n          table: {port.table}"
-            f"\n          priority: {rule_priority(port.table)}"
+            f'\n        - from: "{source}/{bits}"{table}\n          priority: {rule_priority(port.table)}'
         )
+    block = _head(port.name, port.mtu)
     if addresses:
         block += f"\n      addresses:{addresses}"
     if routes:
@@ -94,8 +93,10 @@ def _quoted(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _key(name: str) -> str:
-    return name if _PLAIN_KEY.fullmatch(name) else _quoted(name)
+def _head(name: str, mtu: int) -> str:
+    """The lines of a port that are the same on every host."""
+    key = name if _PLAIN_KEY.fullmatch(name) else _quoted(name)
+    return f"    {key}:\n      mtu: {mtu}\n      link-local: []\n      accept-ra: false\n      optional: true"
 
 
 def state(facts: Facts, host: Host) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ def is_word(text: str) -> bool:
     return _WORD.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def word(text: str) -> str:
     """The text itself, proven to need no quoting in any host file.
 

@@ -219,8 +219,11 @@ class _Part:
         work = Work(self.fabric, [[device] for device in self.places], self._patching.patch, None, check)
         outcome = Outcome(work, jobs if len(self.places) > _INLINE_DEVICES else 1)
         outcome.run(progress, "switches and hosts")
-        self._patching.sums |= {each.path: each.sha256 for each in outcome.written if each.changed}
-        self._refuse_other_files({each.path for each in outcome.written})
+        written = outcome.written
+        self._patching.sums |= {
+            path: digest for path, digest in written.sums.items() if path not in written.kept
+        }
+        self._refuse_other_files(set(written.sums))
         return outcome
 
     def write_others(self, outcome: Outcome, ledger: Ledger) -> None:
