@@ -10,9 +10,11 @@ readers take coordinates as they come. A device whose files are not so is read.
 from __future__ import annotations
 
 import re
-import socket
 from collections import Counter
 from dataclasses import field
+from functools import lru_cache
+from itertools import repeat
+from socket import AF_INET, AF_INET6, inet_pton
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import hosts as host_files
@@ -47,8 +49,8 @@ def _address(number: int, own: str) -> str:
 
 
 def _packed(address: str) -> tuple[int, bytes]:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return family, socket.inet_pton(family, address)
+    family = AF_INET6 if ":" in address else AF_INET
+    return family, inet_pton(family, address)
 
 
 _KINDS: Mapping[str, tuple[Callable[[str], Any], Callable[[int, str], str]]] = {
@@ -104,7 +106,7 @@ class _Pattern:
         files: path -> text.
         paths, values: its facts, and paths that only have a line; what has letters: `in_paths`, `in_texts` and
             `in_numbers`, (place, letter).
-        lines: place of a path, and of its line.
+        lines: path without letters -> its line; `own_lines`: place of any other path, and its line.
         common: what rules found of all that are like it.
     """
 
@@ -117,7 +119,8 @@ class _Pattern:
     in_paths: _Blanks
     in_texts: _Blanks
     in_numbers: list[tuple[int, int]]
-    lines: list[tuple[int, tuple[str, int]]]
+    lines: Mapping[str, tuple[str, int]]
+    own_lines: list[tuple[int, tuple[str, int]]]
     common: Common = field(default_factory=Common)
 
     def reading(self, own: list[str], files: Files) -> Reading | None:
@@ -135,7 +138,8 @@ class _Pattern:
         self.in_texts.put(stated, values)
         for at, letter in self.in_numbers:
             stated[at] = int(values[letter])
-        return Reading(dict(zip(paths, stated, strict=False)), {paths[at]: place for at, place in self.lines})
+        own_lines = {paths[at]: place for at, place in self.own_lines}
+        return Reading(dict(zip(paths, stated, strict=False)), {**self.lines, **own_lines})
 
 
 @dataclass(slots=True)
@@ -170,13 +174,23 @@ def _parted(device: Switch | Host) -> tuple[Rest, Coordinates]:
 
 def _plain(own: Coordinates) -> bool:
     """Whether coordinates are what every reader takes for such: words of letters and digits, addresses, AS numbers."""
-    words = {*own.names, *own.ports, *own.labels} - {""}
-    if not all(map(_WORDS.fullmatch, words)) or not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):
+    if not all(map(_word, {*own.names, *own.ports, *own.labels})):
         return False
+    if not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):
+        return False
+    addresses = {*own.addresses} - {""}
+    six = [each for each in addresses if ":" in each]
     try:
-        return all(map(_packed, {*own.addresses} - {""}))
+        return all(map(inet_pton, repeat(AF_INET), addresses.difference(six))) and all(
+            map(inet_pton, repeat(AF_INET6), six)
+        )
     except OSError:
         return False
+
+
+@lru_cache(maxsize=16384)
+def _word(text: str) -> bool:
+    return not text or bool(_WORDS.fullmatch(text))
 
 
 def _outline(device: Switch | Host, own: Coordinates) -> Outline:
@@ -223,7 +237,8 @@ def _pattern(device: Switch | Host, rest: Rest, own: Coordinates) -> _Pattern | 
         in_paths=blanks(paths),
         in_texts=blanks(values),
         in_numbers=[(at, numbers[text]) for at, text in numbered if text in numbers],
-        lines=[(place_of[path], place) for path, place in reading.lines.items()],
+        lines={path: place for path, place in reading.lines.items() if not _LETTER.search(path)},
+        own_lines=[(place_of[path], place) for path, place in reading.lines.items() if _LETTER.search(path)],
     )
 
 

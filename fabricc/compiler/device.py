@@ -22,7 +22,7 @@ from fabricc.fabric.model import Direction
 from fabricc.proof import Finding
 from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.view import in_network
-from fabricc.proof.links import End, host_end, switch_end
+from fabricc.proof.links import End, host_end, located, switch_end
 from fabricc.proof.placing import Text
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Work:
     stage: Stage | Patch | Held | None
     existing: Callable[[str], tuple[Mapping[str, str], list[Diagnostic]]] | None = None
     check: bool = True
-    wanted: frozenset[int] | None = None
+    wanted: frozenset[bytes] | None = None
     expected: bool = False
     whole: Callable[[], Iterable[tuple[str, str]]] | None = None
     alike: Alike = field(default_factory=Alike)
@@ -129,7 +129,7 @@ class Work:
             if self.wanted is None:
                 piece.ends.append(b"".join([end.pack() for end in found]))
             else:
-                piece.full_ends += [_placed(end) for end in found if end.key in self.wanted]
+                piece.full_ends += found
         piece.devices = len(switches) + len(hosts)
         if self.stage is not None:
             piece.rows = fragments(switches, hosts)
@@ -154,13 +154,14 @@ class Work:
         if self.wanted is None:
             piece.findings.add(piece.survey.add_switch(switch, reading, folder, common))
         name, families = switch.name, switch.bgp.families
-        return [
+        ends = [
             switch_end(
                 name, port.name, (peer.device, peer.port), reading, port.direction is Direction.HOST, families
             )
             for port in switch.ports
             if (peer := port.peer) and port.direction is not Direction.EXTERNAL
         ]
+        return ends if self.wanted is None else _those(self.wanted, ends, reading)
 
     def _host(self, host: Host, piece: Piece) -> list[End]:
         folder = f"hosts/{host.name}"
@@ -180,7 +181,8 @@ class Work:
                     self.alike.learn(host)
         if self.wanted is None:
             piece.findings.add(piece.survey.add_host(host, reading, folder, common))
-        return list(_host_ends(host, reading))
+        ends = list(_host_ends(host, reading))
+        return ends if self.wanted is None else _those(self.wanted, ends, reading)
 
     def _existing(self, folder: str, piece: Piece) -> Mapping[str, str]:
         assert self.existing is not None
@@ -211,10 +213,9 @@ def _host_ends(host: Host, reading: Reading) -> Iterator[End]:
                 pairs.append((str(address), _gateway(route)))
         mtu = facts.get(prefix + "mtu", 0)
         pfc = facts.get(prefix + "pfc")
-        place = reading.lines.get(prefix + "ipv4") or reading.lines.get(prefix + "ipv6") or ("", 0)
         yield host_end(
             host.name, port.name, (port.peer.device, port.peer.port), pairs, subnets,
-            mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none", place,
+            mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none",
         )  # fmt: skip
 
 
@@ -248,7 +249,8 @@ def _below(folder: str, wrong: Iterable[Finding]) -> Iterator[Finding]:
         yield finding._replace(file=f"{folder}/{finding.file}" if finding.file else "")
 
 
-def _placed(end: End) -> End:
-    """The end with its file below the tree rather than below its device's folder."""
-    kind = "hosts" if end.host else "switches"
-    return end._replace(file=f"{kind}/{end.device}/{end.file}" if end.file else "")
+def _those(wanted: frozenset[bytes], ends: Iterable[End], reading: Reading) -> list[End]:
+    """The ends of these keys, each with its file below the tree and its line."""
+    found = [located(end, reading) for end in ends if end.key in wanted]
+    folders = {True: "hosts", False: "switches"}
+    return [end._replace(file=end.file and f"{folders[end.host]}/{end.device}/{end.file}") for end in found]

@@ -128,7 +128,7 @@ class Outcome:
             ends.sort()
             self.findings.add(broken_findings(wrong, ends))
 
-    def _broken(self) -> dict[int, tuple[str, ...]]:
+    def _broken(self) -> dict[bytes, tuple[str, ...]]:
         """Links to look at again: a bounded number, those that found no other end included."""
         wrong = dict(sorted(self.meeting.broken.items())[:_DETAILED])
         for key in sorted(self.meeting.waiting)[:_DETAILED]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,16 @@ from fabricc.compiler.out_of_band import ADDRESS_FILE
 from fabricc.compiler.outcome import Outcome
 from fabricc.compiler.quoting import tree_texts
 from fabricc.compiler.result import BuildResult
+from fabricc.compiler.workers import beside
 from fabricc.front.spec.load import accepted
 from fabricc.proof.invariants.declared import declared_ratios, softened
-from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest, verify_manifest
+from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest, unstated_files, verify_manifest
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.tree.manifest import Manifest
 
 
 def check_tree(
@@ -86,24 +90,39 @@ def _checked(
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
     files, links = DeviceFiles.of(tree, manifest), 0
     verified: dict[str, list[Diagnostic]] = {}
-    for part in (compiled, *compiled.networks.values()):
-        workers = job_count(part.fabric, jobs)
-        pieces, same = pieces_of(part.fabric, workers), inputs == manifest.inputs
-        work = Work(part.fabric, pieces, None, files.verified, expected=same)
-        table = "" if part.fabric.network else files.text(f"plan/{ADDRESS_FILE}")
-        outcome = Outcome(work, workers, table)
-        try:
-            outcome.run(progress, "devices read back")
-            found += outcome.diagnostics(str(tree), declared_ratios(part.spec))
-        except EmitError as error:
-            found.append(error.diagnostic)
-        links += outcome.meeting.links
-        verified |= outcome.verified
-    found += verify_manifest(tree, manifest, verified)
+    with _walked(tree, manifest, several=job_count(compiled.fabric, jobs) > 1) as unstated:
+        for part in (compiled, *compiled.networks.values()):
+            workers = job_count(part.fabric, jobs)
+            pieces, same = pieces_of(part.fabric, workers), inputs == manifest.inputs
+            work = Work(part.fabric, pieces, None, files.verified, expected=same)
+            table = "" if part.fabric.network else files.text(f"plan/{ADDRESS_FILE}")
+            outcome = Outcome(work, workers, table)
+            try:
+                outcome.run(progress, "devices read back")
+                found += outcome.diagnostics(str(tree), declared_ratios(part.spec))
+            except EmitError as error:
+                found.append(error.diagnostic)
+            links += outcome.meeting.links
+            verified |= outcome.verified
+        found += verify_manifest(tree, manifest, verified, unstated())
     found = accepted(softened(found, spec), spec.accept)
     counts, total = compiled.counts(), len(manifest.files) + 1
     result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links)
     return result, sources
+
+
+@contextmanager
+def _walked(tree: Path, manifest: Manifest, *, several: bool) -> Iterator[Callable[[], list[str]]]:
+    """What waits for the files that the manifest lacks; with several processes, they are looked for meanwhile."""
+
+    def walk() -> list[str]:
+        return unstated_files(tree, manifest)
+
+    if not several:
+        yield walk
+        return
+    with beside(walk) as found:
+        yield found
 
 
 def _same_inputs(now: Mapping[str, str], then: Mapping[str, str]) -> bool:

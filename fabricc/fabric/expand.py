@@ -200,7 +200,8 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
         ports.append(
             Port(
                 name, cage, child, children, lanes, speed, way, not shut, mtu, Peer(peer, far), cable_m, medium,
-                local4 and f"{local4}/{length4}", local6 and f"{local6}/127", unnumbered, profile, False, True, None, label,
+                local4 and f"{local4}/{length4}", local6 and f"{local6}/127", unnumbered, profile, False, True, None,
+                label,
             )
         )  # fmt: skip
         if way is not to_host:

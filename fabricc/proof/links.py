@@ -10,6 +10,7 @@ import struct
 from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -22,14 +23,20 @@ from fabricc.proof.invariants.view import sibling
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.fabric.facts import Facts, Reading, Value
+
+    _Packed = tuple[int, int, bytes]
 
 FIELDS = (
     "MTU", "speed", "PFC priorities", "addresses", "BGP session", "error correction", "session settings", "BFD",
 )  # fmt: skip
 _INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 8, "BFD": 8}
 """Fields of which a disagreement is told as a breach of an invariant; the others are FAB6101."""
-_RECORD = struct.Struct("<QB8I")
+_OF_EACH = ("addresses", "BGP session")
+"""Fields that differ from link to link; what is stated of the others is often the same."""
+_OF_KINDS = tuple(name for name in FIELDS if name not in _OF_EACH)
+_RECORD = struct.Struct("<8sII25s")
+_STATED = struct.Struct("<B6I")
 _STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
 _FAMILIES = (("ipv4", ("31", "30")), ("ipv6", ("127",)))
 _LEAVES = ("ipv4", "ipv6", "unnumbered", "pfc", "mtu", "speed_gbps", "fec")
@@ -46,10 +53,11 @@ class End(NamedTuple):
         pfc: lossless priorities, e.g. `3`, or `none`; "" when the platform does not state them.
         addresses: both ends' addresses as this end believes them; "" when it states none.
         session: both ends' ASNs as this end believes them; "" without a session.
-        fec: forward error correction of the port; "" when not stated.
         settings: what the sessions carry of the fabric's families, and BGP's timers; "" without a session.
         bfd: which sessions run BFD, and its multiplier; "" where none does: a system that cannot run it is told of as
             a gap, and BGP's session comes up all the same (RFC 5882). The interval may differ (RFC 5880).
+        fec: forward error correction of the port; "" when not stated.
+        file, line: where to look, see `located`.
     """
 
     device: str
@@ -61,26 +69,24 @@ class End(NamedTuple):
     speed: int
     pfc: str
     addresses: str
-    session: str
-    fec: str
-    settings: str
-    bfd: str
-    file: str
-    line: int
+    session: str = ""
+    settings: str = ""
+    bfd: str = ""
+    fec: str = ""
+    file: str = ""
+    line: int = 0
 
     @property
-    def key(self) -> int:
-        """The same 64-bit number on both ends."""
+    def key(self) -> bytes:
+        """The same eight bytes on both ends."""
         mine, other = f"{self.device}\n{self.port}", f"{self.peer}\n{self.peer_port}"
         ends = f"{mine}\n{other}" if mine < other else f"{other}\n{mine}"
-        return int.from_bytes(blake2b(ends.encode(), digest_size=8).digest())
+        return blake2b(ends.encode(), digest_size=8).digest()
 
     def pack(self) -> bytes:
-        """The end in 41 bytes: key, whether it is a host, and a number per field (0: not stated)."""
-        return _RECORD.pack(
-            self.key, self.host, self.mtu, self.speed, _number(self.pfc), _crc(self.addresses),
-            _number(self.session), _number(self.fec), _number(self.settings), _number(self.bfd),
-        )  # fmt: skip
+        """The end in 41 bytes: key, a number per field (0: not stated), and whether it is a host."""
+        stated = _stated(self.host, self.mtu, self.speed, self.pfc, self.fec, self.settings, self.bfd)
+        return _RECORD.pack(self.key, _crc(self.addresses), _number(self.session), stated)
 
     def stated(self) -> tuple[str, ...]:
         """The fields as people read them, in the order of `FIELDS`."""
@@ -95,7 +101,7 @@ def switch_end(
     facts = reading.facts
     ipv4, ipv6, unnumbered, pfc, mtu, speed, fec = map(facts.get, several(port, _LEAVES))
     first = (device, port) < peer
-    addresses, session, neighbours = [], [], []
+    addresses, neighbours = [], []
     for (family, lengths), mine in zip(_FAMILIES, (ipv4, ipv6), strict=True):
         if not isinstance(mine, str):
             continue
@@ -108,27 +114,25 @@ def switch_end(
             continue
         addresses.append(_ordered(first, address, other))
         if not to_host:
-            session.append(_session(facts, first, other, family))
-            neighbours.append(other)
+            neighbours.append((family, other))
     if unnumbered:
         addresses.append("unnumbered")
-        session.append(_session(facts, first, port, "unnumbered"))
-        neighbours.append(port)
+        neighbours.append(("unnumbered", port))
     if (vlan := facts.get(f"evpn/port[{port}]")) is not None:
         gateways = (facts.get(f"evpn/segment[{vlan}]/{family}") for family, _ in _FAMILIES)
         addresses += [str(gateway) for gateway in gateways if gateway is not None]
     if pfc is None:
         pfc = "none" if _STATES_QOS in facts else ""
+    said = _sessions(facts, first, neighbours, families) if neighbours else ("", "", "")
     return End(
         device, port, *peer, False, mtu if isinstance(mtu, int) else 0, speed if isinstance(speed, int) else 0,
-        str(pfc), " ".join(addresses), " ".join(session), "" if fec is None else str(fec),
-        _settings(facts, neighbours, families), _bfd(facts, neighbours), *_place(reading, port),
+        str(pfc), " ".join(addresses), *said, "" if fec is None else str(fec),
     )  # fmt: skip
 
 
 def host_end(
     device: str, port: str, peer: tuple[str, str], pairs: Iterable[tuple[str, str]], gateways: Iterable[str], mtu: int,
-    pfc: str, place: tuple[str, int],
+    pfc: str,
 ) -> End:  # fmt: skip
     """The end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first.
 
@@ -137,46 +141,48 @@ def host_end(
     first = (device, port) < peer
     addresses = [_ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
     addresses += gateways
-    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses), "", "", "", "", *place)
+    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses))
 
 
 @dataclass(slots=True)
 class Meeting:
     """Where packed ends meet; holds only those whose other end has not come yet."""
 
-    waiting: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    broken: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    waiting: dict[bytes, _Packed] = field(default_factory=dict)
+    broken: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
     links: int = 0
 
     def add(self, ends: bytes) -> None:
         """Take a run of packed ends."""
         for key, *rest in _RECORD.iter_unpack(ends):
+            mine = tuple(rest)
             other = self.waiting.pop(key, None)
             if other is None:
-                self.waiting[key] = tuple(rest)
+                self.waiting[key] = mine
                 continue
             self.links += 1
-            if wrong := _disagreements(tuple(rest), other):
+            if other != mine and (wrong := _disagreements(mine, other)):
                 self.broken[key] = wrong
 
 
-def _disagreements(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[str, ...]:
-    """Names of the fields on which two ends differ; what an end does not state is not held against it.
-
-    A host may have a smaller MTU than its switch, never a larger one.
-    """
-    if one[1:] == two[1:]:
-        return ()
-    wrong = [name for name, a, b in zip(FIELDS[1:], one[2:], two[2:], strict=True) if a != b and a and b]
-    host, mtu = (one, two) if one[0] else (two, one)
-    if host[1] and mtu[1] and (host[1] > mtu[1] if host[0] else host[1] != mtu[1]):
-        wrong.insert(0, FIELDS[0])
-    return tuple(wrong)
+def _disagreements(one: _Packed, two: _Packed) -> tuple[str, ...]:
+    """Names of the fields on which two ends differ; what an end does not state is not held against it."""
+    pairs = zip(_OF_EACH, one[:2], two[:2], strict=True)
+    wrong = {name for name, a, b in pairs if a != b and a and b}.union(_contradictions(one[2], two[2]))
+    return tuple([name for name in FIELDS if name in wrong]) if wrong else ()
 
 
-def broken_findings(wrong: dict[int, tuple[str, ...]], ends: Iterable[End]) -> Iterator[Finding]:
+@lru_cache(maxsize=1024)
+def _contradictions(one: bytes, two: bytes) -> frozenset[str]:
+    """The same of what `_stated` packs. A host may have a smaller MTU than its switch, never a larger one."""
+    (_, *at_switch), (host, *at_host) = sorted(map(_STATED.unpack, (one, two)), key=itemgetter(0))
+    wrong = {name for name, a, b in zip(_OF_KINDS, at_switch, at_host, strict=True) if a != b and a and b}
+    return frozenset(wrong - {FIELDS[0]} if host and at_host[0] <= at_switch[0] else wrong)
+
+
+def broken_findings(wrong: dict[bytes, tuple[str, ...]], ends: Iterable[End]) -> Iterator[Finding]:
     """What the ends of links disagree on, given both ends in full; FAB6102 for an end without another."""
-    seen: dict[int, End] = {}
+    seen: dict[bytes, End] = {}
     for end in ends:
         other = seen.pop(end.key, None)
         if other is None:
@@ -197,42 +203,63 @@ def broken_findings(wrong: dict[int, tuple[str, ...]], ends: Iterable[End]) -> I
         yield Finding("FAB6102", message, end.file, end.line, "link end")
 
 
-def _session(facts: Facts, first: bool, neighbour: str, transport: str) -> str:
-    remote = facts.get(f"bgp/neighbor[{neighbour}]/remote_asn")
-    if remote is None:
-        return f"{transport} none"
-    return f"{transport} " + _ordered(first, str(facts.get("bgp/asn")), str(remote))
+def _sessions(
+    facts: Facts, first: bool, neighbours: Iterable[tuple[str, str]], families: Iterable[str]
+) -> tuple[str, str, str]:
+    """The fields `session`, `settings` and `bfd` of an end with neighbours of these transports and names."""
+    asn, told, offered, runs = facts.get("bgp/asn"), [], [], []
+    for transport, neighbour in neighbours:
+        prefix = f"bgp/neighbor[{neighbour}]/"
+        remote = facts.get(prefix + "remote_asn")
+        runs.append(facts.get(prefix + "bfd") == "true")
+        if remote is None:
+            told.append(f"{transport} none")
+        else:
+            told.append(f"{transport} {_ordered(first, str(asn), str(remote))}")
+            offered.append(facts.get(prefix + "families"))
+    settings = _settings(
+        tuple(offered), tuple(families), facts.get("bgp/keepalive_s"), facts.get("bgp/hold_s")
+    )
+    return " ".join(told), settings, _bfd(tuple(runs), facts.get("bfd/multiplier"))
 
 
-def _settings(facts: Facts, neighbours: list[str], families: Iterable[str]) -> str:
+@lru_cache(maxsize=1024)
+def _settings(
+    offered: tuple[Value | None, ...],
+    families: Iterable[str],
+    keepalive_s: Value | None,
+    hold_s: Value | None,
+) -> str:
     """What both ends of a session have to set alike, as text; "" when there is no session.
 
     A session carries the families that both ends offer (RFC 4760 section 8), so one that only one end offers counts
     only where the fabric routes it. BFD runs at the slower of both ends' intervals (RFC 5880 section 6.8.2), so those
     may differ; with one multiplier neither end takes longer to detect than it would with the slower interval alone.
     """
-    told = []
-    for neighbour in neighbours:
-        prefix = f"bgp/neighbor[{neighbour}]/"
-        if prefix + "remote_asn" in facts:
-            offered = str(facts.get(prefix + "families")).split(",")
-            told.append(",".join(family for family in families if family in offered) or "no family")
-    if not told:
+    if not offered:
         return ""
-    return ", ".join([*told, f"timers {facts.get('bgp/keepalive_s')}/{facts.get('bgp/hold_s')} s"])
+    stated = (str(each).split(",") for each in offered)
+    told = [",".join(family for family in families if family in each) or "no family" for each in stated]
+    return ", ".join([*told, f"timers {keepalive_s}/{hold_s} s"])
 
 
-def _bfd(facts: Facts, neighbours: list[str]) -> str:
+@lru_cache(maxsize=1024)
+def _bfd(runs: tuple[bool, ...], multiplier: Value | None) -> str:
     """Which sessions run BFD, and after how many packets missed a peer is down; "" when none does."""
-    runs = [facts.get(f"bgp/neighbor[{neighbour}]/bfd") == "true" for neighbour in neighbours]
     if not any(runs):
         return ""
     which = "" if all(runs) else f" on {runs.count(True)} of {len(runs)} sessions"
-    return f"x {facts.get('bfd/multiplier')}{which}"
+    return f"x {multiplier}{which}"
 
 
 def _ordered(first: bool, mine: str, other: str) -> str:
     return f"{mine} - {other}" if first else f"{other} - {mine}"
+
+
+@lru_cache(maxsize=1024)
+def _stated(host: bool, mtu: int, speed: int, *texts: str) -> bytes:
+    """What many ends state alike, packed."""
+    return _STATED.pack(host, mtu, speed, *map(_crc, texts))
 
 
 def _crc(text: str) -> int:
@@ -242,8 +269,9 @@ def _crc(text: str) -> int:
 _number = lru_cache(maxsize=1024)(_crc)  # of what many ends state alike
 
 
-def _place(reading: Reading, port: str) -> tuple[str, int]:
-    for path in several(port, _PLACES):
+def located(end: End, reading: Reading) -> End:
+    """The end with the line of its files that tells most of it."""
+    for path in several(end.port, _PLACES[:2] if end.host else _PLACES):
         if place := reading.lines.get(path):
-            return place
-    return ("", 0)
+            return end._replace(file=place[0], line=place[1])
+    return end

@@ -64,7 +64,10 @@ def read_manifest(tree: Path) -> Manifest:
 
 
 def verify_manifest(
-    tree: Path, manifest: Manifest, verified: Mapping[str, Iterable[Diagnostic]] = _NONE
+    tree: Path,
+    manifest: Manifest,
+    verified: Mapping[str, Iterable[Diagnostic]] = _NONE,
+    unstated: Iterable[str] | None = None,
 ) -> list[Diagnostic]:
     """FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks.
 
@@ -72,6 +75,7 @@ def verify_manifest(
         tree: the folder.
         manifest: what it says is there.
         verified: folders of devices that `DeviceFiles.verified` was asked for, and what it found.
+        unstated: what `unstated_files` gives, where it is known.
 
     Raises:
         OSError: the tree went meanwhile.
@@ -82,10 +86,15 @@ def verify_manifest(
             if _device(path) not in verified:
                 wrong += _damage(folder, path, stated)
     wrong.sort(key=lambda each: each.position.file if each.position else "")
-    for path in sorted({*_below(tree)} - manifest.files.keys() - {manifests.NAME}):
+    for path in unstated_files(tree, manifest) if unstated is None else unstated:
         message = f"{path} is in the tree and not in its manifest"
         wrong.append(Diagnostic("FAB6012", Severity.WARNING, message, Position(str(tree / path), 1)))
     return wrong
+
+
+def unstated_files(tree: Path, manifest: Manifest) -> list[str]:
+    """Files of a tree that its manifest lacks, by their paths below it."""
+    return sorted({*_below(tree)} - manifest.files.keys() - {manifests.NAME})
 
 
 def _damage(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:

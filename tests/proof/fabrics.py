@@ -16,7 +16,7 @@ from fabricc.compiler.device import _host_ends
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants import Census, Survey
 from fabricc.proof.invariants.declared import Ratio
-from fabricc.proof.links import Meeting, broken_findings, switch_end
+from fabricc.proof.links import Meeting, broken_findings, located, switch_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -85,7 +85,7 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
         files = dict(back_end.render(switch))
         reading = back_end.read(fault.edit(switch.name, files))
         found += survey.add_switch(switch, reading, f"switches/{switch.name}")
-        ends += [
+        made = (
             switch_end(
                 switch.name,
                 p.name,
@@ -96,14 +96,15 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
             )
             for p in switch.ports
             if p.peer and p.direction is not Direction.EXTERNAL
-        ]
+        )
+        ends += [located(end, reading) for end in made]
     for host_id in built.host_ids():
         host = fault.alter_host(built.host(host_id))
         if host is None:
             continue
         reading = host_files.read(fault.edit(host.name, dict(host_files.render(host))))
         found += survey.add_host(host, reading, f"hosts/{host.name}")
-        ends += _host_ends(host, reading)
+        ends += [located(end, reading) for end in _host_ends(host, reading)]
     census.add(survey)
     ratios = {0: Ratio(Fraction(1)), 1: Ratio(Fraction(2))} if built.shape.cores else {0: Ratio(Fraction(1))}
     found += census.findings(built.counts(), built.wired(), built.groups(), declared or ratios)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.fabric.facts import Reading
-from fabricc.proof.links import FIELDS, End, Meeting, broken_findings, host_end, switch_end
+from fabricc.proof.links import FIELDS, End, Meeting, broken_findings, host_end, located, switch_end
 
 BASE = {"mtu": 9100, "speed_gbps": 400, "pfc": "3"}
 
@@ -23,7 +23,7 @@ def switch(
     reading.put("bgp/asn", asn, "frr.conf", 20)
     reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 21)
     reading.put(f"bgp/neighbor[{remote[0]}]/remote_asn", remote[1], "frr.conf", 22)
-    return switch_end(name, port, peer, reading, False, ("ipv4",))
+    return located(switch_end(name, port, peer, reading, False, ("ipv4",)), reading)
 
 
 def tor_end(**facts: Any) -> End:
@@ -145,9 +145,7 @@ def test_a_host_may_send_less_than_its_switch_takes_never_more(
         reading.put(f"interface[p1]/{key}", value, "frr.conf", 1)
     reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 2)
     at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
-    at_host = host_end(
-        "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], (), mtu, "3", ("n.yaml", 1)
-    )
+    at_host = host_end("host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], (), mtu, "3")
     meeting = meet(*((at_host, at_switch) if host_first else (at_switch, at_host)))
     assert (not meeting.broken) == right
 
@@ -156,9 +154,7 @@ def test_a_host_with_another_gateway_disagrees() -> None:
     reading = Reading()
     reading.put("interface[p1]/ipv4", "10.0.0.0/31", "frr.conf", 1)
     at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
-    at_host = host_end(
-        "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], (), 0, "", ("n.yaml", 1)
-    )
+    at_host = host_end("host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], (), 0, "")
     assert list(meet(at_switch, at_host).broken.values()) == [("addresses",)]
 
 

@@ -96,7 +96,7 @@ def seen_of(sheet: Sheet, known: Known, cnp: int | None) -> SwitchView:
     alike = sheet.once((view, cnp), lambda: view(switch_of(sheet, known, cnp), sheet.device.reading).links)
     ports = [_with_peer(sheet, link.port) for link in alike]
     seen = SwitchView(_switch(sheet, known, tuple(ports), cnp), Reading(sheet.rest, sheet.lines))
-    sort_facts(seen, sheet.rest)
+    sort_facts(seen, sheet.rest.items())
     seen.neighbours = {name: dict(says) for (vrf, name), says in sheet.sessions.items() if not vrf}
     links = []
     for port, link in zip(ports, alike, strict=True):

@@ -158,7 +158,7 @@ class Folder:
         with self.above(name) as (folder, last):
             handle = _open_in(folder, last, _FILE, name)
         try:
-            return _content(handle, self.path / name, limit)
+            return _content(handle, f"{self.path}/{name}", limit)
         finally:
             os.close(handle)
 

@@ -23,7 +23,7 @@ from fabricc.proof.invariants.prefixes import address_breaches, packed_blocks
 from fabricc.proof.invariants.rules import findings_of
 from fabricc.proof.invariants.segments import packed_segments, segment_breaches
 from fabricc.proof.invariants.sessions import session_breaches
-from fabricc.proof.invariants.view import as_int, leads_out, view
+from fabricc.proof.invariants.view import as_int, leads_out, places_of, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, Switch
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.rules import Breach
-    from fabricc.proof.invariants.view import SwitchView
+    from fabricc.proof.invariants.view import Places, SwitchView
 
 
 class Load(NamedTuple):
@@ -111,10 +111,12 @@ class Common:
 
     Attributes:
         contracts: functions of invariant 12, None before.
+        places: where the facts of switches have what views show, None before.
         policies: plane and pod of switches, which no file tells -> key of their class of policies.
     """
 
     contracts: dict[bytes, str] | None = None
+    places: Places | None = None
     policies: dict[tuple[int, int | None], bytes] = field(default_factory=dict)
 
 
@@ -130,7 +132,7 @@ class Survey:
         self, switch: Switch, reading: Reading, folder: str, common: Common | None = None
     ) -> Iterator[Finding]:
         """Take a switch in; what is wrong with it alone, files below `folder`."""
-        seen = view(switch, reading)
+        seen = view(switch, reading, common.places if common else None)
         if common is None or common.contracts is None or any(True for _ in _own_breaches(seen)):
             contracts = switch_contracts(seen)
             breaches = [*_switch_breaches(seen, contracts)]
@@ -146,6 +148,7 @@ class Survey:
         self.switches.append(digest_of(seen, key, contracts, folder))
         if common is not None and not breaches:
             common.contracts, common.policies[place] = contracts, key
+            common.places = common.places or places_of(seen)
 
     def add_host(
         self, host: Host, reading: Reading, folder: str, common: Common | None = None
@@ -202,31 +205,32 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
     above: Counter[str] = Counter()
     below: Counter[str] = Counter()
     wide: Counter[str] = Counter()
-    sums = dict.fromkeys(("down", "up", "enabled_down", "enabled_up"), 0)
-    mtus: Counter[int] = Counter()
+    load: Counter[tuple[bool, bool]] = Counter()
+    mtus: Counter[int | None] = Counter()
     host_mtus = []
-    for link in seen.links:
-        if leads_out(link):
+    for port, enabled, mtu, gbps, *_ in seen.links:
+        direction = port.direction
+        if direction is Direction.EXTERNAL:
             continue
-        up = link.port.direction is Direction.UP
-        side = "up" if up else "down"
-        sums[side] += link.speed_gbps
-        sums[f"enabled_{side}"] += link.speed_gbps if link.enabled else 0
-        if link.port.direction is Direction.HOST:
-            host_mtus += [link.mtu] if link.mtu else []
-        elif link.port.peer:
-            (above if up else below)[link.port.peer.device] += 1
-            wide[link.port.peer.device] += link.speed_gbps if up else 0
-            if link.mtu is not None:
-                mtus[link.mtu] += 1
+        up = direction is Direction.UP
+        load[up, enabled] += gbps
+        if direction is Direction.HOST:
+            host_mtus.append(mtu)
+        elif port.peer:
+            (above if up else below)[port.peer.device] += 1
+            if up:
+                wide[port.peer.device] += gbps
+            mtus[mtu] += 1
+    down, upward = load[False, True], load[True, True]
     file, line = _under(folder, seen.place("bgp/asn"))
     return SwitchDigest(
         switch.name, switch.tier_index, switch.plane, -1 if switch.pod is None else switch.pod,
         -1 if switch.unit is None else switch.unit, seen.number("bgp/asn") or 0,
         tuple(sorted(above.items())), tuple(sorted(below.items())),
         max(wide.items(), key=lambda each: (each[1], each[0]), default=("", 0)),
-        sum(link.port.direction is Direction.HOST for link in seen.links), Load(**sums),
-        tuple(sorted(mtus.items())), min(host_mtus, default=0), seen.number("watchdog/detect_ms") or 0,
+        len(host_mtus), Load(down + load[False, False], upward + load[True, False], down, upward),
+        tuple(sorted((mtu, times) for mtu, times in mtus.items() if mtu is not None)),
+        min(filter(None, host_mtus), default=0), seen.number("watchdog/detect_ms") or 0,
         _outer_asns(seen), policy,
         tuple((function, *_under(folder, seen.place(path))) for function, path in contracts.items()),
         packed_blocks(seen), packed_segments(seen), file, line,
@@ -234,6 +238,8 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
 
 
 def _outer_asns(seen: SwitchView) -> tuple[int, ...]:
+    if not any(map(leads_out, seen.links)):
+        return ()
     outer = [key for key, link in seen.by_neighbour.items() if leads_out(link) and key in seen.neighbours]
     return tuple(sorted({as_int(seen.neighbours[key].get("remote_asn")) or 0 for key in outer}))
 

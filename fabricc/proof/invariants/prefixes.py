@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import socket
 import struct
+from functools import lru_cache
+from socket import AF_INET, AF_INET6
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import several
 from fabricc.proof.invariants.rules import Breach, finding
 
 if TYPE_CHECKING:
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 _BLOCK = struct.Struct(">B16sBI")
 """Family, first address, prefix length, line: sorts as blocks do, larger ones first."""
 
+
+_FAMILIES = ("ipv4", "ipv6")
+_NOWHERE = ("", 0)
 
 EVPN = 25
 """Address family of EVPN routes (L2VPN, RFC 7432), all of which one block stands for."""
@@ -43,7 +49,12 @@ class Block(NamedTuple):
 
     def covers(self, other: Block) -> bool:
         """Whether every address of `other` is in this block."""
-        return self.family == other.family and self.first <= other.first and other.last <= self.last
+        spare = self.bits - self.length
+        return (
+            self.family == other.family
+            and self.length <= other.length
+            and self.first >> spare == other.first >> spare
+        )
 
     def __str__(self) -> str:
         if self.family == EVPN:
@@ -56,17 +67,23 @@ class Block(NamedTuple):
 def block(text: str) -> Block | None:
     """The block that an address with prefix length lies in; None for what is no prefix, which is no planned fact."""
     address, _, length = text.partition("/")
-    family = 6 if ":" in address else 4
+    family, inet, bits = (6, AF_INET6, 128) if ":" in address else (4, AF_INET, 32)
     try:
-        packed = socket.inet_pton(socket.AF_INET6 if family == 6 else socket.AF_INET, address)
+        packed = socket.inet_pton(inet, address)
     except (OSError, ValueError):
         return None
-    bits = len(packed) * 8
-    if length and not (length.isascii() and length.isdecimal() and len(length) < 4 and int(length) <= bits):
-        return None
-    size = int(length) if length else bits
-    spare = bits - size
-    return Block(family, int.from_bytes(packed) >> spare << spare, size)
+    spare = _spare(length, bits)
+    return None if spare is None else Block(family, int.from_bytes(packed) >> spare << spare, bits - spare)
+
+
+@lru_cache(maxsize=512)
+def _spare(length: str, bits: int) -> int | None:
+    """How many bits of an address a prefix of a length leaves; none without one, None for what is no length."""
+    if not length:
+        return 0
+    if length.isascii() and length.isdecimal() and len(length) < 4 and int(length) <= bits:
+        return bits - int(length)
+    return None
 
 
 _ASKED = tuple(f"management/{kind}" for kind in ("gateway", "ntp", "dns", "syslog", "tacacs/servers"))
@@ -118,15 +135,20 @@ def packed_blocks(seen: SwitchView) -> bytes:
     texts |= {path: str(facts[path]) for path in ("loopback/ipv4", "loopback/ipv6") if path in facts}
     if "management/address" in facts:
         texts["management/address"] = str(facts["management/address"]).partition("/")[0]
+    owned = {Direction.UP, Direction.EXTERNAL} | (set() if seen.aggregates else {Direction.HOST})
     for link in seen.links:
-        alone = link.port.direction is Direction.HOST and not seen.aggregates
-        if link.port.direction in (Direction.UP, Direction.EXTERNAL) or alone:
-            for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
+        if link.port.direction in owned:
+            for path, text in zip(several(link.port.name, _FAMILIES), (link.ipv4, link.ipv6), strict=True):
                 if text:
-                    texts[link.path + family] = text
-    found = [(text, seen.place(path)[1]) for path, text in texts.items()]
-    blocks = [(mine, line) for text, line in found if (mine := block(text))]
-    return b"".join(_BLOCK.pack(b.family, b.first.to_bytes(16), b.length, line) for b, line in blocks)
+                    texts[path] = text
+    lines = seen.reading.lines
+    return b"".join(
+        [
+            _BLOCK.pack(mine.family, mine.first.to_bytes(16), mine.length, lines.get(path, _NOWHERE)[1])
+            for path, text in texts.items()
+            if (mine := block(text))
+        ]
+    )
 
 
 def endpoint_blocks(text: str, file: str) -> Iterator[tuple[str, str, bytes]]:
