@@ -121,7 +121,7 @@ INSIDE = {
     "fabricc.back.hosts.yaml_lines": (2, "yaml, where a file of a host is not as usual"),
     "fabricc.back.nos": (1, "entry points, for back ends of third parties"),
     "fabricc.back.nos.overlay": (1, "yaml, for overlays of YAML"),
-    "fabricc.back.nos.reading.tree": (1, "yaml, for the systems whose files are YAML or JSON"),
+    "fabricc.back.reading.tree": (1, "yaml, for the systems whose files are YAML or JSON"),
     "fabricc.back.nos.sonic.consumers": (1, "yaml, for a table that is read once"),
     "fabricc.back.nos.templating": (7, "jinja2's compiler; compiled templates need only what runs them"),
 }

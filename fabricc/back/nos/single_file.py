@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.aside import aside
 from fabricc.back.nos.templating import environment
+from fabricc.back.reading.aside import aside
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import switch_facts
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fabricc.back.nos.collected import Collected
-    from fabricc.back.nos.reading import Reader
+    from fabricc.back.reading import Reader
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.gap import Gap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import Block, Document, Each, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 

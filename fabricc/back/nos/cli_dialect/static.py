@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import Document, Each, Entry, Keep, Row
+from fabricc.back.reading import Document, Each, Entry, Keep, Row
 from fabricc.fabric.facts import static_text
 
 if TYPE_CHECKING:

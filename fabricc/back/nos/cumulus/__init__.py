@@ -20,8 +20,8 @@ from fabricc.back.nos.cumulus import (
 )
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.frr import ASIDES
-from fabricc.back.nos.reading import Document, Reader, Topic, Types
-from fabricc.back.nos.reading.aside import aside as lines_aside
+from fabricc.back.reading import Document, Reader, Topic, Types
+from fabricc.back.reading.aside import aside as lines_aside
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.frr import bgp as frr_bgp
 from fabricc.back.nos.frr import igp, sessions
-from fabricc.back.nos.reading import Each, Entry, Fact, Keep, Node, Reader, Scope, Silent, Topic, Tree
+from fabricc.back.reading import Each, Entry, Fact, Keep, Node, Reader, Scope, Silent, Topic, Tree
 from fabricc.fabric.facts import Reading, Unplanned, clause_text, static_text
 from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Clause
@@ -21,7 +21,7 @@ from fabricc.fabric.routing import Clause
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading import Document, Row, Types
+    from fabricc.back.reading import Document, Row, Types
 
 MULTIPATH_LIMIT = 128
 """Next hops that Cumulus Linux installs where nothing is said (NVIDIA's user guide, Equal Cost Multipath)."""

@@ -20,7 +20,7 @@ from fabricc.back.nos.cumulus.startup import (
 )
 from fabricc.back.nos.cumulus.words import FABRIC
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.reading import Entry, Fact, Keep, Row, Scope
+from fabricc.back.reading import Entry, Fact, Keep, Row, Scope
 from fabricc.fabric.facts import boolean, clause_text, neighbor_key, option_facts, outward_facts, static_text
 from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Clause, Spreading, Transport

@@ -10,7 +10,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.back.nos.reading import Document, Node
+    from fabricc.back.reading import Document, Node
 
     Keys = tuple[str, ...]
 

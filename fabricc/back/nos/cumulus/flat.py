@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.startup import members, natural
 from fabricc.back.nos.frr import read_frr_conf
-from fabricc.back.nos.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:

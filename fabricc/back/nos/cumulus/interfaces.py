@@ -10,7 +10,7 @@ from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.startup import File, at, fixed, is_on, line_of, nearest, node
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Row, Scope, Silent
+from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 

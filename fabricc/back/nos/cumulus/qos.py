@@ -9,7 +9,7 @@ from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.startup import File, at, constant, entries, entry, fixed, nearest, node, table
 from fabricc.back.nos.cumulus.words import ALPHAS, GLOBAL, pause_bytes, shared_alpha, timers, used_profiles
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.reading import Captured, Entry, Fact, Keep, Row, Said, Scope
+from fabricc.back.reading import Captured, Entry, Fact, Keep, Row, Said, Scope
 from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths

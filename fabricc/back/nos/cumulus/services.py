@@ -15,7 +15,7 @@ from fabricc.back.nos.cumulus.words import (
     ssh_key,
 )
 from fabricc.back.nos.departures import ROUNDED, Departure
-from fabricc.back.nos.reading import Entry, Fact, Keep, Row, Scope, Silent
+from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
-from fabricc.back.nos.reading import Block, Captured, Document, Fact, Keep, Node, Row, Scope, Silent, Topic
-from fabricc.back.nos.reading import tree as trees
-from fabricc.back.nos.reading.yaml_lines import block_style
+from fabricc.back.reading import Block, Captured, Document, Fact, Keep, Node, Row, Scope, Silent, Topic
+from fabricc.back.reading import tree as trees
+from fabricc.back.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from fabricc.back.nos.eos import (
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.eos.texts import blanked
 from fabricc.back.nos.eos.words import port_name
-from fabricc.back.nos.reading import Reader
 from fabricc.back.nos.single_file import SingleFileNos
+from fabricc.back.reading import Reader
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from fabricc.back.nos.eos import evpn, peering
 from fabricc.back.nos.eos.igp import SECRET
 from fabricc.back.nos.eos.settings import settings
 from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, reference
-from fabricc.back.nos.reading import Block, Each, Fact, Keep, Silent, Topic
+from fabricc.back.reading import Block, Each, Fact, Keep, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.cli_dialect.policy_view import ClauseView, CommunityListView
-    from fabricc.back.nos.reading import Captured, Document, Row, Said, Scope
+    from fabricc.back.reading import Captured, Document, Row, Said, Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PeerGroup, PrefixList, Session

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.eos import peering, switching
 from fabricc.back.nos.eos.settings import defaults, kept, settings
-from fabricc.back.nos.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
+from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
@@ -21,7 +21,7 @@ from fabricc.fabric.paths import port_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading import Captured, Document, Row, Said
+    from fabricc.back.reading import Captured, Document, Row, Said
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
 

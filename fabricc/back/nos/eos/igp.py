@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.settings import defaults, kept, settings
-from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

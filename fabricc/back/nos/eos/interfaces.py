@@ -14,7 +14,7 @@ from fabricc.back.nos.eos.words import (
     service_ports,
 )
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect import policy
 from fabricc.back.nos.eos.words import COMMUNITY_OF
-from fabricc.back.nos.reading import Block, Document, Each, Entry, Row, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Each, Entry, Row, Scope, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

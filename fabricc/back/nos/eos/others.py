@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.eos import classes, igp, switching
 from fabricc.back.nos.eos.settings import defaults, kept
 from fabricc.back.nos.eos.words import SPEED_OF
-from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

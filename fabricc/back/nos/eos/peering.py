@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.igp import ALL
 from fabricc.back.nos.eos.settings import defaults, kept, settings
-from fabricc.back.nos.reading import Block, Each, Entry, Fact, Keep, Row, Silent
+from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Value

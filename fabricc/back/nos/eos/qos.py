@@ -25,7 +25,7 @@ from fabricc.back.nos.eos.words import (
     is_trident,
     settings,
 )
-from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.settings import defaults, settings
-from fabricc.back.nos.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.fabric.facts import static_text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from fabricc.back.nos.eos.words import (
     is_trident,
     management_interface,
 )
-from fabricc.back.nos.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.routing import Spreading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import Fact, Keep, Row, Silent
+from fabricc.back.reading import Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

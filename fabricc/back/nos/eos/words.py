@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import types
+from fabricc.back.reading import types
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from fabricc.back.nos.reading import Captured
+    from fabricc.back.reading import Captured
     from fabricc.catalog.model import CageGroup, SwitchModel
     from fabricc.fabric.model import Management, Switch
 

@@ -13,10 +13,10 @@ from fabricc.back.nos.frr import aside, bgp, evpn, found, interfaces, qos, servi
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
-from fabricc.back.nos.reading import Reader
-from fabricc.back.nos.reading.aside import aside as lines_aside
-from fabricc.back.nos.reading.tree import assignments
 from fabricc.back.nos.templating import environment
+from fabricc.back.reading import Reader
+from fabricc.back.reading.aside import aside as lines_aside
+from fabricc.back.reading.tree import assignments
 from fabricc.fabric.facts import Reading, setting_facts, switch_facts
 from fabricc.fabric.paths import matching
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabricc.back.nos.reading import Silent, Topic
+from fabricc.back.reading import Silent, Topic
 
 _BEGINNINGS = (
     "access-class", "agentx", "banner", "bgp community alias", "bgp send-extra-data", "debug", "domainname", "dump",

@@ -18,14 +18,14 @@ from fabricc.back.nos.frr.words import (
     DATACENTER_TIMERS,
     TRADITIONAL_TIMERS,
 )
-from fabricc.back.nos.reading import Block, Each, Entry, Fact, Keep, Silent, Topic
+from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading import Document, Row, Scope, Types
+    from fabricc.back.reading import Document, Row, Scope, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp, PrefixRule, Session

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.sessions import of_family
 from fabricc.back.nos.frr.settings import put_settings, settings
-from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.settings import put_settings, secrets, settings, several
-from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Scope, Silent
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from fabricc.back.nos.frr.evpn import DEVICE_ROWS, finish_devices, is_device, se
 from fabricc.back.nos.frr.settings import settings, several
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.reading import Block, Document, Each, Entry, Fact, Keep, Row, Silent, Topic
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Silent, Topic
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths

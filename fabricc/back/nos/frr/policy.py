@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import ANY, COMMUNITY_OF
-from fabricc.back.nos.reading import Block, Captured, Document, Each, Entry, Keep, Row, Said, Scope, Silent
+from fabricc.back.reading import Block, Captured, Document, Each, Entry, Keep, Row, Said, Scope, Silent
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from fabricc.back.nos.frr.settings import put_settings, settings, settings_in, several
-from fabricc.back.nos.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent
-from fabricc.back.nos.reading.types import address
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent
+from fabricc.back.reading.types import address
 from fabricc.fabric.facts import static_text
 
 DISCARDS = frozenset({"blackhole", "Null0", "null0", "reject"})

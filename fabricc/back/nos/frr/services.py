@@ -8,7 +8,7 @@ from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
-from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

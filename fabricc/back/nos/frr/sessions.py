@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.settings import SET, settings, settings_in
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER
-from fabricc.back.nos.reading import Document, Each, Keep, Row, Said, Scope, Silent
-from fabricc.back.nos.reading.types import asn
+from fabricc.back.reading import Document, Each, Keep, Row, Said, Scope, Silent
+from fabricc.back.reading.types import asn
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:

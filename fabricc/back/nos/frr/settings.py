@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import Document, Keep, Row, Said
+from fabricc.back.reading import Document, Keep, Row, Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

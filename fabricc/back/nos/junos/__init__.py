@@ -9,9 +9,9 @@ from fabricc.back.nos.junos import aside, bgp, filters, found, instances, interf
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, effective
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.words import port_name
-from fabricc.back.nos.reading import Reader
-from fabricc.back.nos.reading.tree import Tree, braces, commands
 from fabricc.back.nos.single_file import SingleFileNos
+from fabricc.back.reading import Reader
+from fabricc.back.reading.tree import Tree, braces, commands
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:

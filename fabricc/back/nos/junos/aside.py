@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import Block, Row, Silent, Topic
+from fabricc.back.reading import Block, Row, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,9 +34,9 @@ from fabricc.back.nos.junos.words import (
     reference,
     settings,
 )
-from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Topic, Types
-from fabricc.back.nos.reading.scope import agreed
-from fabricc.back.nos.reading.types import asn
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Topic, Types
+from fabricc.back.reading.scope import agreed
+from fabricc.back.reading.types import asn
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean, neighbor_key, static_text
 from fabricc.fabric.paths import port_paths

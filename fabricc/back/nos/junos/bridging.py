@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
-from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Said, Scope
-from fabricc.back.nos.reading.types import numbers
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope
+from fabricc.back.reading.types import numbers
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.interfaces import ISIS
 from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
-from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Scope
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.tree import Node, Tree, leaves
+from fabricc.back.reading.tree import Node, Tree, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

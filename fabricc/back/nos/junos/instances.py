@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.junos import bgp, bridging, igp
 from fabricc.back.nos.junos.settings import put_settings, verbatim
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE
-from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
-from fabricc.back.nos.reading.scope import Part
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
+from fabricc.back.reading.scope import Part
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:

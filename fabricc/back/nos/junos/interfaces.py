@@ -17,7 +17,7 @@ from fabricc.back.nos.junos.words import (
     parent_name,
     quoted,
 )
-from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Silent, Topic
+from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.nos.departures import Departure
-    from fabricc.back.nos.reading import Captured, Document, Row, Said, Scope, Types
+    from fabricc.back.reading import Captured, Document, Row, Said, Scope, Types
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.paths import PortPaths

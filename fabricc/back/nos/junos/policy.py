@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.settings import FROM, THEN, TO, kept, verbatim
 from fabricc.back.nos.junos.words import COMMUNITY_OF
-from fabricc.back.nos.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic, Types
+from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic, Types
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 

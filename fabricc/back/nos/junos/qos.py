@@ -14,8 +14,8 @@ from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos.interfaces import physical_mtu
 from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim
 from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, settings
-from fabricc.back.nos.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
-from fabricc.back.nos.reading.scope import Scope, agreed
+from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
+from fabricc.back.reading.scope import Scope, agreed
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction

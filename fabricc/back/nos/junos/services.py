@@ -19,7 +19,7 @@ from fabricc.back.nos.junos.words import (
     quoted,
     reference,
 )
-from fabricc.back.nos.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.paths import port_paths

@@ -19,8 +19,8 @@ from fabricc.back.nos.nxos import (
 )
 from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.nxos.words import port_name
-from fabricc.back.nos.reading import Reader
 from fabricc.back.nos.single_file import SingleFileNos
+from fabricc.back.reading import Reader
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.words import beginnings
-from fabricc.back.nos.reading import Block, Document, Reader, Row, Silent, Topic
+from fabricc.back.reading import Block, Document, Reader, Row, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

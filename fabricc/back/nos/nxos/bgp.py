@@ -25,7 +25,7 @@ from fabricc.back.nos.cli_dialect.static import state_static, static_lines, stat
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.nxos.policy import state_communities
 from fabricc.back.nos.nxos.words import ONCE, beginnings, define, named, part, state_part
-from fabricc.back.nos.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Clause, Transport
@@ -33,7 +33,7 @@ from fabricc.fabric.routing import Clause, Transport
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading import Captured, Document, Row, Said, Types
+    from fabricc.back.reading import Captured, Document, Row, Said, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp

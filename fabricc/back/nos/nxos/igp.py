@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.switching import OWN, own, settings
 from fabricc.back.nos.nxos.words import beginnings, interface_blocks
-from fabricc.back.nos.reading import Block, Fact, Keep, Row, Silent, Topic
+from fabricc.back.reading import Block, Fact, Keep, Row, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

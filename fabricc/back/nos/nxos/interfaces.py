@@ -23,7 +23,7 @@ from fabricc.back.nos.nxos.words import (
     service_ports,
     state_part,
 )
-from fabricc.back.nos.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.nxos.bgp import DISCARD
 from fabricc.back.nos.nxos.switching import OWN, settings
 from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, beginnings, interface_blocks
-from fabricc.back.nos.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
+from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
 from fabricc.fabric.facts import static_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading import Captured, Document, Row, Said, Scope
+    from fabricc.back.reading import Captured, Document, Row, Said, Scope
     from fabricc.fabric.facts import Value
 
 _NONE = ("", 0)

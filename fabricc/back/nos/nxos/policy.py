@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import clause_said
 from fabricc.back.nos.nxos.words import beginnings
-from fabricc.back.nos.reading import Block, Document, Each, Entry, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Each, Entry, Keep, Row, Said, Scope, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -27,7 +27,7 @@ from fabricc.back.nos.nxos.words import (
     settings,
     state_part,
 )
-from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
+from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -36,7 +36,7 @@ from fabricc.fabric.paths import alike, port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading import Captured, Document, Row, Said, Types
+    from fabricc.back.reading import Captured, Document, Row, Said, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.paths import Alike

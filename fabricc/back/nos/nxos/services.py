@@ -9,7 +9,7 @@ from fabricc.back.nos.cli_dialect.order import in_address_order, natural
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, define
-from fabricc.back.nos.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
+from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.routing import Spreading
@@ -17,7 +17,7 @@ from fabricc.fabric.routing import Spreading
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading import Document, Row, Scope, Types
+    from fabricc.back.reading import Document, Row, Scope, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Account, Management, Switch
 

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, beginnings, interface_blocks, named, ranges
-from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Silent, Topic
+from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.nos.reading import Document, Row, Said, Scope, Types
+    from fabricc.back.reading import Document, Row, Said, Scope, Types
     from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value, int]

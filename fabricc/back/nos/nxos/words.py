@@ -6,8 +6,8 @@ import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import Block, Document, Keep, Row, Scope, Types
-from fabricc.back.nos.reading.types import ports
+from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
+from fabricc.back.reading.types import ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

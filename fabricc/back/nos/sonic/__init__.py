@@ -7,12 +7,12 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr import ASIDES
-from fabricc.back.nos.reading import Document, Reader, Types
-from fabricc.back.nos.reading.aside import aside as lines_aside
 from fabricc.back.nos.sonic import beyond, bgp, config_db, found, frr_tables, interfaces, qos, services
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.sonic.words import number, port_name
+from fabricc.back.reading import Document, Reader, Types
+from fabricc.back.reading.aside import aside as lines_aside
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import Document, Keep, Scope, Silent, Topic
-from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic.config_db import kept, put, rows_of, silent, state_fields, table, value_of
 from fabricc.back.nos.sonic.interfaces import ADDRESSED, put_addresses
 from fabricc.back.nos.sonic.words import number
+from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
+from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import boolean, static_text
 from fabricc.fabric.paths import port_paths
 

@@ -14,11 +14,11 @@ from fabricc.back.nos.frr import (
     ttl_security_facts,
 )
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
-from fabricc.back.nos.reading import Document, Topic
-from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic.config_db import FILE, kept, put, table
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
+from fabricc.back.reading import Document, Topic
+from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import Unplanned, option_facts, outward_facts
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from itertools import chain, islice, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.reading import Block, Document, Keep, Node, Scope, Silent, Tree
 from fabricc.back.nos.sonic.limits import RELEASES
+from fabricc.back.reading import Block, Document, Keep, Node, Scope, Silent, Tree
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
 
-    from fabricc.back.nos.reading import rows as pattern
+    from fabricc.back.reading import rows as pattern
 
 Row = dict[str, "str | list[str]"]
 """Fields of one row; every scalar is text, as Redis holds it."""

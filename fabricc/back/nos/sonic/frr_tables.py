@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading import Document, Keep, Said, Scope, Silent, Topic
-from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic.config_db import rows_of, state_fields, strange, table, value_of
 from fabricc.back.nos.sonic.words import number
+from fabricc.back.reading import Document, Keep, Said, Scope, Silent, Topic
+from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.paths import port_paths
 

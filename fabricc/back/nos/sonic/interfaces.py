@@ -6,8 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.reading import Document, Keep, Scope, Silent, Topic
-from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic.config_db import (
     demand,
     demand_row,
@@ -24,6 +22,8 @@ from fabricc.back.nos.sonic.config_db import (
     value_of,
 )
 from fabricc.back.nos.sonic.words import Platform, lane_list
+from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
+from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths

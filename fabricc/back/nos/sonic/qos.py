@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.back.nos.sonic import reclaim
 from fabricc.back.nos.sonic.config_db import (
     bindings,
@@ -29,6 +28,7 @@ from fabricc.back.nos.sonic.config_db import (
 )
 from fabricc.back.nos.sonic.limits import MARKS, has
 from fabricc.back.nos.sonic.words import MAP, Platform, expand, number, pg_profile_name, ranges
+from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.fabric.facts import boolean, congestion_facts
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -36,10 +36,10 @@ from fabricc.fabric.paths import port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.reading import Document
-    from fabricc.back.nos.reading import Row as PatternRow
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.back.nos.sonic.reclaim import Bindings
+    from fabricc.back.reading import Document
+    from fabricc.back.reading import Row as PatternRow
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.qos import BufferPools, Ecn, PortProfile, SwitchQos

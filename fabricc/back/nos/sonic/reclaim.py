@@ -22,8 +22,8 @@ from fabricc.back.nos.sonic.config_db import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.reading import Document
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
+    from fabricc.back.reading import Document
 
     Bindings = Sequence[tuple[str, str, str, int]]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.reading import Document, Keep, Scope, Silent, Topic
-from fabricc.back.nos.reading import Row as PatternRow
 from fabricc.back.nos.sonic import beyond
 from fabricc.back.nos.sonic.config_db import (
     demand,
@@ -25,6 +23,8 @@ from fabricc.back.nos.sonic.config_db import (
 )
 from fabricc.back.nos.sonic.limits import RELEASES, release_of
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Platform, number
+from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
+from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import setting_facts
 
 if TYPE_CHECKING:

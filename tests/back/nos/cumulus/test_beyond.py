@@ -15,8 +15,8 @@ from fabricc.fabric.facts import Unplanned
 from fabricc.review.diff.impact import vocabulary
 from tests.audit.corpora import ROOT, Share, devices, share
 from tests.back.nos.cumulus.variants import VARIANTS
-from tests.back.nos.reading.compiled import compiled_blocks
 from tests.back.nos.test_vocabulary import fits
+from tests.back.reading.compiled import compiled_blocks
 
 FOLDER = Path(__file__).parent / "beyond"
 TEXT = (FOLDER / FILE).read_text()

@@ -19,7 +19,7 @@ from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS, parallel, tor, variant
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.reading.tree import Node
+    from fabricc.back.reading.tree import Node
 
 GOLDEN = Path(__file__).with_name("golden")
 CASES = [

@@ -10,8 +10,8 @@ import pytest
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.review.diff.impact import vocabulary
 from tests.audit import corpora
-from tests.back.nos.reading.compiled import compiled_blocks
 from tests.back.nos.test_vocabulary import fits
+from tests.back.reading.compiled import compiled_blocks
 
 HERE = Path(__file__).parent / "beyond"
 TEXT = (HERE / "leaf.cfg").read_text("utf-8")

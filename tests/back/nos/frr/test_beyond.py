@@ -11,8 +11,8 @@ import pytest
 from fabricc.back.nos.frr import ASIDES, FILE, FRR, _readers
 from fabricc.review.diff.impact import vocabulary
 from tests.audit.corpora import ROOT, devices, share
-from tests.back.nos.reading.compiled import compiled_blocks
 from tests.back.nos.test_vocabulary import fits
+from tests.back.reading.compiled import compiled_blocks
 
 TEXT = (Path(__file__).parent / "beyond" / "frr.conf").read_text()
 READING = FRR.read({FILE: TEXT})

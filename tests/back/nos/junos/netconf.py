@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from fabricc.back.nos.reading.tree import braces
+from fabricc.back.reading.tree import braces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.nos.reading import tree
+    from fabricc.back.reading import tree
 
 # Lists with the key `name`, by the last elements of their path.
 LISTS = {

@@ -14,7 +14,7 @@ from tests.back.nos.junos.test_read import as_commands
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.reading.trie import State
+    from fabricc.back.reading.trie import State
     from fabricc.fabric.facts import Value
 
 LEAF = (Path(__file__).parent / "beyond" / "leaf.conf").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.words import SPEEDS, quoted
-from fabricc.back.nos.reading.tree import braces
+from fabricc.back.reading.tree import braces
 from fabricc.fabric.model import Account
 from fabricc.fabric.qos import Ecn, Headroom, Watchdog
 from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
@@ -22,7 +22,7 @@ from tests.back.nos.junos.variants import VARIANTS, large, variant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.tree import Node
+    from fabricc.back.reading.tree import Node
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 

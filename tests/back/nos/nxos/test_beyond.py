@@ -10,7 +10,7 @@ import yaml
 
 from fabricc.back.nos.nxos import FILE, NXOS
 from tests.audit import corpora
-from tests.back.nos.reading.compiled import compiled_blocks
+from tests.back.reading.compiled import compiled_blocks
 
 TEXTS = Path(__file__).parent / "beyond"
 STRUCTURE = "structure/"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fabricc.back.nos.nxos import FILE, NXOS
 from fabricc.back.nos.nxos.qos import qos_groups, strict_queues
 from fabricc.back.nos.nxos.words import ranges
-from fabricc.back.nos.reading.types import numbers as listed
+from fabricc.back.reading.types import numbers as listed
 from fabricc.fabric.qos import TrafficClass
 from fabricc.proof.invariants import Survey
 from tests.back.nos.nxos.variants import cabled, variant

@@ -14,8 +14,8 @@ from fabricc.back.nos.sonic.config_db import FILE
 from fabricc.fabric.facts import Unplanned
 from fabricc.review.diff.impact import vocabulary
 from tests.audit.corpora import ROOT, Share, devices, share
-from tests.back.nos.reading.compiled import compiled_blocks
 from tests.back.nos.test_vocabulary import fits
+from tests.back.reading.compiled import compiled_blocks
 
 TEXT = (Path(__file__).parent / "beyond" / FILE).read_text()
 READING = SONIC.read({FILE: TEXT})

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.back.nos.reading.tree import Node
 from fabricc.back.nos.sonic import SONIC
 from fabricc.back.nos.sonic.config_db import tree, write
+from fabricc.back.reading.tree import Node
 from tests.back.nos.sonic.variants import VARIANTS
 
 GOLDEN = Path(__file__).parent / "golden"

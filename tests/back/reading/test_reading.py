@@ -11,22 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.reading import tree, trie
-from fabricc.back.nos.reading.reader import Reader, Topic
-from fabricc.back.nos.reading.rows import Block, Each, Entry, Fact, Keep, Silent
-from fabricc.back.nos.reading.scope import agreed
-from fabricc.back.nos.reading.yaml_lines import block_style
+from fabricc.back.reading import tree, trie
+from fabricc.back.reading.reader import Reader, Topic
+from fabricc.back.reading.rows import Block, Each, Entry, Fact, Keep, Silent
+from fabricc.back.reading.scope import agreed
+from fabricc.back.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Reading
-from tests.back.nos.reading.compiled import compiled_blocks
+from tests.back.reading.compiled import compiled_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.scope import Document
-    from fabricc.back.nos.reading.tree import Node
-    from fabricc.back.nos.reading.trie import State
-    from fabricc.back.nos.reading.types import Types
+    from fabricc.back.reading.rows import Row
+    from fabricc.back.reading.scope import Document
+    from fabricc.back.reading.tree import Node
+    from fabricc.back.reading.trie import State
+    from fabricc.back.reading.types import Types
 
 
 def alike(interval: int, again: int) -> dict[str, str | int] | None:

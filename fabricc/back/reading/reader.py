@@ -6,19 +6,19 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.reading.matching import UNKNOWN, Effect, effect, filled
-from fabricc.back.nos.reading.scope import Document, Scope
-from fabricc.back.nos.reading.tree import Node, leaves, statements
-from fabricc.back.nos.reading.trie import State, compiled
+from fabricc.back.reading.matching import UNKNOWN, Effect, effect, filled
+from fabricc.back.reading.scope import Document, Scope
+from fabricc.back.reading.tree import Node, leaves, statements
+from fabricc.back.reading.trie import State, compiled
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from fabricc.back.nos.reading.meaning import Captures
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.tree import Tree
-    from fabricc.back.nos.reading.types import Types
+    from fabricc.back.reading.meaning import Captures
+    from fabricc.back.reading.rows import Row
+    from fabricc.back.reading.tree import Tree
+    from fabricc.back.reading.types import Types
 
     Words = tuple[str, ...]
     Place = tuple[State, Scope, Captures, Words]
@@ -59,7 +59,7 @@ class Reader:
     Attributes:
         topics: whose rows are compiled at the first reading, and whose `finish` are called in this order.
         types: of the captures, beside those that every pattern knows.
-        tree: what makes the tree, one of `fabricc.back.nos.reading.tree`; None for lines.
+        tree: what makes the tree, one of `fabricc.back.reading.tree`; None for lines.
         leave: lines that leave a block, such as `exit`; None where indentation does.
         ragged: the same of lines by indentation that no system printed: where one is less deep than the line before and
             as deep as none around, somebody typed them, and all are read as if indentation said nothing.

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.meaning import meaning_of
-from fabricc.back.nos.reading.patterns import alternatives
-from fabricc.back.nos.reading.rows import Block, Each
-from fabricc.back.nos.reading.types import TYPES, type_of
+from fabricc.back.reading.meaning import meaning_of
+from fabricc.back.reading.patterns import alternatives
+from fabricc.back.reading.rows import Block, Each
+from fabricc.back.reading.types import TYPES, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.nos.reading.matching import Effect, Key
-    from fabricc.back.nos.reading.meaning import Meaning
-    from fabricc.back.nos.reading.rows import Row
-    from fabricc.back.nos.reading.types import Type, Types
+    from fabricc.back.reading.matching import Effect, Key
+    from fabricc.back.reading.meaning import Meaning
+    from fabricc.back.reading.rows import Row
+    from fabricc.back.reading.types import Type, Types
 
 REST = "rest"
 BELOW = "below"

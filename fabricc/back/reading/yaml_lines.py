@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from fabricc.back.nos.reading.tree import Node, Tree
+from fabricc.back.reading.tree import Node, Tree
 
 _DEEPEST = 32
 # Printable ASCII in which nothing begins a comment, another key, a collection or a second line.

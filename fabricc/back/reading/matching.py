@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.nos.reading.meaning import Captures, Entries, Meaning, Pairs
-    from fabricc.back.nos.reading.trie import Inner, State
-    from fabricc.back.nos.reading.types import Captured
+    from fabricc.back.reading.meaning import Captures, Entries, Meaning, Pairs
+    from fabricc.back.reading.trie import Inner, State
+    from fabricc.back.reading.types import Captured
 
     Key = str | tuple[str, ...]
     Way = tuple[State, Captures, tuple[Inner, ...]]

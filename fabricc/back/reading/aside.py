@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.reading.reader import Reader
+    from fabricc.back.reading.reader import Reader
     from fabricc.fabric.facts import Reading
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fabricc.back.nos.reading.trie import State
+    from fabricc.back.reading.trie import State
 
 
 def compiled_blocks(start: State) -> int:

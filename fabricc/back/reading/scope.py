@@ -5,15 +5,15 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.reading.tree import statements_at
+from fabricc.back.reading.tree import statements_at
 from fabricc.fabric.facts import Reading, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.back.nos.reading.matching import Effect
-    from fabricc.back.nos.reading.tree import Tree
-    from fabricc.back.nos.reading.types import Captured
+    from fabricc.back.reading.matching import Effect
+    from fabricc.back.reading.tree import Tree
+    from fabricc.back.reading.types import Captured
 
 Said = tuple[Value, int]
 """A value, and the line that says it."""

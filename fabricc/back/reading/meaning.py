@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.reading.rows import Entry, Fact, Keep
+from fabricc.back.reading.rows import Entry, Fact, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabricc.back.nos.reading.rows import Row, Said
-    from fabricc.back.nos.reading.types import Captured
+    from fabricc.back.reading.rows import Row, Said
+    from fabricc.back.reading.types import Captured
     from fabricc.fabric.facts import Value
 
     Captures = tuple[Captured, ...]
