@@ -13,8 +13,7 @@ FORMATS = ("text", "json", "sarif", "github", "junit", "html")
 
 @click.command("audit")
 @click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, path_type=Path))
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True,
-              help="How it is told; all but text go to standard output, or to the file of -o.")  # fmt: skip
+@options.formats(FORMATS, "How it is told; all but text go to standard output, or to the file of -o.")
 @click.option(
     "--output", "-o", "target", type=options.PATH, metavar="FILE", help="Where to write it, but for text."
 )

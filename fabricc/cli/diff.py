@@ -33,7 +33,7 @@ CHANGES = 2
 @click.option(
     "--label", "labels", multiple=True, metavar="NAME", help="A label that the pull request has; repeatable."
 )
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True)
+@options.formats(FORMATS)
 @click.option("--for", "forge", type=click.Choice(["github", "gitlab", "bitbucket", "azure", "none"]),
               default="github", show_default=True, help="Where the Markdown is posted.")  # fmt: skip
 @click.option(

@@ -84,6 +84,14 @@ class Verbs(click.Group):
                 raise
             raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; what it could not do is told in the format that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except FindingsError as error:
+            output.tell(error.diagnostics, ctx.meta.get(output.FORMAT, "text"), error.sources)
+            return exit_status(error.diagnostics) if error.status is None else error.status
+
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="fabricc")
@@ -116,9 +124,6 @@ def run(arguments: list[str] | None = None) -> int:
         place = f" {error.filename}" if error.filename else ""
         output.err(f"error[FAB7001]: {error.strerror or error}{place}")
         return ENVIRONMENT
-    except FindingsError as error:
-        output.tell(error.diagnostics, "text", error.sources)
-        return exit_status(error.diagnostics) if error.status is None else error.status
     except Exception as error:
         return _internal(error)
     return status if isinstance(status, int) else 0

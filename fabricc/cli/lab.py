@@ -205,9 +205,7 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
 @sample_option
 @options.network_option
 @click.option("--quick", is_flag=True, help="Only the steady state and the failure of one up-link.")
-@click.option(
-    "--format", "format_", type=click.Choice(("text", "json", "junit")), default="text", show_default=True
-)
+@options.formats(("text", "json", "junit"))
 def test(
     name: str | None,
     state: Path | None,

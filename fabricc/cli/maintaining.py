@@ -31,7 +31,7 @@ def maintained(
     """Prepare and tell; arguments as those of the command. The exit status."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
-        output.tell(compiled.diagnostics, "text", compiled.sources)
+        output.tell(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
     wish = Wish(devices, window, start, down, verified, network, keep, write)
     with output.progress() as bars:

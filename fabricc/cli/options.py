@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import click
 
 from fabricc.back.nos.templating import idle_overrides, override_digests, set_template_path
 from fabricc.base.diagnostics.render import FORMATS
-from fabricc.cli.output import err
+from fabricc.cli.output import FORMAT, err
 
 PATH = click.Path(path_type=Path)
 
@@ -36,14 +36,26 @@ signature_option = click.option(
 parallel_option = click.option(
     "--parallel", type=click.IntRange(1, 1024), default=32, show_default=True, help="Connections at once."
 )
-format_option = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="How findings are told; all but text go to standard output, for machines.",
-)
+
+
+def formats(names: Sequence[str], help_: str | None = None) -> Callable[[Any], Any]:
+    """`--format`, by default the first; errors are told in it, too."""
+
+    def noted(context: click.Context, _option: click.Parameter, format_: str) -> str:
+        context.meta[FORMAT] = format_
+        return format_
+
+    return click.option(
+        "--format", "format_", type=click.Choice(names), default=names[0], show_default=True, callback=noted, help=help_
+    )  # fmt: skip
+
+
+def data_option(help_: str | None = None) -> Callable[[Any], Any]:
+    """`--format` of verbs that tell people or programs what they found out."""
+    return formats(("text", "json"), help_)
+
+
+format_option = formats(FORMATS, "How findings are told; all but text go to standard output, for machines.")
 jobs_option = click.option(
     "--jobs", "-j", type=click.IntRange(1, 256), help="Worker processes. [default: one per CPU]"
 )
@@ -60,18 +72,6 @@ def _use_templates(_context: click.Context, _option: click.Parameter, folders: t
     set_template_path(folders)
     for name, hint in idle_overrides():
         err(f"warning[FAB7013]: {name} replaces no built-in template, so nothing prints it: {hint}")
-
-
-def data_option(help_: str | None = None) -> Callable[[Any], Any]:
-    """`--format` of verbs that tell people or programs what they found out."""
-    return click.option(
-        "--format",
-        "format_",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help=help_,
-    )
 
 
 templates_option = click.option(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from fabricc.base.diagnostics.render import FORMATS
 from fabricc.base.diagnostics.render import document as rendered
 from fabricc.base.diagnostics.text import render_text
 from fabricc.base.diagnostics.wording import plural
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from fabricc.base.foreign.text import Markdown, Rendered
     from fabricc.cli.bars import Bars
 
+FORMAT = "fabricc.format"
+"""Where the context of a verb has the format that was asked for."""
 _TRAILING = re.compile(r" +$", re.MULTILINE)
 
 
@@ -87,8 +90,11 @@ def _write(text: str, stream: TextIO) -> None:
 
 
 def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, str]) -> None:
-    """Print findings: text on standard error, machine formats on standard output (also when there are none)."""
-    if format_ == "text":
+    """Print findings: text on standard error, machine formats on standard output (also when there are none).
+
+    A format that findings have not, such as `table`, is text.
+    """
+    if format_ not in FORMATS[1:]:
         if diagnostics:
             terminal = sys.stderr.isatty()
             colour = terminal and "NO_COLOR" not in os.environ

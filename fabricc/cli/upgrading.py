@@ -29,7 +29,7 @@ def upgraded(
     """Plan and tell; arguments as those of the command. The exit status."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
-        output.tell(compiled.diagnostics, "text", compiled.sources)
+        output.tell(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
     wish = Wish(Release.of(to), Release.of(since) if since else None, only, images, keep, most, write)
     with output.progress() as bars:

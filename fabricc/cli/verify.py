@@ -58,8 +58,7 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @options.parallel_option
 @click.option("--max-errors", type=click.IntRange(0), default=100, show_default=True,
               help="Interface errors of a port that are not worth a word.")  # fmt: skip
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True,
-              help="How it is told, on standard output.")  # fmt: skip
+@options.formats(FORMATS, "How it is told, on standard output.")
 def command(**chosen: Any) -> int:
     """Ask every switch of TREE (build/<cluster>), changing nothing, and compare it with the plan.
 

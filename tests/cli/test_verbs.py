@@ -135,6 +135,28 @@ def test_machine_formats_are_alone_on_standard_output(
     json.loads(ran.out)
 
 
+FAILING = {
+    "push nope": "FAB6013",
+    "verify nope": "FAB6013",
+    "migrate nope nope": "FAB0001",
+    "upgrade nope --to sonic-202505": "FAB0001",
+    "maintain tor01 nope --window 1h": "FAB0001",
+    "diff nope nope": "FAB0001",
+    "check nope": "FAB6013",
+}
+
+
+@pytest.mark.parametrize("words", FAILING)
+def test_what_a_verb_could_not_do_is_told_in_the_format_that_was_asked_for(
+    repo: Path, fabricc: Fabricc, words: str
+) -> None:
+    ran = fabricc(*words.split(), "--format", "json")
+    assert (ran.status, ran.err) == (1, "")
+    assert [each["code"] for each in json.loads(ran.out)["diagnostics"]] == [FAILING[words]]
+    ran = fabricc(*words.split())
+    assert (ran.status, FAILING[words] in ran.err) == (1, True)
+
+
 def test_plan_as_tables_json_and_csv(repo: Path, fabricc: Fabricc) -> None:
     ran = fabricc("plan", "cluster.yaml", "--csv", "tables")
     assert ran.status == 0
