@@ -90,6 +90,16 @@ def test_an_error_is_told_with_the_line_it_is_on(folder: Path) -> None:
     assert not (folder / "out").exists()
 
 
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_fewer_jobs_than_one_are_one(folder: Path, jobs: int) -> None:
+    assert fabricc.build("cluster.yaml", jobs=jobs).written > 100
+    (folder / "cluster.yaml").write_text((folder / "changed.yaml").read_text())
+    changed = fabricc.build("cluster.yaml", jobs=jobs)
+    assert (changed.exit_status, 0 < changed.written < 10) == (0, True)
+    assert fabricc.check("build/zone", jobs=jobs).exit_status == 0
+    assert fabricc.diff("cluster.yaml", "changed.yaml", jobs=jobs).changed == 0
+
+
 def test_the_fabric_of_infiniband_is_refused_where_one_of_ethernet_is_asked_for() -> None:
     compiled = compile_spec(ROOT / "inventories/quantum2-512/cluster.yaml")
     assert compiled.sound

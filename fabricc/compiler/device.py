@@ -75,9 +75,9 @@ def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
 
 
 def job_count(fabric: Fabric, jobs: int | None) -> int:
-    """How many processes: as asked, else one per CPU, and one for a fabric too small to share out."""
+    """How many processes: as asked, one at least; else one per CPU, and one for a fabric too small to share out."""
     if jobs is not None:
-        return jobs
+        return max(1, jobs)
     counts = fabric.counts()
     devices = counts["tors"] + counts["spines"] + counts["cores"] + counts["hosts"]
     return 1 if devices < _INLINE_DEVICES else usable_cpus()
