@@ -160,15 +160,43 @@ def test_what_is_wrong_fails_with_findings_and_check_mode_writes_nothing(folder:
     )
 
 
-def test_no_manifest_leads_a_diff_out_of_its_tree(folder: Path) -> None:
+@pytest.mark.slow
+def test_check_mode_refuses_what_a_build_refuses_and_looks_through_no_link(folder: Path) -> None:
     (folder / "secret").write_text("of somebody else\n")
     tree = folder / "build" / "zone"
     tree.mkdir(parents=True)
-    stated = {"files": {"../../secret": "", str(folder / "secret"): ""}}
-    (tree / "manifest.json").write_text(json.dumps(stated))
+    (tree / "manifest.json").write_text(json.dumps({"files": {"../../secret": ""}}))
+    would, does = (
+        run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=check, _ansible_diff=True)
+        for check in (True, False)
+    )
+    assert (would["failed"], would["findings"]) == (True, does["findings"])
+    assert "build/zone/manifest.json is none of fabricc's" in would["msg"]
+    (tree / "manifest.json").unlink()
+    (tree / "secret").symlink_to(folder / "secret")
+    assert "FAB7002" in run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True)["msg"]
+    shutil.rmtree(tree)
+    assert run_alone(folder, "build", spec="cluster.yaml")["changed"]
+    before = {path: path.stat().st_mtime_ns for path in tree.rglob("*")}
+    (tree / "switches/secret").symlink_to(folder / "secret")
+    (tree / "switches/mine").write_text("kept\n")
+    (folder / "cluster.yaml").write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
     would = run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True, _ansible_diff=True)
-    assert would["changed"]
+    assert (would["changed"], "switches/mine" in would["changed_files"]) == (True, False)
     assert "somebody else" not in json.dumps(would)
+    assert str(folder) not in json.dumps(would["findings"])
+    assert {path: path.stat().st_mtime_ns for path in before if path.name != "switches"} == {
+        path: time for path, time in before.items() if path.name != "switches"
+    }
+    assert (tree / "switches/su001-tor1a/running-config.cfg").stat().st_nlink == 1
+
+
+def test_a_task_that_cannot_begin_has_findings(folder: Path) -> None:
+    for module in ("check", "push"):
+        failed = run_alone(folder, module, tree="nothing")
+        assert [each["code"] for each in failed["findings"]] == ["FAB6013"]
+        assert failed["msg"].startswith("FAB6013: nothing is no output tree")
+    assert run_alone(folder, "push", tree="nothing", keep="most")["findings"] == []
 
 
 @pytest.fixture

@@ -24,15 +24,21 @@ def required(module):
     return fabricc
 
 
-def plain(diagnostics):
-    """Findings as a task returns them."""
+def plain(diagnostics, renamed=None):
+    """Findings as a task returns them; `renamed` has what paths in them are called -> what they stand for."""
+
+    def said(text):
+        for old, new in (renamed or {}).items():
+            text = text and text.replace(old, new)
+        return text
+
     return [
         {
             "code": one.code,
             "severity": one.severity.value,
-            "message": one.message,
-            "help": one.help,
-            "file": one.position.file if one.position else None,
+            "message": said(one.message),
+            "help": said(one.help),
+            "file": said(one.position.file) if one.position else None,
             "line": one.position.line if one.position else None,
         }
         for one in diagnostics
@@ -45,14 +51,18 @@ def wrong(findings):
 
 
 def told(module, words, operand):
-    """The exit status and the JSON of a verb with its options; the task fails where it tells none."""
+    """The exit status and the JSON of a verb with its options; the task fails where that could not begin."""
     required(module)
     # -P: nothing is imported from the folder that the task runs in.
     command = [sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", operand]
     status, out, err = module.run_command(command)
     try:
-        return status, json.loads(out)
+        found = json.loads(out)
     except ValueError:
-        return module.fail_json(
-            msg=err.strip() or f"fabricc {words[0]} ended with status {status}", rc=status
+        module.fail_json(
+            msg=err.strip() or f"fabricc {words[0]} ended with status {status}", rc=status, findings=[]
         )
+    if "diagnostics" in found:
+        findings = found["diagnostics"]
+        module.fail_json(msg=wrong(findings), rc=status, findings=findings)
+    return status, found

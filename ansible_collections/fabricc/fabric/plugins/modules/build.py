@@ -99,8 +99,8 @@ findings:
 """
 
 import dataclasses
-import hashlib
-import json
+import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -111,39 +111,60 @@ from ansible_collections.fabricc.fabric.plugins.module_utils.interface import pl
 MOST = 200
 
 
-def stated(tree):
-    """Path -> SHA-256 (hex) of the files of a tree as they are; of those alone that its manifest has, and below it."""
+def linked(source, target):
+    """A file of a tree under another name; no build writes into a file that stands."""
     try:
-        names = list(json.loads((tree / "manifest.json").read_text("utf-8"))["files"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    names = [name for name in names if (tree / name).resolve().is_relative_to(tree.resolve())]
-    return {
-        name: hashlib.sha256((tree / name).read_bytes()).hexdigest()
-        for name in names
-        if (tree / name).is_file()
-    }
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
-def text(path):
-    """A file as text, empty where there is none."""
-    return path.read_text("utf-8", "replace") if path.is_file() else ""
+def files(tree):
+    """The regular files of a tree but its manifest, by their paths below it; no link is followed."""
+    found = (Path(top, name) for top, _, names in os.walk(tree) for name in names)
+    paths = {path.relative_to(tree): path for path in found if path.is_file() and not path.is_symlink()}
+    return {path: file for path, file in paths.items() if path != Path("manifest.json")}
+
+
+def content(file):
+    """The bytes of a file, none where there is none."""
+    return file.read_bytes() if file else b""
 
 
 def compared(new, old):
     """The files that differ between two trees, and their texts for diff mode."""
-    after, before = stated(new), stated(old)
-    paths = sorted(path for path in {*after, *before} if after.get(path) != before.get(path))
+    after, before = files(new), files(old)
+    paths = sorted(
+        path
+        for path in {*after, *before}
+        if path not in after or path not in before or content(after[path]) != content(before[path])
+    )
     shown = [
         {
             "before_header": str(old / path),
             "after_header": str(old / path),
-            "before": text(old / path) if path in before else "",
-            "after": text(new / path) if path in after else "",
+            "before": content(before.get(path)).decode("utf-8", "replace"),
+            "after": content(after.get(path)).decode("utf-8", "replace"),
         }
         for path in paths[:MOST]
     ]
-    return paths, shown
+    return [str(path) for path in paths], shown
+
+
+def aside(fabricc, spec, dest, folder, repin, options):
+    """What a build would come to: the same, of a copy of its tree in a folder; and the folder of trees there."""
+    compiled = fabricc.compile_spec(spec, repin=repin)
+    trees = Path(folder, "trees")
+    trees.mkdir()
+    if compiled.sound:
+        old, copy = dest / compiled.spec.cluster, trees / compiled.spec.cluster
+        if old.is_symlink() or old.is_file():
+            shutil.copy2(old, copy, follow_symlinks=False)
+        elif old.is_dir():
+            shutil.copytree(old, copy, symlinks=True, copy_function=linked)
+    return dataclasses.replace(compiled, lock_path=Path(folder, "fabricc.lock")).write(
+        trees, **options
+    ), trees
 
 
 def main():
@@ -164,19 +185,16 @@ def main():
     options = {"jobs": wanted["jobs"], "frozen": wanted["frozen"], "check": wanted["prove"]}
     told = {}
     if module.check_mode or module._diff:
-        with tempfile.TemporaryDirectory(dir=module.tmpdir) as aside:
-            compiled = fabricc.compile_spec(spec, repin=wanted["repin"])
-            compiled = dataclasses.replace(compiled, lock_path=Path(aside, "fabricc.lock"))
-            result = compiled.write(Path(aside, "trees"), **options)
+        with tempfile.TemporaryDirectory(dir=module.tmpdir) as folder:
+            result, trees = aside(fabricc, spec, dest, folder, wanted["repin"], options)
             if result.tree is not None:
                 paths, shown = compared(result.tree, dest / result.cluster)
                 told = {"changed_files": paths[:MOST]} | ({"diff": shown} if module._diff else {})
-                result = dataclasses.replace(
-                    result, written=len(paths), removed=0, tree=dest / result.cluster
-                )
+                result = dataclasses.replace(result, tree=dest / result.cluster)
+            findings = plain(result.diagnostics, {str(trees): str(dest)})
     if not module.check_mode:
         result = fabricc.build(spec, dest, repin=wanted["repin"], **options)
-    findings = plain(result.diagnostics)
+        findings = plain(result.diagnostics)
     if result.tree is None or result.exit_status:
         module.fail_json(msg=wrong(findings), findings=findings, **told)
     module.exit_json(
