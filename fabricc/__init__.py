@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
     from fabricc.compiler.compiled import Compiled, CompileError, compile_spec
     from fabricc.compiler.result import BuildResult
+    from fabricc.fabric.model import Host, Switch
     from fabricc.interface import audit_folder, build, check, diff, explain, read_folder
     from fabricc.review.diff.model import Review
     from fabricc.review.explain.answer import Answer
@@ -31,9 +32,11 @@ __all__ = [
     "Explanation",
     "FindingsError",
     "Gathered",
+    "Host",
     "Position",
     "Review",
     "Severity",
+    "Switch",
     "__version__",
     "audit_folder",
     "build",
@@ -51,6 +54,7 @@ _HOMES = {
     "base.diagnostics": ("Diagnostic", "FindingsError", "Position", "Severity"),
     "compiler.compiled": ("CompileError", "Compiled", "compile_spec"),
     "compiler.result": ("BuildResult",),
+    "fabric.model": ("Host", "Switch"),
     "interface": ("audit_folder", "build", "check", "diff", "explain", "read_folder"),
     "review.diff.model": ("Review",),
     "review.explain.answer": ("Answer",),

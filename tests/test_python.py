@@ -63,6 +63,17 @@ def test_every_block_of_the_page_runs_one_after_another(folder: Path) -> None:
     assert "\n17 " in others
 
 
+@pytest.mark.slow
+def test_the_blocks_of_the_page_are_typed(tmp_path: Path) -> None:
+    (tmp_path / "page.py").write_text("".join(BLOCKS))
+    command = [sys.executable, "-m", "mypy", "--strict", str(tmp_path / "page.py")]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert "No module named mypy" in ran.stderr or (ran.returncode, ran.stdout) == (
+        0,
+        "Success: no issues found in 1 source file\n",
+    )
+
+
 def test_files_are_those_that_the_command_writes(folder: Path) -> None:
     compiled = compile_spec("cluster.yaml")
     tree = compiled.write(folder / "out").tree
