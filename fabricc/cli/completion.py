@@ -15,7 +15,7 @@ def command(shell: str) -> None:
     """Print the completion script of SHELL.
 
     For bash: `fabricc completion bash > ~/.local/share/bash-completion/completions/fabricc`; for the others see
-    `fabricc docs build`.
+    `fabricc docs completion`.
     """
     kind = get_completion_class(shell)
     if kind is None:

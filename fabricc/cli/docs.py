@@ -15,6 +15,7 @@ from fabricc.cli import output
 from fabricc.cli.docs_site import write_site
 from fabricc.cli.manual import manual
 
+_CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")
 
 
@@ -36,7 +37,10 @@ def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) ->
 )
 @click.option("--man", is_flag=True, help="Print the manual page, fabricc(1), for `man`.")
 def command(topic: str | None, site: Path | None, man: bool) -> int:
-    """List every topic, or show the page of TOPIC: laid out in a pager on a terminal, Markdown elsewhere."""
+    """List every topic, or show the page of TOPIC: laid out in a pager on a terminal, Markdown elsewhere.
+
+    Of a code, such as FAB2040, it is what `fabricc explain` tells.
+    """
     if man:
         if topic is not None or site is not None:
             raise click.UsageError("`--man` prints one page of all verbs; leave out the topic and `--site`.")
@@ -50,6 +54,11 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
     if topic is None:
         output.out(*output.columns((name, _title(path)) for name, path in known.items()))
         return 0
+    if _CODE.fullmatch(topic):
+        from fabricc.cli.explain import command as explain  # every rule; a page needs none
+
+        told: int = click.get_current_context().invoke(explain, first=topic)
+        return told
     topic = topic.removeprefix("docs/").removesuffix(".md")
     if topic not in known:
         near = get_close_matches(topic, known, 1)

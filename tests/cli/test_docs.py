@@ -45,6 +45,12 @@ def test_a_topic_that_there_is_not_names_the_nearest(fabricc: Fabricc) -> None:
     assert (ran.status, "Did you mean 'lossless'?" in ran.err) == (2, True)
 
 
+def test_a_code_is_a_topic(fabricc: Fabricc) -> None:
+    assert fabricc("docs", "fab2040") == fabricc("explain", "FAB2040")
+    assert fabricc("docs", "FAB2040").out.startswith("FAB2040: The ASN block is not private")
+    assert (fabricc("docs", "FAB9998").status, "FAB9998" in fabricc("docs", "FAB9998").err) == (1, True)
+
+
 def test_the_pages_of_a_wheel_are_its_own(
     tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,8 +119,13 @@ def test_every_topic_that_the_program_names_exists() -> None:
 
 
 def test_every_verb_has_a_page() -> None:
-    for verb in VERBS.keys() - {"completion"}:
+    for verb in VERBS:
         assert {verb, f"{verb}-command"} & PAGES.keys(), verb
+
+
+def test_the_first_page_leads_to_every_page() -> None:
+    linked = set(re.findall(r"\(docs/([a-z-]+)\.md\)", (ROOT / "README.md").read_text("utf-8")))
+    assert linked == PAGES.keys()
 
 
 def test_topics_are_completed() -> None:

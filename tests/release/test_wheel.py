@@ -25,8 +25,8 @@ CARRIED = {
     "docs": "fabricc/_docs",
 }
 """Folder of the repository -> where the wheel has it."""
-LARGEST = 4_000_000
-"""Bytes of the wheel; it has 2.5 million."""
+LARGEST = 3_000_000
+"""Bytes of the wheel, as docs/release.md says."""
 
 
 @pytest.fixture(scope="module")
