@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 from fabricc.base.installation import folder
 from fabricc.cli import output
 from fabricc.cli.docs_site import write_site
+from fabricc.cli.explain import command as explain
 from fabricc.cli.manual import manual
 
 _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
@@ -55,8 +56,6 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
         output.out(*output.columns((name, _title(path)) for name, path in known.items()))
         return 0
     if _CODE.fullmatch(topic):
-        from fabricc.cli.explain import command as explain  # every rule; a page needs none
-
         told: int = click.get_current_context().invoke(explain, first=topic)
         return told
     topic = topic.removeprefix("docs/").removesuffix(".md")
