@@ -12,6 +12,7 @@ import pytest
 
 from fabricc.audit.adopt import run
 from fabricc.base.diagnostics import Severity
+from fabricc.fabric.model import Direction
 from tests.audit.fabrics import device, found_of
 
 pytestmark = pytest.mark.slow
@@ -26,11 +27,23 @@ SYSTEMS = {
 }
 
 
-def topology(platform):
-    """An eBGP fabric of four leaves with a host on each of two ports, below two spines, in netlab's words."""
+def topology(platform, plain):
+    """An eBGP fabric of four leaves with a host on each of two ports, below two spines, in netlab's words.
+
+    `plain`: as short as it can be said, so with netlab's pools, /30 between switches, a LAN for each host, and uplinks
+    on the first ports; otherwise with links of a /31 and hosts first.
+    """
     nodes = [f"  s{s}: {{bgp.as: 65000}}" for s in SPINES]
     nodes += [f"  l{n}: {{bgp.as: {65000 + n}}}" for n in LEAVES]
     nodes += [f"  h{n}{k}: {{device: linux, module: []}}" for n in LEAVES for k in HOSTS]
+    if plain:
+        links = [f"- l{n}-s{s}" for n in LEAVES for s in SPINES] + [
+            f"- l{n}-h{n}{k}" for n in LEAVES for k in HOSTS
+        ]
+        return "\n".join([
+            "provider: clab", f"defaults.device: {platform}", "module: [bgp]", "bgp.sessions.ipv4: [ebgp]",
+            "nodes:", *nodes, "links:", *links, "",
+        ])  # fmt: skip
     links = [f"- {{l{n}: , h{n}{k}: , type: p2p, pool: hosts}}" for n in LEAVES for k in HOSTS]
     links += [f"- {{l{n}: , s{s}: , type: p2p}}" for n in LEAVES for s in SPINES]
     return "\n".join([
@@ -40,13 +53,13 @@ def topology(platform):
     ])  # fmt: skip
 
 
-def generated(platform, folder):
+def generated(platform, folder, plain):
     """Switch -> its configuration, as netlab renders it."""
     beside = Path(sys.executable).with_name("netlab")
     netlab = str(beside) if beside.exists() else shutil.which("netlab")
     if netlab is None:
         pytest.skip("netlab is not installed: pip install -e '.[judges]'")
-    (folder / "topology.yml").write_text(topology(platform))
+    (folder / "topology.yml").write_text(topology(platform, plain))
     made = subprocess.run(
         [netlab, "create"], cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
@@ -113,10 +126,15 @@ def printed(text):
     return "\n".join(kept) + "\n"
 
 
+@pytest.fixture(scope="module", params=[False, True], ids=["links of two", "plain"])
+def plain(request):
+    return request.param
+
+
 @pytest.fixture(scope="module", params=SYSTEMS)
-def adoption(request, tmp_path_factory):
+def adoption(request, plain, tmp_path_factory):
     system, file = SYSTEMS[request.param]
-    texts = generated(request.param, tmp_path_factory.mktemp(request.param))
+    texts = generated(request.param, tmp_path_factory.mktemp(request.param), plain)
     found = found_of({name: device(name, system, {file: text}) for name, text in texts.items()})
     return run.adopted_of(found, Path("theirs"), "theirs")
 
@@ -130,12 +148,23 @@ def test_a_build_states_what_every_device_states(adoption):
     assert not [f for f in adoption.adopted.compiled.proof(jobs=1) if f.severity is Severity.ERROR]
 
 
-def test_the_plan_itself_has_their_names_numbers_addresses_and_ports(adoption):
+def test_what_it_takes_is_told(adoption, plain):
+    told = "".join(found.message for found in adoption.findings)
+    assert ("do not take the hosts' files" in told) == plain
+    words = adoption.adopted.draft.words
+    assert words["tors"].get("uplinks_first", False) == plain
+    assert words["addressing"].get("link_prefix_length", 31) == (30 if plain else 31)
+
+
+def test_the_plan_itself_has_their_names_numbers_addresses_and_ports(adoption, plain):
     for switch in adoption.adopted.compiled.switches():
         facts = adoption.found.devices[switch.name].reading.facts
         assert (facts["bgp/asn"], facts["bgp/router_id"]) == (switch.bgp.asn, switch.bgp.router_id)
-        ports = {port.name: port.ipv4 for port in switch.ports if port.ipv4}
+        ports = {
+            p.name: p.ipv4 for p in switch.ports if p.ipv4 and not (plain and p.direction is Direction.HOST)
+        }
         assert ports
+        assert all(address.endswith("/30") is plain for address in ports.values())
         assert ports == {name: facts.get(f"interface[{name}]/ipv4") for name in ports}
         sessions = {session.remote: session.remote_asn for session in switch.bgp.sessions}
         assert sessions == {remote: facts[f"bgp/neighbor[{remote}]/remote_asn"] for remote in sessions}

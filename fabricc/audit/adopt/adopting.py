@@ -8,7 +8,7 @@ from fabricc.audit.adopt import tables
 from fabricc.audit.adopt.choosing import Choosing
 from fabricc.audit.adopt.networks import needs_of, networks_of
 from fabricc.audit.adopt.order import order_of
-from fabricc.audit.adopt.overlays import overlaid
+from fabricc.audit.adopt.overlays import ENDS, overlaid
 from fabricc.audit.adopt.settling import settled
 from fabricc.audit.adopt.shape import KEYS, rail_name
 from fabricc.audit.adopt.trial import Site, built, compiled_of, errors, mismatches
@@ -86,10 +86,7 @@ def adopted(found: Found, name: str, folder: Path) -> Adopted:
                 f"{', '.join(refused)} have all lines that no word of the spec says. With them the proof of a build "
                 "fails, so the spec does not name these files."
             )
-        assumed += [
-            f"What runs does not hold {code} ({TITLES[code]}): the spec accepts it, and every build tells it."
-            for code in accepted
-        ]
+        assumed += [_told(code, hosts=bool(sides.hosts)) for code in accepted]
         whole, rails = site.whole(draft), rails or order
         sites.append(site)
         homes |= {
@@ -117,6 +114,16 @@ def _held(
         unheld |= dict.fromkeys(_unheld(site.found, files))
     left = tuple(name for name in found.devices if name not in differences)
     return Adopted(whole, compiled, differences, (*assumed, *unheld), left, tuple(moved))
+
+
+def _told(code: str, *, hosts: bool) -> str:
+    """What an acceptance stands for, in words."""
+    if code == ENDS and not hosts:
+        return (
+            "Links to hosts have subnets that no word of the spec says, and no file tells the hosts' ends. ToRs keep "
+            f"theirs; do not take the hosts' files of a build, which have others ({code}, accepted)."
+        )
+    return f"What runs does not hold {code} ({TITLES[code]}): the spec accepts it, and every build tells it."
 
 
 def _assumed(site: Site, choice: Choice) -> Iterator[str]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     Files = Mapping[str, list[Edit]]
 
 REASON = "The fabric runs so; adopted as it is."
+ENDS = "FAB6101"
+_UNLIKE = "Hosts are known by ports of ToRs alone: their files have addresses of the plan, and these ports keep others."
 _ROUNDS = 3
 DEPARTED = "FAB6007"
 
@@ -73,19 +75,20 @@ def overlaid(site: Site, draft: Draft, compiled: Compiled) -> Overlaid:
         if not wrong:
             after = mismatches(built(made, site.found), site.found)
             return Overlaid(tried, made, after, tuple(sorted(codes)))
-        if not wrong <= CODES:
+        if not wrong <= CODES | {ENDS}:
             break
         codes |= wrong
-        tried = _accepting(tried, codes)
+        tried = _accepting(tried, codes, REASON if site.sides.hosts else _UNLIKE)
         made = site.compiled(tried)
     aside = {name.replace("overlays/", "overlays/aside/"): text for name, text in more.items()}
     return plain._replace(draft=replace(draft, more={**draft.more, **aside}), refused=tuple(aside))
 
 
-def _accepting(draft: Draft, codes: Iterable[str]) -> Draft:
-    """The draft with breaches of invariants accepted."""
-    new = {*codes} - {each["code"] for each in draft.accept}
-    return replace(draft, accept=[*draft.accept, *({"code": code, "reason": REASON} for code in sorted(new))])
+def _accepting(draft: Draft, codes: Iterable[str], ends: str = REASON) -> Draft:
+    """The draft with breaches of invariants accepted; `ends`: why ends of links disagree."""
+    new = sorted({*codes} - {each["code"] for each in draft.accept})
+    reasons = ({"code": code, "reason": ends if code == ENDS else REASON} for code in new)
+    return replace(draft, accept=[*draft.accept, *reasons])
 
 
 def _closest(device: Device, built_files: Texts) -> Files:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.audit.adopt.models import panel_of
+from fabricc.audit.adopt.shape import ports_of, uplinks_first
 from fabricc.audit.adopt.tables import blocks_of
 from fabricc.audit.adopt.trial import matched
 from fabricc.audit.model import Tier
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import SwitchId
 
 
-_CAGES = {"tor_up_cage": Tier.TOR, "spine_up_cage": Tier.SPINE}
+_ABOVE = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}
 
 
 def strides(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
@@ -42,23 +43,28 @@ def strides(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
     names, held = matched(compiled, order), blocks_of(found, order)
     blocks = {at: held[names[at]][0] for at in tors}
     shown |= _of_blocks(fabric, blocks, shown.get("nic_port", fabric.strides.nic_port))
-    return {name: value for name, value in shown.items() if name in _CAGES or value & (value - 1) == 0}
+    return {
+        name: value for name, value in shown.items() if name.endswith("_cage") or value & (value - 1) == 0
+    }
 
 
 def _cages(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
-    """How many cages there are before the uplinks, where it is one number for all switches of a tier."""
+    """How many cages there are before the uplinks, or behind these before other links, where all of a tier agree."""
     shown = {}
-    for pin, tier in _CAGES.items():
-        above = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}[tier]
+    for tier, above in _ABOVE.items():
         if (plan := compiled.fabric.tiers.get(TierName(tier.value))) is None:
             continue
+        ports = {
+            name: {c.port for c in order.cables.get(name, ()) if found.places[c.peer].tier is above}
+            for name in order.tier(tier)
+        }
+        pin = f"{tier.value}_up_cage"
+        if uplinks_first(order, ports):
+            pin, ports = f"{tier.value}_down_cage", ports_of(order, ports)
         firsts = set()
-        for name in order.tier(tier):
+        for name, some in ports.items():
             known = panel_of(found.devices[name].system, plan.model)
-            ports = [
-                cable.port for cable in order.cables.get(name, ()) if found.places[cable.peer].tier is above
-            ]
-            cages = {use.cage for port in ports for use in known.get(port, ())}
+            cages = {use.cage for port in some for use in known.get(port, ())}
             firsts |= {min(cages)} if cages else set()
         if len(firsts) == 1:
             shown[pin] = firsts.pop() - min(group.first for group in plan.model.cages if group.fabric)
@@ -110,13 +116,15 @@ def _of_spines(spines: Mapping[SwitchId, int]) -> dict[str, int]:
 def _of_links(
     fabric: Fabric, facts: Mapping[SwitchId, Mapping[str, object]], tors: Mapping[SwitchId, int]
 ) -> dict[str, int]:
-    """The first uplink of a ToR is two addresses times the stride after that of the ToR before it."""
+    """The first uplink of a ToR is a subnet's size times the stride after that of the ToR before it."""
     pairs = []
+    pool = fabric.addresses.links4
+    size = 1 << 32 - pool.link_length if pool else 2
     for at, number in tors.items():
         port = next((port for port in fabric.switch(at).ports if port.direction is Direction.UP), None)
         address = facts[at].get(f"interface[{port.name}]/ipv4") if port else None
         if address is not None:
-            pairs.append((number, int(ip_address(str(address).partition("/")[0])) // 2))
+            pairs.append((number, int(ip_address(str(address).partition("/")[0])) // size))
     step = _step(pairs)
     return {"uplink": step} if step else {}
 

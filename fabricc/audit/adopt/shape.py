@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt.groups import NOBODY
 from fabricc.audit.model import Tier
+from fabricc.audit.places import natural
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
@@ -258,6 +259,10 @@ def _tier(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
     uplinks = [[c for c in order.cables.get(name, ()) if found.places[c.peer].tier is up] for name in names]
     if up is not None and any(uplinks):
         words["uplinks"] = max(map(len, uplinks))
+        if uplinks_first(
+            order, {name: {c.port for c in some} for name, some in zip(names, uplinks, strict=True)}
+        ):
+            words["uplinks_first"] = True
         speeds = Counter(
             speed
             for name, cables in zip(names, uplinks, strict=True)
@@ -277,6 +282,26 @@ def _tier(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
     if tier is Tier.TOR:
         words |= _border(found, order)
     return words
+
+
+def uplinks_first(order: Order, uplinks: Mapping[str, Collection[str]]) -> bool:
+    """Whether switches with other links have all of them behind their uplinks, which are on some ports."""
+    others = ports_of(order, uplinks)
+    both = [(max(map(natural, up)), min(map(natural, others[name]))) for name, up in uplinks.items()
+            if up and others[name]]  # fmt: skip
+    return bool(both) and all(last < first for last, first in both)
+
+
+def ports_of(order: Order, uplinks: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """Switch -> its ports with a link that is none of these."""
+    found = {
+        name: {cable.port for cable in order.cables.get(name, ())}.difference(up)
+        for name, up in uplinks.items()
+    }
+    for cable in (cable for host in order.hosts for cable in host.cables):
+        if cable.peer in found:
+            found[cable.peer].add(cable.peer_port)
+    return found
 
 
 def _border(found: Found, order: Order) -> Words:

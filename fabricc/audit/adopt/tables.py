@@ -114,7 +114,7 @@ def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
             row: Row = {}
             for family, own in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
                 stated = facts.get(f"interface[{port.name}]/{family}")
-                if stated is None or own is None or stated == own or not _of_two(str(stated)):
+                if stated is None or own is None or stated == own or not _alike(str(stated), own):
                     continue
                 row[f"a_{family}"] = str(stated).partition("/")[0]
                 there = far.reading.facts.get(f"interface[{port.peer.port}]/{family}") if far else None
@@ -125,14 +125,15 @@ def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
     return rows
 
 
-def _of_two(address: str) -> bool:
-    return ip_interface(address).network.num_addresses == 2
+def _alike(address: str, planned: str) -> bool:
+    """Whether an address is in a subnet as long as the planned one."""
+    return address.partition("/")[2] == planned.partition("/")[2]
 
 
 def _other(address: str) -> str:
-    """The other address of a subnet of two."""
+    """The other address of a link of two."""
     held = ip_interface(address)
-    return next((str(each) for each in held.network if each != held.ip), "")
+    return next((str(each) for each in held.network.hosts() if each != held.ip), "")
 
 
 def misplaced(compiled: Compiled, order: Order) -> Iterator[Moved]:

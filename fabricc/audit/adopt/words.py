@@ -37,6 +37,8 @@ _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
 _SPARE = ("10.192.0.0/10", "10.128.0.0/10", "10.64.0.0/10", "100.64.0.0/10")
 """Pools in the place of usual ones that overlap what is there."""
 _TWO_BYTES = 64_512
+_WIDE = 30
+"""The other length that subnets of links between switches may have."""
 _OUT_OF_BAND = (
     "172.16.0.0/16",
     "172.31.0.0/16",
@@ -233,6 +235,9 @@ def addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
         words["family"] = "dual" if four else "ipv6"
     if any(path.endswith("]/unnumbered") for device in sides.switches for path in device.reading.facts):
         words["fabric_links"] = "unnumbered"
+    lengths = Counter(each.prefixlen for each in networks.get("links", ()))
+    if lengths[_WIDE] > lengths.total() / 2:
+        words["link_prefix_length"] = _WIDE
     if _segmented(sides):
         networks = {key: each for key, each in networks.items() if not key.startswith("hosts")}
     taken = {key: list(collapse_addresses(each)) for key, each in networks.items()}  # type: ignore[type-var]
@@ -295,7 +300,7 @@ def _networks(sides: Sides) -> dict[str, list[Network]]:
                         continue
                     kind = "hosts" if of_host else "links"
                     network = ip_interface(str(value)).network
-                    if device.kind is Kind.HOST or network.num_addresses == 2:
+                    if device.kind is Kind.HOST or network.num_addresses <= (4 if kind == "links" else 2):
                         found[kind + six].append(network)
         router = device.reading.facts.get("bgp/router_id")
         if router is not None:

@@ -271,6 +271,7 @@ class _Part:
         hosts = [number - switches for number in numbers if number >= switches]
         if (
             outcome.findings.kept
+            or any(code == "FAB6101" for code, *_ in self._patching.last.stated["diagnostics"])
             or [old.ends[at] for at in numbers] != fresh.ends
             or (old.hosts and [old.hosts[at] for at in hosts] != fresh.hosts)
         ):

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.spec.model import ClusterSpec
 
+ACCEPTABLE = CODES | {"FAB6101"}
+"""Breaches, and ends of links that an overlay makes differ."""
+
 
 class Ratio(NamedTuple):
     """Down over up bandwidth of a tier at most; with `n_minus_1` also when any one switch above is lost."""
@@ -38,5 +41,5 @@ def declared_ratios(spec: ClusterSpec) -> dict[int, Ratio]:
 
 def softened(found: Iterable[Diagnostic], spec: ClusterSpec) -> list[Diagnostic]:
     """Breaches that the spec accepts as warnings, which its reason then turns into notes."""
-    codes = {entry.code for entry in spec.accept} & CODES
+    codes = {entry.code for entry in spec.accept} & ACCEPTABLE
     return [replace(each, severity=Severity.WARNING) if each.code in codes else each for each in found]
