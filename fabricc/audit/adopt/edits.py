@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NUMBERED = re.compile(r"\S*\d\S*")
 _PORT = re.compile(r"(.*[^\d/:.])[\d/:.]+([;{ ]*)")
-_FEWEST = 3
+FEWEST = 3
 """Blocks that have one edit in common, from which on a pattern stands for them."""
 
 
@@ -206,7 +206,7 @@ def _alike(found: Sequence[Edit], built: Node, staying: Node) -> list[Edit]:
         if edit.path and (pattern := _ports(edit.path[0])):
             heads[_within(edit, pattern)].append(edit.path[0])
     fitting = {
-        edit for edit, some in heads.items() if len(some) >= _FEWEST and _fits(edit, some, built, staying)
+        edit for edit, some in heads.items() if len(some) >= FEWEST and _fits(edit, some, built, staying)
     }
 
     def of(edit: Edit) -> Edit:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt.edits import Reach, Sides, edits, generalised, printed
+from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
 from fabricc.audit.adopt.trial import built, mismatches
+from fabricc.audit.packed import Contents
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.overlay import OverlayError, merged
 from fabricc.back.nos.overlay_text import outline
@@ -17,7 +19,7 @@ from fabricc.proof.compare import compare
 from fabricc.proof.invariants.rules import CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.adopt.edits import Edit
     from fabricc.audit.adopt.trial import Draft, Site
@@ -93,6 +95,7 @@ def _accepting(draft: Draft, codes: Iterable[str], ends: str = REASON) -> Draft:
 
 def _closest(device: Device, built_files: Texts) -> Files:
     """File -> the edits by which a device's built files state what it states: as few as suffice."""
+    device, built_files = _laid_out(device, built_files)
     read = back_ends.load(device.system).read
     best: tuple[int, Files] = (len(compare(read(built_files).facts, device.reading)), {})
     for reach in Reach:
@@ -103,6 +106,20 @@ def _closest(device: Device, built_files: Texts) -> Files:
         if best[0] == 0 and best[1]:
             break
     return best[1]
+
+
+def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
+    """Both with a line for each key of their JSON files."""
+    if not any(name.endswith(".json") for name in built_files):
+        return device, built_files
+    built_files, files = (
+        {name: laid_out(text) if name.endswith(".json") else text for name, text in each.items()}
+        for each in (built_files, device.files)
+    )
+    back_end = back_ends.load(device.system)
+    reading = back_end.read(files)
+    aside = back_end.aside(files, reading) if hasattr(back_end, "aside") else frozenset()
+    return replace(device, files=files, held=Contents(reading, aside)), built_files
 
 
 def _edits(device: Device, built_files: Texts, reach: Reach) -> Files:
@@ -120,14 +137,12 @@ def _edits(device: Device, built_files: Texts, reach: Reach) -> Files:
             found_lines[file].add(line)
     found = {}
     for file in built_files.keys() & device.files.keys():
-        if file.endswith(".json"):
-            continue
         aside = {line for at, line in device.aside if at == file}
         sides = Sides(
             built_files[file], device.files[file], built_lines[file], found_lines[file], aside, reach,
             keyed=file.endswith((".yaml", ".yml")),
         )  # fmt: skip
-        if some := edits(sides):
+        if some := json_edits(sides) if file.endswith(".json") else edits(sides):
             found[file] = some
     return found
 
@@ -138,7 +153,7 @@ def _left(device: Device, built_files: Texts, found: Files) -> int | None:
     try:
         for removes in (True, False):
             for file, some in found.items():
-                text = printed(edit for edit in some if edit.removes is removes)
+                text = _text(file, [edit for edit in some if edit.removes is removes])
                 files = merged(files, Overlay("", file, text, removes))
     except OverlayError:
         return None
@@ -162,18 +177,26 @@ def entries(
         every = {
             name: wanted.get(name, {}).get(into, []) for name, each in switches.items() if each.nos == nos
         }
-        tops = {name: [node.text for node in outline(files[name][into]).children] for name in every}
-        common = generalised(every, tops)
+        if into.endswith(".json"):
+            common = every
+        else:
+            tops = {name: [node.text for node in outline(files[name][into]).children] for name in every}
+            common = generalised(every, tops)
         for removes in (True, False):
             for who, where, some in _shares(common, switches, removes):
                 file = f"overlays/{before}{nos}-{who}{'-without' if removes else ''}/{into}"
                 words.append(
                     {"file": file, "nos": nos, "into": into} | ({"removes": True} if removes else {}) | where
                 )
-                more[file] = printed(some)
+                more[file] = _text(into, some)
     return [each for each in words if each.get("removes")] + [
         each for each in words if "removes" not in each
     ], more
+
+
+def _text(file: str, some: Sequence[Edit]) -> str:
+    """Edits of a file as the text of an overlay."""
+    return printed_json(some) if file.endswith(".json") else printed(some)
 
 
 def _shares(

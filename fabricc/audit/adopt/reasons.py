@@ -20,8 +20,6 @@ def reason(device: Device, mismatch: Mismatch) -> str:
     """The reason for a mismatch."""
     path = mismatch.path
     if mismatch.planned is None:
-        if mismatch.file.endswith((".json", ".yaml", ".yml")):
-            return "no word of a spec says it; an overlay of your own can"
         return _NO_WORD if mismatch.line else "no word of a spec says it, and no line states it alone"
     if path.startswith(_POLICY) or path.endswith(("/import", "/export")):
         return "sessions of a built fabric filter what they send and what they take"

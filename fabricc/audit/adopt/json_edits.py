@@ -1,0 +1,165 @@
+"""What has to be taken out of a built JSON file and put into it, key by key, as overlays say it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.audit.adopt.edits import FEWEST, Edit, Reach
+from fabricc.back.nos.overlay_text import starred
+from fabricc.compiler.overlays import holds_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.audit.adopt.edits import Sides
+
+Path = tuple[str, ...]
+
+_DEPTH = {Reach.ALIKE: None, Reach.NONE: 2, Reach.BLOCK: 1}
+"""How much of the path of a line that matters has to be that of another, so that it matters too."""
+_NUMBER = re.compile(r"\d+")
+
+
+class _Key(NamedTuple):
+    """A key of an object: the line that it stands in once it is laid out, and its value."""
+
+    line: int
+    value: Any
+
+
+def laid_out(text: str) -> str:
+    """The text of an object with a line for each key; as it is where it is no object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return json.dumps(value, indent=4) if isinstance(value, dict) else text
+
+
+def json_edits(sides: Sides) -> list[Edit]:
+    """The edits that make of the built file one with what matters of the found one; both as `laid_out` has them."""
+    try:
+        one, two = json.loads(sides.built), json.loads(sides.found)
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(one, dict) or not isinstance(two, dict):
+        return []
+    built, found = _keys(one), _keys(two)
+    depth = _DEPTH[sides.reach]
+    matter = {path[:depth] for keys, lines in ((built, sides.built_lines), (found, sides.found_lines))
+              for path, key in keys.items() if key.line in lines}  # fmt: skip
+    touched = {path[:end] for path in matter for end in range(1, len(path) + 1)}
+
+    def wanted(path: Path) -> bool:
+        return path in touched or any(path[:end] in matter for end in range(1, len(path)))
+
+    def edit(path: Path, value: Any, *, removes: bool) -> Edit:
+        return Edit(path, (json.dumps(value),), removes)
+
+    edits: list[Edit] = []
+    for path, key in built.items():
+        other = found.get(path)
+        if not _inside(path, found):
+            continue
+        if not wanted(path) or (other and _alike(key.value, other.value)):
+            continue
+        gone = _items(key.value, other.value) if other else None
+        if gone != []:
+            edits.append(edit(path, gone, removes=True))
+    for path, key in found.items():
+        there = built.get(path)
+        if not _inside(path, built) or not wanted(path) or (there and _alike(there.value, key.value)):
+            continue
+        new = _items(key.value, there.value) if there else None
+        value = _kept(path[-1], key, sides) if new is None else new
+        if value is not None and value != []:
+            edits.append(edit(path, value, removes=False))
+    return _patterned(edits, one)
+
+
+def _inside(path: Path, other: Mapping[Path, _Key]) -> bool:
+    """Whether the object that a key is in is on the other side as well."""
+    return not path[:-1] or (path[:-1] in other and isinstance(other[path[:-1]].value, dict))
+
+
+def _keys(value: Mapping[str, Any]) -> dict[Path, _Key]:
+    """Path of every key -> its line and value, as `laid_out` has them."""
+    found: dict[Path, _Key] = {}
+
+    def walk(below: Mapping[str, Any], path: Path, line: int) -> int:
+        for name, part in below.items():
+            own = (*path, name)
+            found[own] = _Key(line, part)
+            if isinstance(part, dict) and part:
+                line = walk(part, own, line + 1) + 1
+            else:
+                line += len(part) + 2 if isinstance(part, list) and part else 1
+        return line
+
+    walk(value, (), 2)
+    return found
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether nothing is to be edited at a key itself: equal values, or objects, whose keys are looked at."""
+    return (isinstance(one, dict) and isinstance(other, dict)) or (type(one) is type(other) and one == other)
+
+
+def _items(mine: Any, other: Any) -> list[Any] | None:
+    """Of two lists what one has alone; None for anything else."""
+    if isinstance(mine, list) and isinstance(other, list):
+        return [item for item in mine if item not in other]
+    return None
+
+
+def _kept(name: str, key: _Key, sides: Sides) -> Any:
+    """What is put in of a key, without what is aside or looks like a secret; None for nothing."""
+    if not isinstance(key.value, dict) or not key.value:
+        out = key.line in sides.aside and key.line not in sides.found_lines
+        return None if out or holds_secret(f'"{name}": {json.dumps(key.value)}') else key.value
+    below = {path[0]: part for path, part in _keys(key.value).items() if len(path) == 1}
+    moved = {own: part._replace(line=key.line + part.line - 1) for own, part in below.items()}
+    kept = {own: value for own, part in moved.items() if (value := _kept(own, part, sides)) is not None}
+    return kept or None
+
+
+def _patterned(edits: Iterable[Edit], built: Mapping[str, Any]) -> list[Edit]:
+    """The edits, with `*` for the number in the keys of a table whose rows have one in common."""
+    rows: dict[Edit, list[str]] = defaultdict(list)
+    every = list(edits)
+    for each in every:
+        if len(each.path) > 2 or (len(each.path) == 2 and each.removes):
+            rows[_starred(each)].append(each.path[1])
+    fitting = {
+        edit for edit, some in rows.items()
+        if len(some) >= FEWEST and "*" in edit.path[1] and _rows(built, edit.path) <= set(some)
+    }  # fmt: skip
+    return list(dict.fromkeys(_starred(each) if _starred(each) in fitting else each for each in every))
+
+
+def _starred(edit: Edit) -> Edit:
+    if len(edit.path) < 2:
+        return edit
+    table, row, *rest = edit.path
+    return edit._replace(path=(table, _NUMBER.sub("*", row, count=1), *rest))
+
+
+def _rows(built: Mapping[str, Any], path: Path) -> set[str]:
+    """The rows of a table that a pattern speaks of."""
+    shape = starred(path[1], ".")
+    return {row for row in built.get(path[0], {}) if shape.fullmatch(row)}
+
+
+def printed_json(edits: Iterable[Edit]) -> str:
+    """Edits as the text of an overlay."""
+    tree: dict[str, Any] = {}
+    for edit in edits:
+        *above, last = edit.path
+        below = tree
+        for name in above:
+            below = below.setdefault(name, {})
+        below[last] = json.loads(edit.lines[0])
+    return json.dumps(tree, indent=2) + "\n"
