@@ -10,6 +10,10 @@ PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontool
   libyang2-dev build-essential pkg-config python3-dev chromium chromium-driver
 APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
+# Tests run hundreds of commands: what one has compiled, the next need not.
+unexport PYTHONDONTWRITEBYTECODE
+# Processes that tests run in: one more than cores, as some tests wait; more of them take a larger machine.
+WORKERS ?= 3
 
 .PHONY: demo test test-all fuzz site release lint clean peers
 
@@ -18,7 +22,7 @@ demo: $(VENV)/.installed
 	@echo "Look at: build/*/plan/ (tables), build/*/switches/, build/*/hosts/, build/*/jobs/"
 
 test: lint
-	@$(BIN)/pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-all: lint
 	@$(BIN)/pytest --hypothesis-profile=explore
