@@ -123,12 +123,15 @@ def arrange(
     spans = [(first, cages_for(model, block, first) or first) for first, block in runs]
     slots: list[Slot] = []
     ends: list[list[int]] = [[] for _ in runs]
+    kind = None
     for position, (number, group) in enumerate(cages(model)):
+        if group is not kind:  # cages of one kind follow each other
+            kind, uses = group, [breakout(group, block.speed_gbps) for _, block in runs]
+            idle = min(group.breakouts, key=lambda b: (b.children, -b.speed_gbps))
         run = next((at for at, (first, end) in enumerate(spans) if first <= position < end), None)
-        use = None if run is None else breakout(group, runs[run][1].speed_gbps)
+        use = None if run is None else uses[run]
         serves = run if use is not None else None
-        if use is None:
-            use = min(group.breakouts, key=lambda b: (b.children, -b.speed_gbps))
+        use = use or idle
         for child in range(1, use.children + 1):
             if serves is not None and len(ends[serves]) < runs[serves][1].count:
                 ends[serves].append(len(slots))
