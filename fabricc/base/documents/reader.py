@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,9 @@ def parsed(text: str, file: str, rules: Rules) -> Document:
     )
 
 
+@cache
 def shipped(path: Path) -> Any:
-    """The values of a YAML file that comes with the product, as YAML 1.1 has them."""
+    """The values of a YAML file that comes with the product, as YAML 1.1 has them; shared, so never to be changed."""
     return yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
