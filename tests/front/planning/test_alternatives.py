@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -67,13 +68,21 @@ def found(spec: ClusterSpec, text: dict[str, Any]) -> list[Candidate]:
     return list(candidates(spec, few, AnyNos()))
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
+@cache
+def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[ClusterSpec], Fabric | None]]:
+    """The text of a shape, its candidates, and a planner that has planned them already."""
     text = document(**SHAPES[name])
     pool = found(spec_of(text), text)
-    listed = alternatives(pool, planner, AnyNos())
+    fabrics = {id(each.spec): planner(each.spec) for each in pool}
+    return text, pool, lambda spec: fabrics[id(spec)] if id(spec) in fabrics else planner(spec)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
+    _, pool, fabric_of = planned(name)
+    listed = alternatives(pool, fabric_of, AnyNos())
     assert listed.best
-    built = [each for each in pool if planner(each.spec) is not None]
+    built = [each for each in pool if fabric_of(each.spec) is not None]
     assert_best(listed.best, built)
     assert len(listed.best) + listed.bettered <= len(pool)
 
@@ -91,22 +100,21 @@ def assert_best(listed: Any, built: list[Candidate]) -> None:
 
 @pytest.mark.parametrize("refuses", [2, 3, 5])
 def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
-    text = document(**SHAPES["a last unit in part"])
-    pool = found(spec_of(text), text)
+    _, pool, fabric_of = planned("a last unit in part")
 
     def allowed(spec: ClusterSpec) -> bool:
         return (len(spec.tors.model) + spec.planes + spec.gpus.groups[0].hosts_per_unit) % refuses != 0
 
-    picky: Callable[[ClusterSpec], Fabric | None] = lambda spec: planner(spec) if allowed(spec) else None  # noqa: E731
+    picky: Callable[[ClusterSpec], Fabric | None] = lambda spec: fabric_of(spec) if allowed(spec) else None  # noqa: E731
     listed = alternatives(pool, picky, AnyNos())
     assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_closed_forms_are_what_is_planned(name: str) -> None:
-    text = document(**SHAPES[name])
-    for each in found(spec_of(text), text):
-        if (fabric := planner(each.spec)) is None:
+    _, pool, fabric_of = planned(name)
+    for each in pool:
+        if (fabric := fabric_of(each.spec)) is None:
             continue
         figures, counts = each.figures, fabric.counts()
         assert own_shape(each.spec, fabric).figures == figures
@@ -137,10 +145,9 @@ def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["one unit", "a last unit in part", "two ports to a NIC", "three tiers"])
 def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
-    text = document(**SHAPES[name])
-    for each in found(spec_of(text), text)[::3]:
-        first = plan(each.spec, CATALOG, EMPTY_LOCK, AnyNos())
-        if first.fabric is None or len(each.figures.switches) == 1:
+    _, pool, fabric_of = planned(name)
+    for each in pool[::3]:
+        if fabric_of(each.spec) is None or len(each.figures.switches) == 1:
             continue
         group = each.spec.gpus.groups[0]
 
@@ -166,8 +173,8 @@ def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
-    text = document(**SHAPES[name])
-    for each in alternatives(found(spec_of(text), text), planner, AnyNos()).best:
+    text, pool, fabric_of = planned(name)
+    for each in alternatives(pool, fabric_of, AnyNos()).best:
         changed = edited(json.dumps(text, indent=1), "spec.yaml", each.candidate.changes)
         again = read_spec(changed.encode(), "spec.yaml")
         assert again.spec is not None, [d.message for d in again.diagnostics]
