@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from tests.back.nos.mutation import Mutant
 
-MOST = 300
 KNOWN = (
     *REASONS,
     (r"mmu queue interface-profile MMU|ipvN-unicast: \[\]", DEFAULT),
@@ -32,13 +31,13 @@ KNOWN = (
 )
 
 
-def held(switch: Switch, before: Mapping[str, str]) -> None:
-    """Alter what the switch's files have beyond others."""
+def held(switch: Switch, before: Mapping[str, str], most: int = 300) -> None:
+    """Alter what the switch's files have beyond others, at most so many words and lines."""
     back_end = back_ends.load(switch.nos)
     files, planned = back_end.render(switch), back_end.planned(switch)
     beyond = {file: more(before.get(file, ""), text) for file, text in files.items()}
     for kind, make in KINDS:
-        score = tried(back_end.read, planned, files, of_lines(make, beyond), MOST)
+        score = tried(back_end.read, planned, files, of_lines(make, beyond), most)
         score.tell(f"{switch.nos} {switch.name} {kind}", KNOWN)
         assert score.tried
         assert score.unexplained(KNOWN) == {}
@@ -59,13 +58,14 @@ def of_lines(
     return lambda file, text: (each for each in make(file, text) if each.line in beyond[file])
 
 
+@pytest.mark.parametrize("most", [60, pytest.param(300, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [TOR, SPINE])
 @pytest.mark.parametrize("nos", BOXES)
-def test_ways_out(nos: str, name: str) -> None:
+def test_ways_out(nos: str, name: str, most: int) -> None:
     built = fabric(nos)
     at = next(at for at in built.switch_ids() if built.name(at) == name)
     plain = replace(built, external=External()).switch(at)
-    held(built.switch(at), back_ends.load(nos).render(plain))
+    held(built.switch(at), back_ends.load(nos).render(plain), most)
 
 
 @pytest.mark.slow

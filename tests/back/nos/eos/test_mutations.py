@@ -50,16 +50,17 @@ def mutants(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", ["trident-dual", "trident-dual-unnumbered", "sand-drained", "trident-settings", "sand-settings"]
 )
-def test_no_changed_word_survives(name: str) -> None:
+def test_no_changed_word_survives(name: str, step: int) -> None:
     switch = variant(name)
     text = EOS.render(switch)[FILE]
     planned = EOS.planned(switch)
     lines = text.split("\n")
     survivors = []
-    for at, index, changed in mutants(text):
+    for at, index, changed in mutants(text)[::step]:
         reading = EOS.read({FILE: changed})
         if reading.facts == planned and not reading.unknown and not equivalent(lines[at], index):
             survivors.append((lines[at], index))
