@@ -1,9 +1,10 @@
 """How properties are tested: without deadlines, because how long an example takes says nothing about the product.
 
-`make test` tries the same examples each time, so that it fails for what was changed; `make test-all` looks for new
-ones.
+`make test` tries the same examples each time, so that it fails for what was changed, and half as many; `make test-all`
+looks for new ones.
 """
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -12,8 +13,16 @@ from hypothesis import settings
 from tests.browser import Chromium
 
 settings.register_profile("explore", deadline=None)
-settings.register_profile("fabricc", deadline=None, derandomize=True)
+settings.register_profile("fabricc", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("fabricc")
+gc.disable()  # what is imported and collected lives to the end
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is looked for among what tests make alone, and less often: that was a tenth of all time."""
+    gc.freeze()
+    gc.set_threshold(5000, 10, 10)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
