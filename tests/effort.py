@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hypothesis import settings
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,3 +26,8 @@ def calls(function: Callable[[], Any]) -> int:
     finally:
         sys.setprofile(None)
     return count
+
+
+def examples(most: int) -> int:
+    """So many examples of a property in `make test-all`, and in the ordinary run half as many, as by default there."""
+    return most * settings().max_examples // 100

@@ -14,6 +14,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Breakout
 from fabricc.catalog.optics import TABLE, End, cage_form, form_factor, host_ends, optics, plugs
 from fabricc.catalog.reach import reaches
+from tests.effort import examples
 
 CATALOG, _ = load_catalog()
 MEDIA = sorted(reaches())
@@ -77,7 +78,7 @@ def test_two_connectx_7_of_a_dgx_h100_share_a_cage() -> None:
     assert (end.form_factor, end.use) == ("osfp-rhs", Breakout(2, 400, 4))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     st.sampled_from(SWITCH_ENDS), st.sampled_from(SWITCH_ENDS + HOST_ENDS), st.sampled_from(MEDIA),
     st.integers(1, 20_000), st.booleans(),

@@ -13,6 +13,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog import load_catalog
 from fabricc.catalog.document import MAX_BYTES
 from fabricc.catalog.library import MODELS
+from tests.effort import examples
 
 SHIPPED = (MODELS / "switches" / "sn5600.yaml").read_text("utf-8")
 
@@ -262,7 +263,7 @@ PATHS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(value=JSON, path=st.sampled_from(PATHS), drop=st.booleans())
 def test_a_mutilated_switch_gives_diagnostics_or_a_usable_model(tmp_path_factory, value, path, drop: bool):
     content = yaml.safe_load(SHIPPED)
@@ -281,7 +282,7 @@ def test_a_mutilated_switch_gives_diagnostics_or_a_usable_model(tmp_path_factory
     assert all(d.code.startswith("FAB21") and d.position for d in diagnostics)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(start=st.integers(0, len(SHIPPED)), length=st.integers(0, 40), junk=st.binary(max_size=12))
 def test_a_damaged_file_never_raises(tmp_path_factory, start: int, length: int, junk: bytes):
     content = SHIPPED.encode()

@@ -16,6 +16,7 @@ from fabricc.cli.entry import run
 from fabricc.cli.init import STARTER
 from fabricc.front.spec.canonical import canonical
 from fabricc.front.spec.load import read_spec
+from tests.effort import examples
 
 SPECS = sorted((Path(__file__).parents[2] / "inventories").glob("*/cluster.yaml"))
 MESSY = """\
@@ -117,7 +118,7 @@ def disturbed(text: str, seed: int) -> str:
     return "\n".join(lines) + chance.choice(("", "\n", "\n\n"))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(SPECS), st.integers())
 def test_any_layout_of_a_spec_comes_to_one_that_loads_the_same(spec: Path, seed: int) -> None:
     before = disturbed(spec.read_text("utf-8"), seed)
@@ -141,7 +142,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.dictionaries(KEYS, VALUES, min_size=1, max_size=4),
     st.sampled_from((None, True, False)),

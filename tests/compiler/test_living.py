@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
+from tests.effort import examples
 from tests.front.planning.test_growth import identity
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def called(names: dict[str, str], found: dict[str, str]) -> dict[str, str]:
 
 
 @given(st.data(), st.booleans())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_fabric_that_lives_is_a_fresh_build_of_its_last_spec(data: st.DataObject, racks: bool) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         fabric = Fabric(Path(scratch), racks=racks)

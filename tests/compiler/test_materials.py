@@ -18,6 +18,7 @@ from fabricc.compiler.prices import link_parts
 from fabricc.compiler.racks import Place
 from fabricc.front.planning.alternatives import own_shape
 from tests.compiler.test_networks import WHOLE
+from tests.effort import examples
 from tests.front.planning.support import document, fabric_of, planned, spec_of
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def test_every_cable_of_an_inventory_is_fitted(name: str) -> None:
     assert len(ends) == len(labels)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from(HOSTS),
     st.sampled_from(["sn5600", "sn5400", "sn4700", "7060x6-64pe", "7060dx5-64s", "z9864f"]),

@@ -26,6 +26,7 @@ from fabricc.compiler.racks import read_places, titles
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.out_of_band import cables, owners
 from fabricc.review.explain.addresses import explain_address
+from tests.effort import examples
 from tests.review.explain.support import known_of_front
 
 if TYPE_CHECKING:
@@ -382,7 +383,7 @@ def grown(text: dict[str, Any], step: str) -> dict[str, Any]:
     return text
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=GROWTH)
 def test_growth_renumbers_no_bmc_no_dpu_and_no_management_switch(steps: list[str]) -> None:
     gpus = {

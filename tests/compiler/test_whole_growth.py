@@ -19,6 +19,7 @@ from fabricc.fabric import links
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId
+from tests.effort import examples
 from tests.front.planning.test_growth import identity
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def errors(found: Compiled) -> set[str]:
     return {each.code for each in found.diagnostics if each.severity is Severity.ERROR}
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), steps=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4))
 def test_growth_changes_nothing_where_tables_of_all_networks_give_a_part(
     data: st.DataObject, steps: list[str]

@@ -10,12 +10,13 @@ from fabricc.fabric.facts import Reading
 from fabricc.proof import compare
 from fabricc.proof.changes import Change, changes, with_one
 from fabricc.proof.placing import Text, placed
+from tests.effort import examples
 from tests.samples import tor
 
 LINES = st.lists(st.sampled_from(["", "a", " b", " c", "d", "!", "exit"]), min_size=1, max_size=30)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(LINES, LINES)
 def test_the_changes_make_the_one_text_of_the_other(old: list[str], new: list[str]) -> None:
     made, at = [], 1

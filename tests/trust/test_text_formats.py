@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 from fabricc.base.foreign import text as foreign
 from fabricc.base.foreign.text import Markdown, Terminal
 from fabricc.base.foreign.workbook import workbook
+from tests.effort import examples
 from tests.trust.hostile import ALL, FORMULAS, anything, harmless
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def test_csv_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> No
                 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.lists(anything | st.integers(-(2**53), 2**53), min_size=2, max_size=2), min_size=1, max_size=4

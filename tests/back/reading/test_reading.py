@@ -18,6 +18,7 @@ from fabricc.back.reading.scope import agreed
 from fabricc.back.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Reading
 from tests.back.reading.compiled import compiled_blocks
+from tests.effort import examples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -176,7 +177,7 @@ def blocks(text: str) -> list[list[str]]:
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.permutations(blocks(TEXT)), st.randoms(use_true_random=False))
 def test_the_order_of_lines_says_nothing(order: list[list[str]], random: object) -> None:
     shuffled = []
@@ -471,7 +472,7 @@ LINES = st.builds(
 def test_no_text_makes_a_reader_fail(syntax: str) -> None:
     made = reader(syntax)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(st.lists(LINES, max_size=30) | st.text(max_size=200).map(lambda text: [text]))
     def tried(lines: list[str]) -> None:
         text = "\n".join(lines)
@@ -482,7 +483,7 @@ def test_no_text_makes_a_reader_fail(syntax: str) -> None:
     tried()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(LINES, max_size=30))
 def test_a_line_of_a_command_line_is_known_or_listed_once(lines: list[str]) -> None:
     text = "\n".join(lines)

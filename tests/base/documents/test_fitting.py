@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fabricc.base.documents.fitting import fits
 from fabricc.base.documents.schema import breaches, validator
 from fabricc.front.spec.resources import cluster_schema
+from tests.effort import examples
 
 INVENTORIES = sorted((Path(__file__).parents[3] / "inventories").glob("*/cluster.yaml"))
 SPECS = [yaml.safe_load(path.read_text()) for path in INVENTORIES]
@@ -33,7 +34,7 @@ def places(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [above, *(place for key, item in inner for place in places(item, (*above, key)))]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_a_fitting_document_has_no_errors(data: st.DataObject) -> None:
     spec = {"": copy.deepcopy(data.draw(st.sampled_from(SPECS)))}

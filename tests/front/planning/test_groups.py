@@ -15,6 +15,7 @@ from fabricc.front.planning.attachments import attachments
 from fabricc.front.planning.models import models_of
 from fabricc.front.planning.units import capacity_units
 from fabricc.front.spec.lock import EMPTY_LOCK
+from tests.effort import examples
 from tests.front.planning.support import CATALOG, document, fabric_of, planned, spec_of
 from tests.front.planning.test_growth import identity
 
@@ -216,7 +217,7 @@ JOINS = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(base=st.sampled_from(sorted(BASES)), steps=st.lists(JOINS | st.integers(0, 3), min_size=1, max_size=5))
 def test_growth_of_mixed_fabrics_changes_nothing_that_exists(base: str, steps: list[Any]) -> None:
     spec, lock, known = deepcopy(BASES[base]), EMPTY_LOCK, {}

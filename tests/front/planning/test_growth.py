@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
+from tests.effort import examples
 from tests.front.planning.support import document, fabric_of, planned
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ SEGMENTS = document(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     base=st.sampled_from(
         [RAIL, DUAL, PLANES, NAMED, MIXED, ZONES, RAIL_ONLY, RAILS_AND_PORTS, SETS, SEGMENTS, UPLINKS_FIRST]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fabricc.front.planning import plan
 from fabricc.front.planning.repin import Repinned, minimal_sets, repin
 from fabricc.front.planning.touched import Touched, compared, touched
+from tests.effort import examples
 from tests.front.planning.support import CATALOG, AnyNos, document, planned, spec_of
 from tests.front.planning.test_growth import GROWTH, ZONES, identity
 
@@ -165,7 +166,7 @@ def subsets(keys: Iterator[str] | set[str], most: int) -> Iterator[frozenset[str
 
 
 @settings(
-    max_examples=20,
+    max_examples=examples(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

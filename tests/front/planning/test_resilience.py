@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
 from fabricc.front.planning.topology import fewest_spines, spine_layer
+from tests.effort import examples
 from tests.front.planning.support import document, fabric_of, planned
 
 
@@ -47,7 +48,7 @@ def test_without_the_wish_nothing_is_refused(ratio: float) -> None:
     fabric_of(document(tors={"oversubscription": ratio}))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(per_unit=st.integers(4, 28), ratio=st.sampled_from([0.5, 0.75, 0.9, 1.0, 1.5]))
 def test_what_is_planned_keeps_the_ratio_with_any_spine_lost(per_unit: int, ratio: float) -> None:
     result = planned(wished(hosts=4 * per_unit, per_unit=per_unit, oversubscription=ratio))
@@ -108,7 +109,7 @@ def test_a_number_of_uplinks_that_is_asked_for_is_kept() -> None:
     assert (shape.uplinks, shape.spines) == (29, 29)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     tors=st.integers(1, 64),
     uplinks=st.integers(1, 64),

@@ -17,6 +17,7 @@ from fabricc.fabric.model import Direction
 from fabricc.front.planning.uplinks import PIN
 from fabricc.front.spec.lock import Lock, format_lock
 from fabricc.operate.verify.widths import Widths
+from tests.effort import examples
 from tests.front.planning.support import document, fabric_of, planned
 from tests.front.planning.test_growth import identity
 
@@ -137,7 +138,7 @@ def mixtures(draw: st.DrawFn) -> dict[str, Any]:
     )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(spec=mixtures())
 def test_any_mix_keeps_its_ratio_and_moves_nothing(spec: dict[str, Any]) -> None:
     plan = planned(spec)

@@ -15,6 +15,7 @@ from fabricc.fabric.qos import Ecn, SwitchQos, Watchdog
 from fabricc.front.qos import QosFinding, switch_qos, worksheet
 from fabricc.front.qos.headroom import headroom
 from fabricc.front.qos.pools import PortGroup, budget, group_headroom_bytes, spectrum_reserved_bytes
+from tests.effort import examples
 from tests.front.qos.published import sn5600, z9864f
 from tests.samples import CLASSES
 
@@ -212,7 +213,7 @@ def test_the_published_row_that_is_short_is_named() -> None:
     assert "75,776 bytes, 1,024 less than its xon and xoff" in finding.message
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     links=st.dictionaries(
         st.tuples(st.sampled_from([100, 200, 400, 800]), st.sampled_from([0, 3, 5, 30, 40, 100, 300, 700])),

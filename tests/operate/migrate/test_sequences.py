@@ -18,6 +18,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import Fabric
 from fabricc.operate.migrate.prepare import prepare
+from tests.effort import examples
 from tests.operate.migrate.test_migrate import ROOM, sound
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def test_what_is_deployed_after_any_changes_is_a_build_of_the_last_spec(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(CHANGES, min_size=3, max_size=7))
 def test_what_is_deployed_after_many_changes_is_a_build_of_the_last_spec(
     changes: list[dict[str, object]],
@@ -161,7 +162,7 @@ def test_what_is_deployed_after_many_changes_is_a_build_of_the_last_spec(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(NUMBERS, min_size=2, max_size=5))
 def test_what_is_deployed_after_other_numbers_and_models_is_a_build_of_the_last_spec(
     changes: list[dict[str, object]],

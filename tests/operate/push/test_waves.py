@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fabricc.operate.push.waves import Member, Plant, ShareError, Wave, largest_keep, plan
+from tests.effort import examples
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def half_broken() -> Clos:
     return Clos(3, 1, 2, 8, 1, names, names, frozenset(("u0t00", f"s{n}") for n in range(4)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @example(half_broken(), Fraction(3, 4))
 @given(fabrics(), st.sampled_from([Fraction(n, 20) for n in (0, 5, 10, 12, 15, 18, 20)]))
 def test_every_device_changes_once_and_everything_keeps_its_share(clos: Clos, keep: Fraction) -> None:

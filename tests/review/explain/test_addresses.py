@@ -15,6 +15,7 @@ from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.pools import pools
 from fabricc.review.explain.prefixes import explain_prefix
+from tests.effort import examples
 from tests.front.planning.support import document, planned, spec_of
 from tests.review.explain.support import assert_formulas_hold, known_of
 
@@ -103,7 +104,7 @@ def details(explanation: Explanation) -> dict[str, str]:
     return dict(explanation.details)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.data())
 def test_an_assigned_address_is_that_of_the_port_that_has_it(
     text: dict[str, Any], data: st.DataObject
@@ -122,7 +123,7 @@ def test_an_assigned_address_is_that_of_the_port_that_has_it(
         assert_formulas_hold(statement)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.data())
 def test_nobody_has_an_address_that_was_not_assigned(text: dict[str, Any], data: st.DataObject) -> None:
     plan = known(text)
@@ -133,7 +134,7 @@ def test_nobody_has_an_address_that_was_not_assigned(text: dict[str, Any], data:
             assert ("device" in details(explain_address(plan, address))) == (address in everyone)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.data())
 def test_an_asn_is_that_of_the_switches_that_have_it(text: dict[str, Any], data: st.DataObject) -> None:
     plan = known(text)
@@ -159,7 +160,7 @@ def test_an_asn_is_that_of_the_switches_that_have_it(text: dict[str, Any], data:
         assert int(explanation.statements[0].formulas[-1].value) == asn
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(documents(), st.data())
 def test_an_aggregate_is_that_of_the_tor_that_announces_it(text: dict[str, Any], data: st.DataObject) -> None:
     plan = known(text)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from fabricc.cli.entry import run
 from fabricc.review.report.page import html, is_report
+from tests.effort import examples
 from tests.review.report.conftest import INVENTORIES, ROOT, told
 from tests.review.report.reading import Page, number
 from tests.review.report.specs import CORES, SMALL, front_of, lab, two_ports
@@ -97,7 +98,7 @@ FABRICS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(text=FABRICS, name=NAMES)
 def test_any_fabric_and_any_name_gives_a_page_and_the_same_one_twice(
     tmp_path_factory: pytest.TempPathFactory, text: str, name: str

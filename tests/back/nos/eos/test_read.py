@@ -14,6 +14,7 @@ from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
 from fabricc.fabric.routing import Clause, LoadBalancing, PrefixList, PrefixRule, RouteMap, Spreading
 from tests.back.nos.eos.variants import VARIANTS, large, variant
+from tests.effort import examples
 
 
 def text_of(name: str = "trident-numbered") -> str:
@@ -137,7 +138,7 @@ def switches(draw: st.DrawFn) -> Switch:
     return replace(switch, name=draw(names), qos=qos, bgp=bgp, ports=tuple(ports), management=management)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(switches())
 def test_any_figures_read_back_as_planned(switch: Switch) -> None:
     reading = EOS.read(EOS.render(switch))
@@ -370,14 +371,14 @@ LINES = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(LINES, max_size=30))
 def test_no_text_makes_the_reader_fail(lines: list[str]) -> None:
     reading = EOS.read({FILE: "\n".join(lines)})
     assert len(reading.unknown) <= sum(line.count("\n") + 1 for line in lines)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
     lines = text_of("trident-dual").splitlines()

@@ -18,6 +18,7 @@ from fabricc.fabric.model import Account
 from fabricc.fabric.qos import Ecn, Headroom, Watchdog
 from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
 from tests.back.nos.junos.variants import VARIANTS, large, variant
+from tests.effort import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,7 +181,7 @@ def switches(draw: st.DrawFn) -> Switch:
     return replace(switch, name=draw(names), qos=qos, bgp=bgp, ports=ports, management=management)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(switches())
 def test_any_figures_read_back_as_planned(switch: Switch) -> None:
     text = JUNOS.render(switch)[FILE]
@@ -302,14 +303,14 @@ PIECES = st.sampled_from([*WORDS, "{", "}", ";", "[", "]", '"', "inactive:", "#"
 LINES = st.lists(PIECES | st.text(max_size=4), max_size=7).map(" ".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(LINES, max_size=30))
 def test_no_text_makes_the_reader_fail(lines: list[str]) -> None:
     reading = JUNOS.read({FILE: "\n".join(lines)})
     assert all(number >= 0 for _, number, _ in reading.unknown)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
     lines = text_of("evo-dual").splitlines()

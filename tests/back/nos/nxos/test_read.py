@@ -16,6 +16,7 @@ from fabricc.fabric.model import Account, Switch, TierName
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
 from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
 from tests.back.nos.nxos.variants import VARIANTS, large, variant
+from tests.effort import examples
 
 SAMPLES = Path(__file__).parents[5] / "shared" / "reference" / "nos-samples"
 
@@ -161,7 +162,7 @@ def switches(draw: st.DrawFn) -> Switch:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(switches())
 def test_any_figures_read_back_as_planned(switch: Switch) -> None:
     reading = NXOS.read(NXOS.render(switch))
@@ -468,14 +469,14 @@ LINES = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(LINES, max_size=30))
 def test_no_text_makes_the_reader_fail(lines: list[str]) -> None:
     reading = NXOS.read({FILE: "\n".join(lines)})
     assert len(reading.unknown) <= sum(line.count("\n") + 1 for line in lines)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_no_damage_to_a_line_makes_the_reader_fail(data: st.DataObject) -> None:
     lines = text_of("cloudscale/dual").splitlines()
