@@ -235,8 +235,9 @@ def test_the_place_of_a_counted_unit_is_for_the_next_once_the_entry_is_gone(
     built(tmp_path, counted(24), retired=["su002"])
     grown = built(tmp_path, counted(32), **({"retired": said} if said else {}))
     assert {unit.name for unit in grown.fabric.units.values()} == {"su001", "su003", "su004", next_one}
-    hosts = [name for name in texts(before) if "host" in name and not name.startswith("su002")]
-    assert {name: texts(grown)[name] for name in hosts} == {name: texts(before)[name] for name in hosts}
+    then, now = texts(before), texts(grown)
+    hosts = [name for name in then if "host" in name and not name.startswith("su002")]
+    assert {name: now[name] for name in hosts} == {name: then[name] for name in hosts}
 
 
 def test_a_unit_of_one_of_several_counted_groups_retires(tmp_path: Path) -> None:
