@@ -118,7 +118,6 @@ INSIDE = {
     "fabricc.operate.drivers.shell": (5, "paramiko and NAPALM, where a driver connects"),
     "fabricc.fabric.yaml_text": (1, "yaml, for the systems whose files are YAML"),
     "fabricc.base.foreign.text": (1, "XML, for JUnit and pictures"),
-    "fabricc.back.hosts.yaml_lines": (2, "yaml, where a file of a host is not as usual"),
     "fabricc.back.nos": (1, "entry points, for back ends of third parties"),
     "fabricc.back.nos.overlay": (1, "yaml, for overlays of YAML"),
     "fabricc.back.reading.tree": (1, "yaml, for the systems whose files are YAML or JSON"),

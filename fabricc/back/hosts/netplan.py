@@ -7,15 +7,16 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import on_link, own, ports_of, rule_priority
-from fabricc.back.hosts.yaml_lines import flatten
+from fabricc.back.hosts.words import decimal, on_link, own, ports_of, rule_priority
+from fabricc.back.reading.tree import leaves
+from fabricc.back.reading.yaml_lines import yaml_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.back.hosts.base import Reader
-    from fabricc.back.hosts.yaml_lines import Scalar
-    from fabricc.fabric.facts import Facts, Reading
+    from fabricc.back.reading import Node
+    from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, HostPort
 
 FILE = "etc/netplan/60-fabricc.yaml"
@@ -23,6 +24,9 @@ ACTIVATION = "apply-netplan.sh"
 
 _PLAIN_KEY = re.compile(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as anything but text
 _SCALARS = {"mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional"}
+_TRUTHS = dict.fromkeys(("true", "yes", "on", "y"), "true") | dict.fromkeys(
+    ("false", "no", "off", "n"), "false"
+)
 _LISTS = {"addresses", "link-local"}
 _GLOBAL = {"version", "renderer"}
 _GROUPS = {
@@ -112,40 +116,67 @@ def state(facts: Facts, host: Host) -> None:
 
 def read(reading: Reading, file: str, text: str) -> None:
     """Add the facts of a netplan file, of this or any other layout."""
-    entries, unknown = flatten(text)
-    lists: dict[tuple[str, str], tuple[int, list[str]]] = {}
-    groups: dict[tuple[str, str, object], tuple[int, dict[object, Scalar]]] = {}
-    for path, value, line in entries:
-        depth = len(path)
-        if path[:2] != ("network", "ethernets"):
-            if depth == 2 and path[0] == "network" and path[1] in _GLOBAL:
-                reading.put(f"netplan/{path[1]}", value, file, line)
-            else:
-                unknown.append(line)
+    tree = yaml_tree(text)
+    unknown = [line for line, _ in tree.faults]
+    for top in tree.nodes:
+        if top.key != ("network",):
+            unknown += _lines(top)
             continue
-        name, key = (str(path[2]), str(path[3])) if depth > 3 else ("", "")
-        if depth == 4 and key in _SCALARS:
-            reading.put(f"interface[{name}]/{_SCALARS[key]}", value, file, line)
-        elif key in _LISTS and (depth == 5 or (depth == 4 and value == "")):
-            items = lists.setdefault((name, key), (line, []))[1]
-            if depth == 5:
-                items.append(str(value))
-        elif depth == 6 and key in _GROUPS and path[5] in _GROUPS[key][1:]:
-            groups.setdefault((name, key, path[4]), (line, {}))[1][path[5]] = value
-        else:
-            unknown.append(line)
-    for (name, key), (line, items) in lists.items():
-        _put_list(reading, (file, line), f"interface[{name}]/", key, items)
-    for (name, key, _), (line, values) in groups.items():
-        kind, named, *rest = _GROUPS[key]
-        if named in values:
-            kind = "main_route" if "metric" in values else kind
-            said = " ".join([f"{each} {values[each]}" for each in rest if each in values])
-            reading.put(f"interface[{name}]/{kind}[{values[named]}]", said, file, line)
-        else:
-            unknown.append(line)
+        for node in top.children or ():
+            if node.key == ("ethernets",):
+                unknown += [line for port in node.children or () for line in _read_port(reading, file, port)]
+            elif len(node.key) == 2 and node.key[0] in _GLOBAL:
+                reading.put(f"netplan/{node.key[0]}", _scalar(node.key[1]), file, node.line)
+            else:
+                unknown += _lines(node)
     lines = text.splitlines()
     reading.unknown += [(file, n, lines[n - 1].strip() if n <= len(lines) else "") for n in unknown]
+
+
+def _read_port(reading: Reading, file: str, port: Node) -> Iterator[int]:
+    """State what is said of a port; the lines that mean nothing here."""
+    prefix = f"interface[{port.key[0] if port.key else ''}]/"
+    for said in port.children or ():
+        key, *values = said.key or ("",)
+        items = said.children or ()
+        if key in _SCALARS and values:
+            reading.put(prefix + _SCALARS[key], _scalar(values[0]), file, said.line)
+        elif key in _LISTS and not values and all(item.children is None for item in items):
+            _put_list(reading, (file, said.line), prefix, key, [word for item in items for word in item.key])
+        elif key in _GROUPS and not values:
+            for item in items:
+                yield from _read_item(reading, file, prefix, key, item)
+        else:
+            yield from _lines(said)
+    if port.children is None:
+        yield port.line
+
+
+def _read_item(reading: Reading, file: str, prefix: str, key: str, item: Node) -> Iterator[int]:
+    """State a route or a rule; the lines of it that mean nothing here."""
+    kind, named, *rest = known = _GROUPS[key]
+    values = {}
+    for part in item.children or (item,):
+        if len(part.key) == 2 and part.key[0] in known[1:] and part.children is None:
+            values[part.key[0]] = part.key[1]
+        else:
+            yield from _lines(part)
+    if named in values:
+        kind = "main_route" if "metric" in values else kind
+        said = " ".join([f"{each} {values[each]}" for each in rest if each in values])
+        reading.put(f"{prefix}{kind}[{values[named]}]", said, file, item.line)
+    elif values:
+        yield item.line
+
+
+def _lines(node: Node) -> list[int]:
+    """The lines of all that a node says."""
+    return [line for line, _ in leaves((node,))]
+
+
+@lru_cache(maxsize=1024)
+def _scalar(text: str) -> Value:
+    return _TRUTHS.get(text.lower(), decimal(text))
 
 
 def _put_list(reading: Reading, at: tuple[str, int], prefix: str, key: str, items: list[str]) -> None:

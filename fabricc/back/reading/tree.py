@@ -87,6 +87,15 @@ def leaves(nodes: Sequence[Node], above: tuple[str, ...] = ()) -> Iterator[tuple
             stack += [(child, (*words, *child.key)) for child in reversed(node.children)]
 
 
+def find(nodes: Sequence[Node] | None, *words: str) -> Node | None:
+    """The first node at a path."""
+    found = None
+    for word in words:
+        found = next((node for node in nodes or () if node.key[:1] == (word,)), None)
+        nodes = found.children if found else None
+    return found
+
+
 def statements(
     nodes: Sequence[Node], above: tuple[str, ...] = (), told: Callable[[tuple[str, ...]], str] = " ".join
 ) -> Iterator[tuple[int, str]]:

@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nccl import FILES
-from fabricc.back.hosts.yaml_lines import flatten
 from fabricc.back.infiniband import host_files
+from fabricc.back.reading.tree import find
+from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
@@ -90,16 +91,19 @@ def _interfaces(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
 
 
 def _netplan(text: str) -> Iterator[tuple[str, Interface]]:
-    entries, broken = flatten(text)
-    if broken:
-        raise ValueError(f"line {broken[0]} of the netplan file")
-    values: dict[str, dict[str, str | int]] = {}
-    for path, value, _ in entries:
-        if path[:2] == ("network", "ethernets") and len(path) >= 4:
-            values.setdefault(str(path[2]), {})[str(path[3])] = value
-    for name, each in values.items():
-        mode, address = each.get("infiniband-mode"), each.get("addresses")
-        yield name, (str(address) if address else None, str(mode), int(each.get("mtu", 0)), None)
+    tree = yaml_tree(text)
+    for line, _ in tree.faults:
+        raise ValueError(f"line {line} of the netplan file")
+    ports = find(tree.nodes, "network", "ethernets")
+    for port in (ports.children or ()) if ports else ():
+        said = {
+            node.key[0]: words[-1]
+            for node in port.children or ()
+            if node.key
+            and (words := [*node.key[1:], *(word for child in node.children or () for word in child.key)])
+        }
+        mode, mtu = str(said.get("infiniband-mode")), int(said.get("mtu", 0))
+        yield " ".join(port.key), (said.get("addresses"), mode, mtu, None)
 
 
 def _networkd(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:

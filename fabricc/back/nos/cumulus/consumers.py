@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.startup import find, members, parsed
+from fabricc.back.nos.cumulus.startup import members, parsed
+from fabricc.back.reading.tree import find
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.cumulus.beyond import statements
+from fabricc.back.reading.tree import find
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class _Switch:
 
 def expand(text: str, file: str, reading: Reading) -> None:
     """Add what the RoCE profile of a configuration sets, at its line."""
-    profile = startup.find(startup.parsed(text).nodes, "set", "qos", "roce")
+    profile = find(startup.parsed(text).nodes, "set", "qos", "roce")
     if profile is None:
         return
     switch, line = _switch(text), profile.line

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
 from fabricc.back.reading import Block, Captured, Document, Fact, Keep, Node, Row, Scope, Silent, Topic
 from fabricc.back.reading import tree as trees
-from fabricc.back.reading.yaml_lines import block_style
+from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def parsed(text: str) -> trees.Tree:
         found = trees.commands(_COMMAND.sub("set ", _QUOTED.sub(r'"\1"', text)))
         found = trees.Tree(_nested(found.nodes), found.faults)
     else:
-        found = block_style(text) or trees.structured(text)
+        found = yaml_tree(text)
     nodes = [one for node in found.nodes for one in ((node,) if node.key else node.children or ())]
     if not any(node.key == ("set",) for node in nodes):
         content = Node(("set",), 1)
@@ -123,27 +123,20 @@ def _nested(nodes: Sequence[Node]) -> Sequence[Node]:
     return made[()].children or ()
 
 
-def find(nodes: Sequence[Node] | None, *words: str) -> Node | None:
-    """The first node at a path."""
-    found = None
-    for word in words:
-        found = next((node for node in nodes or () if node.key[:1] == (word,)), None)
-        nodes = found.children if found else None
-    return found
-
-
 def release_in(tree: trees.Tree) -> Release:
     """The release in whose words a file is: the header's, else the newest that has things where the tree has them."""
-    if (version := find(tree.nodes, "header", "version")) and (named := _release(version.key[-1])):
+    if (version := trees.find(tree.nodes, "header", "version")) and (named := _release(version.key[-1])):
         wanted = [int(part) for part in named.split(".")]
         older = [known for known in RELEASES if [int(part) for part in known.split(".")] <= wanted]
         return RELEASES[older[-1]] if older else next(iter(RELEASES.values()))
-    if find(tree.nodes, "set", "router", "bgp", "state"):
+    if trees.find(tree.nodes, "set", "router", "bgp", "state"):
         return release_of("5.15")
-    if find(tree.nodes, "set", "service", "dns"):
+    if trees.find(tree.nodes, "set", "service", "dns"):
         return release_of("5.10")
-    if find(tree.nodes, "set", "service", "syslog"):
-        return release_of("5.11" if find(tree.nodes, "set", "system", "aaa", "tacacs", "enable") else "5.12")
+    if trees.find(tree.nodes, "set", "service", "syslog"):
+        return release_of(
+            "5.11" if trees.find(tree.nodes, "set", "system", "aaa", "tacacs", "enable") else "5.12"
+        )
     return release_of("")
 
 

@@ -1,56 +1,35 @@
-"""The fast reader of YAML agrees with PyYAML on all that it takes, and hostile text ends as a broken line."""
+"""Netplan files are read the same in any layout, and hostile text ends as a broken line."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.back.hosts import netplan, planned, read, render, yaml_lines
+from fabricc.back.hosts import netplan, planned, read, render
+from fabricc.back.reading.tree import leaves, structured
+from fabricc.back.reading.yaml_lines import block_style
 from tests.back.hosts.variants import VARIANTS
 
 if TYPE_CHECKING:
     import random
 
+    from fabricc.back.reading import Tree
+
 TEXTS = [netplan.text(host) for host in VARIANTS.values()]
+
+
+def shown(tree: Tree) -> tuple[list[tuple[int, tuple[str, ...]]], list[tuple[int, str]]]:
+    return list(leaves(tree.nodes)), sorted(tree.faults)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_both_ways_of_reading_agree_on_rendered_text(text: str) -> None:
-    assert (yaml_lines._block_entries(text), []) == yaml_lines._composed_entries(text)
-
-
-PIECES = [
-    "  ",
-    "- ",
-    "a: ",
-    "b:",
-    "\n",
-    "\n    ",
-    "1",
-    '"x y"',
-    "yes",
-    "[]",
-    "# c",
-    "'q'",
-    "-",
-    ":",
-    " ",
-    "{}",
-    "~",
-]
-
-
-@example("a: -")
-@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-def test_whatever_the_fast_way_takes_pyyaml_reads_the_same(text: str) -> None:
-    try:
-        entries = yaml_lines._block_entries(text)
-    except yaml_lines._OtherLayoutError:
-        return
-    assert (entries, []) == yaml_lines._composed_entries(text)
+    quick = block_style(text)
+    assert quick is not None
+    assert shown(quick) == shown(structured(text))
 
 
 @given(st.sampled_from(TEXTS), st.randoms(use_true_random=False))
@@ -67,11 +46,8 @@ def test_damaged_text_is_read_the_same_both_ways(text: str, rng: random.Random) 
         case _:
             lines.insert(index, lines[rng.randrange(len(lines))])
     damaged = "\n".join(lines)
-    try:
-        entries = yaml_lines._block_entries(damaged)
-    except yaml_lines._OtherLayoutError:
-        return
-    assert (entries, []) == yaml_lines._composed_entries(damaged)
+    quick = block_style(damaged)
+    assert quick is None or shown(quick) == shown(structured(damaged))
 
 
 def test_a_netplan_file_in_another_layout_has_the_same_facts() -> None:
@@ -117,6 +93,6 @@ def test_a_word_where_netplan_wants_a_list_states_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
 def test_nesting_without_end_is_a_broken_line_and_not_the_end_of_the_process(opening: str) -> None:
-    entries, broken = yaml_lines.flatten("a: " + opening * 100_000)
-    assert entries == []
-    assert broken
+    reading = read({netplan.FILE: "a: " + opening * 100_000})
+    assert reading.facts == {}
+    assert reading.unknown
