@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import natural
 from fabricc.base.values import dataclass
@@ -11,7 +11,7 @@ from fabricc.fabric.routing import Transport
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule
+    from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule, Session
 
 _GROUP_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 
@@ -36,6 +36,23 @@ class ClauseView:
     community_list: str | None
     local_preference: int | None
     add_community: str | None
+
+
+class PrefixListView(NamedTuple):
+    """One prefix list of `ip` or `ipv6`; rules are (sequence, prefix, the words after it with their leading space)."""
+
+    family: str
+    name: str
+    rules: list[tuple[int, str, str]]
+
+
+class NeighborView(NamedTuple):
+    """One session over an address, or over an interface's link-local addresses; `group` is of its transport."""
+
+    name: str
+    group: str
+    remote_asn: int
+    description: str
 
 
 def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListView]:
@@ -70,7 +87,19 @@ def clause_view(route_map: str, clause: Clause, names: Mapping[str, str]) -> Cla
     )
 
 
-def length_words(rule: PrefixRule) -> str:
+def prefix_lists(bgp: Bgp) -> list[PrefixListView]:
+    """The prefix lists by family and name, their rules ten apart."""
+    return [
+        PrefixListView(
+            "ipv6" if each.family == 6 else "ip",
+            each.name,
+            [(10 * at, rule.prefix, _length_words(rule)) for at, rule in enumerate(each.rules, 1)],
+        )
+        for each in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural(p.name)))
+    ]
+
+
+def _length_words(rule: PrefixRule) -> str:
     """The words after the prefix of a rule, with their leading space."""
     if rule.ge is not None and rule.ge == rule.le:
         return f" eq {rule.ge}"
@@ -81,6 +110,12 @@ def length_words(rule: PrefixRule) -> str:
 def group_name(group: str, transport: Transport) -> str:
     """What the part of a peer group that has this transport is called: families are activated per group."""
     return group + _GROUP_SUFFIX[transport]
+
+
+def neighbor_view(session: Session) -> NeighborView:
+    """One session."""
+    group = group_name(session.group, session.transport)
+    return NeighborView(session.remote or session.port, group, session.remote_asn, session.description)
 
 
 def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:

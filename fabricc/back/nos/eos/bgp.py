@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.order import (
     in_address_order,
-    natural,
     numbered_sessions,
     unnumbered_sessions,
 )
@@ -16,7 +15,8 @@ from fabricc.back.nos.cli_dialect.policy_view import (
     community_lists,
     group_name,
     groups_in_use,
-    length_words,
+    neighbor_view,
+    prefix_lists,
 )
 from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import LEFT_OUT, Departure
@@ -32,11 +32,16 @@ from fabricc.fabric.routing import Transport
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.cli_dialect.policy_view import ClauseView, CommunityListView
+    from fabricc.back.nos.cli_dialect.policy_view import (
+        ClauseView,
+        CommunityListView,
+        NeighborView,
+        PrefixListView,
+    )
     from fabricc.back.reading import Captured, Document, Row, Said, Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PeerGroup, PrefixList, Session
+    from fabricc.fabric.routing import Bgp, PeerGroup
 
 DISCARD = "Null0"
 DEFAULT_TIMERS_S = (60, 180)
@@ -69,55 +74,19 @@ class GroupView:
     keeps_next_hop: bool
 
 
-class NeighborView(NamedTuple):
-    """One session over an address, or over an interface's link-local addresses."""
-
-    name: str
-    group: str
-    remote_asn: int
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixRuleView:
-    """One entry; `lengths` are the words after the prefix, with their leading space."""
-
-    sequence: int
-    prefix: str
-    lengths: str
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixListView:
-    """One prefix list."""
-
-    name: str
-    rules: list[PrefixRuleView]
-
-
 @dataclass(frozen=True, slots=True)
 class BgpView:
     """The BGP process; `timers` is None at EOS's defaults, `maximum_hops` where the TTL is not checked."""
 
-    asn: int
-    router_id: str
+    process: Bgp
     timers: tuple[int, int] | None
-    maximum_paths: int
-    multipath_relax: bool
-    ipv4: bool
-    ipv6: bool
-    bfd_interval_ms: int | None
-    bfd_multiplier: int
     maximum_hops: int | None
-    redistribute_map: str
-    static_map: str | None
     static_routes: list[tuple[str, str, str]]
     aggregates: list[str]
     groups: list[GroupView]
     neighbors: list[NeighborView]
     interfaces: list[NeighborView]
-    prefix_lists4: list[PrefixListView]
-    prefix_lists6: list[PrefixListView]
+    prefix_lists: list[PrefixListView]
     community_lists: list[CommunityListView]
     clauses: list[ClauseView]
 
@@ -127,33 +96,18 @@ def bgp_view(switch: Switch) -> BgpView:
     bgp = switch.bgp
     timers = (bgp.keepalive_s, bgp.hold_s)
     return BgpView(
-        asn=bgp.asn,
-        router_id=bgp.router_id,
+        process=bgp,
         timers=None if timers == DEFAULT_TIMERS_S else timers,
-        maximum_paths=bgp.maximum_paths,
-        multipath_relax=bgp.multipath_relax,
-        ipv4=bgp.ipv4,
-        ipv6=bgp.ipv6,
-        bfd_interval_ms=bgp.bfd_interval_ms,
-        bfd_multiplier=bgp.bfd_multiplier,
         maximum_hops=GTSM_HOPS if bgp.ttl_security else None,
-        redistribute_map=bgp.redistribute_map,
-        static_map=bgp.static_map,
         static_routes=static_lines(switch.static_routes, DISCARD),
         aggregates=in_address_order(bgp.aggregates),
         groups=[_group(bgp, group, transport) for group, transport in groups_in_use(bgp)],
-        neighbors=[_neighbor(str(s.remote), s) for s in numbered_sessions(bgp)],
-        interfaces=[_neighbor(s.port, s) for s in unnumbered_sessions(bgp)],
-        prefix_lists4=_prefix_lists(bgp, 4),
-        prefix_lists6=_prefix_lists(bgp, 6),
+        neighbors=list(map(neighbor_view, numbered_sessions(bgp))),
+        interfaces=list(map(neighbor_view, unnumbered_sessions(bgp))),
+        prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=clauses(bgp, COMMUNITY_NAMES),
     )
-
-
-def _neighbor(name: str, session: Session) -> NeighborView:
-    group = group_name(session.group, session.transport)
-    return NeighborView(name, group, session.remote_asn, session.description)
 
 
 def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
@@ -171,18 +125,6 @@ def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
         evpn=carried,
         keeps_next_hop=bgp.evpn_transit,
     )
-
-
-def _prefix_lists(bgp: Bgp, family: int) -> list[PrefixListView]:
-    lists = sorted((p for p in bgp.prefix_lists if p.family == family), key=lambda p: natural(p.name))
-    return [PrefixListView(p.name, _rules(p)) for p in lists]
-
-
-def _rules(prefix_list: PrefixList) -> list[PrefixRuleView]:
-    return [
-        PrefixRuleView(10 * index, rule.prefix, length_words(rule))
-        for index, rule in enumerate(prefix_list.rules, 1)
-    ]
 
 
 # --- the facts of that --------------------------------------------------------------------------------

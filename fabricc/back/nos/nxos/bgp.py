@@ -15,11 +15,16 @@ from fabricc.back.nos.cli_dialect.policy import (
     state_maps,
 )
 from fabricc.back.nos.cli_dialect.policy_view import (
+    ClauseView,
     CommunityListView,
+    NeighborView,
+    PrefixListView,
+    clause_view,
     community_lists,
     group_name,
     groups_in_use,
-    length_words,
+    neighbor_view,
+    prefix_lists,
 )
 from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import ROUNDED, Departure
@@ -85,8 +90,8 @@ def map_name(bgp: Bgp, name: str, family: str) -> str:
     return name + FAMILY_SUFFIXES[family] if len(families(bgp)) > 1 else name
 
 
-def clauses(bgp: Bgp) -> Iterator[tuple[str, str, Clause]]:
-    """(name of the map, family, clause) of all maps; a family that no clause is about is denied as a whole."""
+def clauses(bgp: Bgp) -> Iterator[tuple[str, Clause]]:
+    """(name of the map, clause) of all maps; a family that no clause is about is denied as a whole."""
     apart = len(families(bgp)) > 1
     for route_map in bgp.route_maps:
         for family, carried in families(bgp).items() if apart else ():
@@ -94,9 +99,9 @@ def clauses(bgp: Bgp) -> Iterator[tuple[str, str, Clause]]:
                 continue
             own = [c for c in route_map.clauses if c.prefix_list is None or _family(c) == family]
             for clause in own or [Clause(10, False)]:
-                yield map_name(bgp, route_map.name, family), family, clause
+                yield map_name(bgp, route_map.name, family), clause
         if not apart:
-            yield from ((route_map.name, _family(clause), clause) for clause in route_map.clauses)
+            yield from ((route_map.name, clause) for clause in route_map.clauses)
 
 
 def _family(clause: Clause) -> str:
@@ -123,16 +128,6 @@ class TemplateView:
 
 
 @dataclass(frozen=True, slots=True)
-class NeighborView:
-    """One session; `name` is an address, or an interface for its link-local neighbour."""
-
-    name: str
-    template: str
-    remote_asn: int
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
 class FamilyView:
     """One address family of the process; a map is None where the fabric carries no such routes."""
 
@@ -140,27 +135,6 @@ class FamilyView:
     redistribute_map: str | None
     static_map: str | None
     aggregates: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixRuleView:
-    """One entry; `family` is `ip` or `ipv6`, `lengths` the words after the prefix, with their leading space."""
-
-    family: str
-    list: str
-    sequence: int
-    prefix: str
-    lengths: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClauseView:
-    """One step of a route map; `family` is `ip` or `ipv6`, `community` the word for the one that it adds."""
-
-    route_map: str
-    family: str
-    clause: Clause
-    community: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +148,7 @@ class BgpView:
     families: list[FamilyView]
     templates: list[TemplateView]
     neighbors: list[NeighborView]
-    rules: list[PrefixRuleView]
+    prefix_lists: list[PrefixListView]
     community_lists: list[CommunityListView]
     clauses: list[ClauseView]
 
@@ -209,25 +183,12 @@ def bgp_view(switch: Switch) -> BgpView:
             )
             for group, transport in groups_in_use(bgp)
         ],
-        neighbors=[
-            NeighborView(s.remote or s.port, group_name(s.group, s.transport), s.remote_asn, s.description)
-            for s in (*numbered_sessions(bgp), *unnumbered_sessions(bgp))
-        ],
-        rules=[
-            PrefixRuleView(
-                "ipv6" if listed.family == 6 else "ip",
-                listed.name,
-                10 * index,
-                rule.prefix,
-                length_words(rule),
-            )
-            for listed in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural(p.name)))
-            for index, rule in enumerate(listed.rules, 1)
-        ],
+        neighbors=[*map(neighbor_view, (*numbered_sessions(bgp), *unnumbered_sessions(bgp)))],
+        prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=[
-            ClauseView(name, _WORDS[family], clause, _word(clause.add_community))
-            for name, family, clause in sorted(clauses(bgp), key=lambda c: (natural(c[0]), c[2].sequence))
+            clause_view(name, clause, COMMUNITY_NAMES)
+            for name, clause in sorted(clauses(bgp), key=lambda c: (natural(c[0]), c[1].sequence))
         ],
     )
 
@@ -263,11 +224,11 @@ def state(facts: Facts, switch: Switch) -> None:
         facts[f"bgp/{neighbor}/families"] = ",".join(_FAMILIES[session.transport])
         if bgp.ttl_security:
             facts[f"bgp/{neighbor}/ttl_security_hops"] = GTSM_HOPS
-    for name, family, clause in clauses(bgp):
+    for name, clause in clauses(bgp):
         said = {
             "action": "permit" if clause.permit else "deny",
             "community_list": clause.community_list,
-            f"{_WORDS[family]} prefix-list": clause.prefix_list,
+            f"{_WORDS[_family(clause)]} prefix-list": clause.prefix_list,
             "local_preference": clause.local_preference,
             "add_community": _word(clause.add_community),
         }
