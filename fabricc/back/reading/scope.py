@@ -206,6 +206,22 @@ class Document:
         for fact in facts:
             self.put(*fact)
 
+    def put_kept(self, path: str, values: Mapping[str, Said], name: str) -> None:
+        """State what was kept under a name, where a line says it."""
+        if name in values:
+            self.put(path, *values[name])
+
+    def put_leaves(self, prefix: str, values: Mapping[str, Said], leaves: Iterable[str]) -> None:
+        """State what was kept under the names of facts below `prefix`."""
+        for leaf in leaves:
+            if leaf in values:
+                self.put(prefix + leaf, *values[leaf])
+
+    def put_places(self, path: str, said: Iterable[tuple[Value, int]]) -> None:
+        """State each of a list by its place below `path`."""
+        for place, (value, line) in enumerate(said):
+            self.put(f"{path}/{place}", value, line)
+
     def put_set(self, path: str, table: Mapping[Value, Said]) -> None:
         """State the keys of a table as one fact, at its last line, where it has any."""
         if table:

@@ -458,8 +458,7 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
     _finish_bridges(document)
     _finish_policy(document, unknown)
     for name, acl in scope.each("acl").items():
-        if "type" in acl.values:
-            document.put(f"access_list[{name}]/setting[type]", *acl.values["type"])
+        document.put_kept(f"access_list[{name}]/setting[type]", acl.values, "type")
         for number, rule in acl.each("rule").items():
             texts = [*rule.table("actions"), *rule.table("matches")]
             if texts:
@@ -470,7 +469,7 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
     for name, vrf in scope.each("vrf").items():
         _finish_vrf(document, str(name), vrf, process)
     if process:
-        _put_leaves(document, "bgp/", process, "asn", "router_id")
+        document.put_leaves("bgp/", process.values, ("asn", "router_id"))
     for under, prefix in (
         ("routing", "routing/"),
         ("qos", "qos/"),
@@ -486,12 +485,6 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
 def _place(scope: Scope, unknown: frozenset[int]) -> int:
     """The first unknown line of what a scope says, else its own."""
     return min((line for _, line in scope.said() if line in unknown), default=scope.line)
-
-
-def _put_leaves(document: Document, prefix: str, scope: Scope, *leaves: str) -> None:
-    for leaf in leaves:
-        if leaf in scope.values:
-            document.put(prefix + leaf, *scope.values[leaf])
 
 
 def _gathered(scope: Scope, under: str = "setting") -> dict[str, tuple[str, int]]:
@@ -515,33 +508,22 @@ def _put_settings(
         document.put(f"{prefix}{leaf}{name[len(under) :]}", *said)
 
 
+_OF_INTERFACE = (
+    "kind", "description", "mtu", "autoneg", "fec", "enabled", "dhcp", "vrf", "mlag", "ethernet_segment", "ospf_area",
+    "ospf_cost", "ospf_network",
+)  # fmt: skip
+"""What is kept of an interface under the names of its facts."""
+
+
 def _finish_interface(document: Document, name: str, interface: Scope) -> None:
     paths = port_paths(name)
     prefix = paths.prefix
-    _put_leaves(
-        document,
-        prefix,
-        interface,
-        "kind",
-        "description",
-        "mtu",
-        "autoneg",
-        "fec",
-        "enabled",
-        "dhcp",
-        "vrf",
-        "mlag",
-        "ethernet_segment",
-        "ospf_area",
-        "ospf_cost",
-        "ospf_network",
-    )
+    document.put_leaves(prefix, interface.values, _OF_INTERFACE)
     _put_addresses(document, prefix, "loopback/" if name == "lo" else prefix, interface)
     for address, (_, line) in interface.table("gateways").items():
         document.put(paths[f"gateway[{address}]"], str(address), line)
     document.put_set(paths["members"], interface.table("bond members"))
-    if "vlan" in interface.values:
-        document.put(paths["vlan_tag"], *interface.values["vlan"])
+    document.put_kept(paths["vlan_tag"], interface.values, "vlan")
     for way, table in (("in", "inbound"), ("out", "outbound")):
         document.put_set(paths[f"access_list_{way}"], interface.table(table))
     _put_settings(document, prefix, interface)
@@ -584,8 +566,7 @@ def _finish_domain(document: Document, name: str, domain: Scope) -> None:
 
 def _finish_bridges(document: Document) -> None:
     for name, bridge in document.scope.each("bridge").items():
-        if "stp mode" in bridge.values:
-            document.put("spanning_tree/mode", *bridge.values["stp mode"])
+        document.put_kept("spanning_tree/mode", bridge.values, "stp mode")
         for key, (_, line) in bridge.table("vlans").items():
             for each in startup.members(str(key)):
                 document.put(f"vlan[{each}]/enabled", "true", line)
@@ -613,8 +594,7 @@ def _finish_policy(document: Document, unknown: frozenset[int]) -> None:
             ]
             texts = [(text, line) for text, line in rules if text]
             if kind == "prefix-list" or kind == "as-path-list":
-                for place, said in enumerate(texts):
-                    document.put(f"{kind.replace('-', '_')}[{name}]/{place}", *said)
+                document.put_places(f"{kind.replace('-', '_')}[{name}]", texts)
             elif texts:
                 before = {"large-community-list": "large ", "ext-community-list": "extended "}.get(kind, "")
                 document.put(
@@ -675,8 +655,7 @@ def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) 
     if prefix:
         document.put(f"vrf[{name}]", "present", vrf.line)
     _put_addresses(document, f"interface[{name}]/", "loopback/" if not prefix else f"interface[{name}]/", vrf)
-    if "vni" in vrf.values:
-        document.put(f"vxlan/vrf[{name}]/vni", *vrf.values["vni"])
+    document.put_kept(f"vxlan/vrf[{name}]/vni", vrf.values, "vni")
     for route, scope in vrf.each("static").items():
         hops = {str(hop): str(hop) for hop in scope.table("via")}
         for hop, (value, _) in scope.table("via").items():
@@ -693,10 +672,10 @@ def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) 
     for process in vrf.each("bgp").values():
         if above and prefix:
             process.values = {**above.values, **process.values}
-        _put_leaves(document, f"{prefix}bgp/", process, "asn", "router_id")
+        document.put_leaves(f"{prefix}bgp/", process.values, ("asn", "router_id"))
         _finish_bgp(document, process, prefix)
     for process in vrf.each("ospf").values():
-        _put_leaves(document, f"{prefix}ospf[default]/", process, "router_id")
+        document.put_leaves(f"{prefix}ospf[default]/", process.values, ("router_id",))
         for key, said in process.values.items():
             if key.startswith(("redistribute[", "area[", "network[")):
                 document.put(f"{prefix}ospf[default]/{key}", *said)

@@ -117,11 +117,8 @@ def _finish(document: Document) -> None:
             for vlan, vni in zip(members(vlans), members(vnis), strict=False):
                 if vni.isdecimal():
                     document.put(f"vxlan/vlan[{vlan}]/vni", int(vni), line)
-        for path in ("mlag/peer", "mlag/backup", "mlag/mac", "vxlan/source_mlag"):
-            if path in each.values:
-                document.put(path, *each.values[path])
-        if "source" in each.values:
-            document.put("vxlan/source", *each.values["source"])
+        document.put_leaves("", each.values, ("mlag/peer", "mlag/backup", "mlag/mac", "vxlan/source_mlag"))
+        document.put_kept("vxlan/source", each.values, "source")
         document.put_set("vxlan/peers", each.table("peers"))
         if "mlag/peer" in each.values:
             document.put("mlag/local", name, each.line)

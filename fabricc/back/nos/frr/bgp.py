@@ -346,9 +346,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
         if _routes(tenant):
             prefix = f"vrf[{name}]/"
             document.put(f"{prefix}bgp/asn", *tenant.values["asn"])
-            for leaf in ("router_id", "requires_policy"):
-                if leaf in tenant.values:
-                    document.put(f"{prefix}bgp/{leaf}", *tenant.values[leaf])
+            document.put_leaves(f"{prefix}bgp/", tenant.values, ("router_id", "requires_policy"))
             finish_process(document, tenant, multipath_limit, prefix)
             sessions.finish(document, tenant, prefix)
     evpn.finish_tenants(document)
@@ -368,9 +366,7 @@ def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix:
     defaults: dict[str, Value] = {"keepalive_s": timers[0], "hold_s": timers[1], "multipath_relax": "false"}
     for leaf, value in defaults.items():
         document.put(f"{prefix}bgp/{leaf}", *values.get(leaf, (value, line)))
-    for leaf in ("cluster_id", "distance"):
-        if leaf in values:
-            document.put(f"{prefix}bgp/{leaf}", *values[leaf])
+    document.put_leaves(f"{prefix}bgp/", values, ("cluster_id", "distance"))
     if "confederation" in values:
         identifier, at = values["confederation"]
         members, _ = values.get("confederation peers", ("", 0))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.sessions import of_family
 from fabricc.back.nos.frr.settings import put_settings, settings
-from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
 
@@ -197,7 +197,7 @@ def finish_devices(document: Document, devices: Mapping[str, Scope]) -> None:
         if name == BRIDGE:
             _finish_bridge(document, scope)
         elif "vni" in values:
-            _put(document, f"structure/vni[{values['vni'][0]}]/", values, ("mtu",))
+            document.put_leaves(f"structure/vni[{values['vni'][0]}]/", values, ("mtu",))
             if "source" in values:
                 sources[values["source"][0]] = values["source"][1]
         elif "table" in values:
@@ -220,16 +220,16 @@ def _finish_bridge(document: Document, scope: Scope) -> None:
     if table := scope.table("vlans"):
         numbers = ",".join(map(str, sorted(table, key=int)))
         document.put("structure/bridge/vlans", numbers, max(line for _, line in table.values()))
-    _put(document, "structure/bridge/", scope.values, ("vlan_aware", "spanning_tree", "mtu"))
+    document.put_leaves("structure/bridge/", scope.values, ("vlan_aware", "spanning_tree", "mtu"))
 
 
 def _finish_segment(document: Document, scope: Scope, vni: Scope | None) -> None:
     prefix = f"evpn/segment[{scope.values['vlan'][0]}]/"
-    _put(document, prefix, scope.values, ("name", "vrf", "mtu", "accepts_arp"))
+    document.put_leaves(prefix, scope.values, ("name", "vrf", "mtu", "accepts_arp"))
     for address, (_, line) in scope.table("addresses").items():
         document.put_also(f"{prefix}ipv{6 if ':' in str(address) else 4}", str(address), line)
     if vni:
-        _put(document, prefix, vni.values, ("vni",))
+        document.put_leaves(prefix, vni.values, ("vni",))
         document.put(prefix + "suppresses_arp", *vni.values.get("suppresses", ("false", vni.line)))
         document.put(prefix + "learns_from_tunnels", *vni.values.get("learns", ("true", vni.line)))
 
@@ -237,22 +237,15 @@ def _finish_segment(document: Document, scope: Scope, vni: Scope | None) -> None
 def _finish_vrf(document: Document, scope: Scope, vni: Scope | None) -> None:
     name = scope.values["vrf"][0]
     document.put(f"evpn/vrf[{name}]/vlan", *scope.values["vlan"])
-    if "mac" in scope.values:
-        document.put(f"evpn/vrf[{name}]/router_mac", *scope.values["mac"])
-    _put(document, f"structure/vrf[{name}]/", scope.values, ("mtu",))
+    document.put_kept(f"evpn/vrf[{name}]/router_mac", scope.values, "mac")
+    document.put_leaves(f"structure/vrf[{name}]/", scope.values, ("mtu",))
     if vni:
-        _put(document, f"structure/vrf[{name}]/", vni.values, ("vni",))
+        document.put_leaves(f"structure/vrf[{name}]/", vni.values, ("vni",))
         document.put(
             f"structure/vrf[{name}]/learns_from_tunnels", *vni.values.get("learns", ("true", vni.line))
         )
         if "suppresses" in vni.values:
             document.reject(vni.values["suppresses"][1])
-
-
-def _put(document: Document, prefix: str, values: Mapping[str, Said], leaves: tuple[str, ...]) -> None:
-    for leaf in leaves:
-        if leaf in values:
-            document.put(prefix + leaf, *values[leaf])
 
 
 _TARGETS: tuple[Row, ...] = (
@@ -303,17 +296,17 @@ def finish_routes(document: Document, bgp: Scope) -> None:
 def finish_tenants(document: Document) -> None:
     """State what is said of VRFs."""
     for name, scope in document.scope.each("vrf").items():
-        _put(document, f"evpn/vrf[{name}]/", scope.values, ("vni",))
+        document.put_leaves(f"evpn/vrf[{name}]/", scope.values, ("vni",))
     for name, scope in document.scope.each("tenant").items():
         prefix = f"evpn/vrf[{name}]/"
-        _put(document, prefix, scope.values, ("asn", "router_id"))
+        document.put_leaves(prefix, scope.values, ("asn", "router_id"))
         _put_targets(document, prefix, scope)
         put_settings(document, f"vrf[{name}]/evpn/", scope.values, "evpn setting")
 
 
 def _put_targets(document: Document, prefix: str, scope: Scope) -> None:
     """State distinguisher and route targets: one where what is imported is what is exported."""
-    _put(document, prefix, scope.values, ("distinguisher",))
+    document.put_leaves(prefix, scope.values, ("distinguisher",))
     tables = [{**scope.table(name), **scope.table("both")} for name in ("imports", "exports")]
     imports, exports = (",".join(sorted(map(str, table))) for table in tables)
     lines = [line for table in tables for _, line in table.values()]

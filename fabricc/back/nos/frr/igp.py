@@ -172,9 +172,7 @@ def _name(kind: str, number: object) -> object:
 
 
 def _finish_ospf(document: Document, process: Scope, prefix: str) -> None:
-    for leaf in ("router_id", "maximum_paths"):
-        if leaf in process.values:
-            document.put(prefix + leaf, *process.values[leaf])
+    document.put_leaves(prefix, process.values, ("router_id", "maximum_paths"))
     for leaf in ("passive", "active"):
         document.put_set(prefix + leaf, process.table(leaf))
     for leaf, table in (("network", "networks"), ("redistribute", "redistribute"), ("area", "areas")):
@@ -187,9 +185,7 @@ def _finish_ospf(document: Document, process: Scope, prefix: str) -> None:
 
 
 def _finish_isis(document: Document, process: Scope, prefix: str) -> None:
-    for leaf in ("net", "level"):
-        if leaf in process.values:
-            document.put(prefix + leaf, *process.values[leaf])
+    document.put_leaves(prefix, process.values, ("net", "level"))
     put_settings(document, prefix, process.values, "redistribute")
     put_settings(document, prefix, process.values)
     _put_presence(document, process, prefix)

@@ -212,8 +212,7 @@ def _finish_servers(document: Document) -> None:
 def _finish_login(document: Document) -> None:
     """State the networks that may log in over the management port, before everyone else is dropped on any."""
     values = document.scope.values
-    if "drop" in values:
-        document.put("management/access_else", *values["drop"])
+    document.put_kept("management/access_else", values, "drop")
     if "access" in values:
         if values.get("drop", values["access"])[1] < values["access"][1]:
             document.reject(values["access"][1])

@@ -170,9 +170,7 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
         path = f"{prefix}bgp/neighbor[{name}]/"
         for key, value, line in stated:
             document.put(path + key, value, line or speaker.line)
-        for key in _OWN:
-            if key in said:
-                document.put(path + key, *said[key])
+        document.put_leaves(path, said, _OWN)
         if of and of not in speakers:
             document.put(path + "group", *own["group"])
         document.put_all((prefix + leaf, value, line) for leaf, value, line in _of_evpn(name, said))

@@ -520,9 +520,7 @@ ROWS: Sequence[Row] = (
 def finish(document: Document) -> None:
     """State routing options and sessions of a routing instance, with what neighbours leave to group and protocol."""
     scope = document.scope
-    for leaf in ("router_id", "asn"):
-        if leaf in scope.values:
-            document.put(f"bgp/{leaf}", *scope.values[leaf])
+    document.put_leaves("bgp/", scope.values, ("router_id", "asn"))
     for prefix, route in scope.each("static route").items():
         _finish_static(document, str(prefix), route)
     for prefix, aggregate in scope.each("aggregate").items():
@@ -538,8 +536,7 @@ def finish(document: Document) -> None:
         hold_s, line = bgp.values.get("process hold_s", (DEFAULT_HOLD_S, 0))
         document.put("bgp/hold_s", hold_s, line)
         document.put("bgp/keepalive_s", int(hold_s) // HOLD_PER_KEEPALIVE, line)
-        if "log_updown" in bgp.values:
-            document.put("platform/bgp_log", *bgp.values["log_updown"])
+        document.put_kept("platform/bgp_log", bgp.values, "log_updown")
         put_settings(document, "bgp/", bgp)
         _finish_sessions(document, bgp)
 
@@ -566,10 +563,8 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
         put_settings(document, f"bgp/neighbor[{address}]/", neighbor)
     for name, own in bgp.each("group").items():
         group = own.within(bgp)
-        if "ttl" in group.values:
-            document.put(f"platform/bgp_group[{name}]/ttl", *group.values["ttl"])
-        if "type" in own.values:
-            document.put(f"platform/bgp_group[{name}]/type", *own.values["type"])
+        document.put_kept(f"platform/bgp_group[{name}]/ttl", group.values, "ttl")
+        document.put_kept(f"platform/bgp_group[{name}]/type", own.values, "type")
         for network, (_, line) in own.table("allowed").items():
             document.put(f"bgp/listen[{network}]", str(name), line)
         secure = secure and group.values.get("ttl", _NONE)[0] == ONE_HOP_TTL
@@ -607,9 +602,7 @@ def _listed_asn(document: Document, group: Scope) -> dict[str, Said]:
 def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool = False) -> None:
     """State one session by what it, its group and the protocol say."""
     values, imports, exports = said.values, said.table("import"), said.table("export")
-    for leaf in _SAID:
-        if leaf in values:
-            document.put(prefix + leaf, *values[leaf])
+    document.put_leaves(prefix, values, _SAID)
     if "remote_asn" not in values and "type" in values:
         document.put(prefix + "remote_kind", *values["type"])
     if "next_hop_unchanged" in values and "multihop" not in values:

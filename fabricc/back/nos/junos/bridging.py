@@ -66,13 +66,11 @@ def state(document: Document, scope: Scope) -> dict[str, int]:
         if isinstance(number, int):
             found[str(name)] = number
         document.put(f"vlan[{number}]/name", str(name), vlan.line)
-        if "gateway" in vlan.values:
-            document.put(f"vlan[{number}]/gateway", *vlan.values["gateway"])
+        document.put_kept(f"vlan[{number}]/gateway", vlan.values, "gateway")
         if "vni" in vlan.values:
             vni, line = vlan.values["vni"]
             document.put(f"vxlan/vlan[{number}]/vni", vni, line)
-            if "replication" in vlan.values:
-                document.put(f"vxlan/vni[{vni}]/replication", *vlan.values["replication"])
+            document.put_kept(f"vxlan/vni[{vni}]/replication", vlan.values, "replication")
         put_settings(document, f"vlan[{number}]/", vlan)
     return found
 
@@ -162,7 +160,5 @@ def _finish_pair(document: Document) -> None:
             document.put(f"mlag/{leaf}", *said)
         put_settings(document, "mlag/", pair)
     for link in document.scope.each("peer link").values():
-        if "port" in link.values:
-            document.put("mlag/peer_link", *link.values["port"])
-    if "service_id" in document.scope.values:
-        document.put("mlag/domain", *document.scope.values["service_id"])
+        document.put_kept("mlag/peer_link", link.values, "port")
+    document.put_kept("mlag/domain", document.scope.values, "service_id")

@@ -180,8 +180,7 @@ def finish(document: Document) -> None:
                 continue
             for word in term.tables:
                 document.put_set(f"platform/{path}{word.replace('-', '_')}", term.table(word))
-            if "action" in term.values:
-                document.put(f"platform/{path}action", *term.values["action"])
+            document.put_kept(f"platform/{path}action", term.values, "action")
         put_settings(document, f"access_list[{name}]/", each)
     put_settings(document, "qos/", document.scope, POLICER)
     for port in MANAGEMENT_INTERFACES.values():

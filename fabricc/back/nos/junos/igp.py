@@ -129,8 +129,7 @@ def _ospf(document: Document, protocol: str, process: str, ospf: Scope) -> None:
             if process != "default":
                 document.whole.put(paths[f"ospf_setting[{protocol}]"], "true", port.line)
             for leaf in ("ospf_cost", "ospf_network"):
-                if leaf in port.values:
-                    document.whole.put(paths[leaf], *port.values[leaf])
+                document.whole.put_kept(paths[leaf], port.values, leaf)
             put_settings(document.whole, paths.prefix, port, leaf="ospf_setting")
     if quiet:
         document.put(f"{prefix}passive", ",".join(sorted(quiet)), max(quiet.values()))
@@ -159,8 +158,7 @@ def _isis(document: Document, isis: Scope) -> None:
             continue
         paths = port_paths(str(name))
         document.whole.put(paths["isis"], ISIS, port.line)
-        if "passive" in port.values:
-            document.whole.put(paths["isis_setting[passive]"], *port.values["passive"])
+        document.whole.put_kept(paths["isis_setting[passive]"], port.values, "passive")
         metrics = {}
         for number, level in port.each("level").items():
             if "disabled" in level.values:

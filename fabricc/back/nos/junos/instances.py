@@ -186,15 +186,12 @@ def finish(document: Document) -> None:
         if name == MANAGEMENT_INSTANCE and not instance.values.keys() & {"kind", "distinguisher", "vtep"}:
             continue
         document.put(f"vrf[{name}]", "present", instance.line)
-        for leaf in ("kind", "description"):
-            if leaf in instance.values:
-                document.put(f"vrf[{name}]/{leaf}", *instance.values[leaf])
+        document.put_leaves(f"vrf[{name}]/", instance.values, ("kind", "description"))
         for port, (_, line) in instance.table("ports").items():
             document.put(port_paths(str(port))["vrf"], str(name), line)
         _overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
         put_settings(document, f"vrf[{name}]/", instance, "instance")
-        if "routed vni" in instance.values:
-            document.put(f"vxlan/vrf[{name}]/vni", *instance.values["routed vni"])
+        document.put_kept(f"vxlan/vrf[{name}]/vni", instance.values, "routed vni")
     bridging.finish(document, ids)
     document.reject_unused("as-list")
 
@@ -219,12 +216,10 @@ def _common(document: Document, scope: Scope) -> dict[str, int]:
 
 def _overlay(document: Document, prefix: str, place: str, said: Scope) -> None:
     """State distinguisher, targets and VTEP: of `vrf-target` both ways where none is named."""
-    if "distinguisher" in said.values:
-        document.put(f"{prefix}distinguisher", *said.values["distinguisher"])
+    document.put_kept(f"{prefix}distinguisher", said.values, "distinguisher")
     for way in ("import", "export"):
         document.put_set(f"{prefix}{way}", said.table("both") | said.table(way))
-    if "vtep" in said.values:
-        document.put(f"{place}vxlan/source", *said.values["vtep"])
+    document.put_kept(f"{place}vxlan/source", said.values, "vtep")
 
 
 def _relays(document: Document, scope: Scope) -> None:

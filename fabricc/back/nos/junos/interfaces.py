@@ -385,8 +385,7 @@ def _unit(
         _others(document, name, said, addresses[1:])
         _filters(document, name, family, said)
         for leaf in ("dhcp", "address_from"):
-            if leaf in said.values:
-                document.put(paths[leaf], *said.values[leaf])
+            document.put_kept(paths[leaf], said.values, leaf)
     _rest(document, name, unit)
 
 
@@ -395,18 +394,15 @@ def _rest(document: Document, name: str, unit: Scope) -> None:
     paths = port_paths(name)
     if "." in name:
         document.put(paths["enabled"], *unit.values.get("enabled", ("true", unit.line)))
-        if "description" in unit.values:
-            document.put(paths["description"], *unit.values["description"])
+        document.put_kept(paths["description"], unit.values, "description")
     else:
-        if "enabled" in unit.values:
-            document.put(paths["enabled"], *unit.values["enabled"])
+        document.put_kept(paths["enabled"], unit.values, "enabled")
         if "description" in unit.values:
             said = paths["description"] in document.reading.facts
             document.put(
                 paths["setting[unit description]" if said else "description"], *unit.values["description"]
             )
-    if "vlan_tag" in unit.values:
-        document.put(paths["vlan_tag"], *unit.values["vlan_tag"])
+    document.put_kept(paths["vlan_tag"], unit.values, "vlan_tag")
     put_settings(document, paths.prefix, unit)
     document.put_set(f"isis[{ISIS}]/net", unit.table("nets"))
 

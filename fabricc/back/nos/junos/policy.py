@@ -140,8 +140,7 @@ def finish(document: Document) -> None:
     scope = document.scope
     for name, listed in scope.each("filter list").items():
         rules = [rule for prefix, each in listed.each("prefix").items() for rule in _rules(str(prefix), each)]
-        for index, (rule, line) in enumerate(rules):
-            document.put(f"prefix_list[{name}]/{index}", rule, line)
+        document.put_places(f"prefix_list[{name}]", rules)
     for name, listed in scope.each("prefix list").items():
         for index, (prefix, (said, line)) in enumerate(listed.table("prefixes").items()):
             document.put(
@@ -155,8 +154,7 @@ def finish(document: Document) -> None:
     for name, (path, line) in scope.table("as paths").items():
         document.put(f"as_path_list[{name}]/0", path, line)
     for name, group in scope.each("as path group").items():
-        for index, (path, line) in enumerate(group.table("as paths").values()):
-            document.put(f"as_path_list[{name}]/{index}", path, line)
+        document.put_places(f"as_path_list[{name}]", group.table("as paths").values())
     for name, statement in scope.each("policy").items():
         if _only_balances(statement):
             if name not in scope.table("forwarding policies"):

@@ -209,8 +209,7 @@ def _targets(block: Scope) -> dict[str, dict[Value, Said]]:
 
 def _state_evpn(document: Document, path: str, block: Scope) -> None:
     """State an EVPN instance of a VLAN."""
-    if "distinguisher" in block.values:
-        document.put(f"{path}/distinguisher", *block.values["distinguisher"])
+    document.put_kept(f"{path}/distinguisher", block.values, "distinguisher")
     taken, given = _targets(block).values()
     targets = {**taken, **given}
     if targets:
@@ -233,8 +232,7 @@ def _state_vtep(document: Document, nve: Scope) -> None:
                       if leaf.startswith(OWN + "secondary[")]  # fmt: skip
             for address, at in shared:
                 put("vxlan/source_mlag", address.removesuffix("/32"), at)
-    if "source_mlag" in values:
-        put("vxlan/source_mlag", *values["source_mlag"])
+    document.put_kept("vxlan/source_mlag", values, "source_mlag")
     for name, said in values.items():
         if name.startswith("vxlan "):
             put(f"vxlan/setting[{name.removeprefix('vxlan ')}]", *said)

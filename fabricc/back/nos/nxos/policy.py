@@ -148,8 +148,7 @@ def finish(document: Document) -> None:
                 put(path.format(name, place), entry, line)
     for name, listed in scope.each("object group").items():
         others: list[Said] = [(text, line) for text, (_, line) in listed.values.items()]
-        for place, (entry, line) in enumerate([*listed.ordered("rules"), *others]):
-            put(f"access_list[object-group {name}]/{place}", entry, line)
+        document.put_places(f"access_list[object-group {name}]", [*listed.ordered("rules"), *others])
 
 
 _LISTS = {

@@ -378,8 +378,7 @@ def _finish_access(document: Document) -> None:
     for name, listed in lists.items():
         path = f"management/access_list[{name}]" if name in used else f"access_list[{name}]"
         document.put(f"{path}/rules", len(listed.table("rules")), listed.line)
-        for index, (rule, line) in enumerate(listed.ordered("rules")):
-            document.put(f"{path}/{index}", rule, line)
+        document.put_places(path, listed.ordered("rules"))
     for path, (name, line) in guards.items():
         document.put(path, name, line)
         if name not in lists:

@@ -244,8 +244,7 @@ def finish(document: Document) -> None:
     put, scope = document.put, document.scope
     for vlan, block in scope.each("vlan").items():
         put(f"vlan[{vlan}]/enabled", *block.values.get("enabled", ("true", block.line)))
-        if "name" in block.values:
-            put(f"vlan[{vlan}]/name", *block.values["name"])
+        document.put_kept(f"vlan[{vlan}]/name", block.values, "name")
     for name, block in scope.each("interface").items():
         if name == MANAGEMENT_INTERFACE or (
             block.values.keys() <= _ROUTED and not block.tables and not block.scopes

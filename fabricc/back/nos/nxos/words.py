@@ -184,6 +184,4 @@ def define(facts: Facts, path: str, said: Mapping[str, Value] | None = None) -> 
 def state_part(document: Document, path: str, scope: Scope, *leaves: str) -> None:
     """State of a part that was read what `define` states of one that is planned."""
     document.put(f"structure/{path}/defined", ONCE, scope.line)
-    for leaf in leaves:
-        if leaf in scope.values:
-            document.put(f"structure/{path}/{leaf}", *scope.values[leaf])
+    document.put_leaves(f"structure/{path}/", scope.values, leaves)

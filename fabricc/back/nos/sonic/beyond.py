@@ -240,8 +240,7 @@ def _finish_overlays(document: Document) -> None:
             document.put(f"vxlan/vlan[{vlan}]/vni", number(str(vni)), line)
     for row in rows_of(document, "SAG_GLOBAL").values():
         for field in ("gwmac", "gateway_mac"):
-            if field in row.values:
-                document.put("vxlan/setting[gateway MAC]", *row.values[field])
+            document.put_kept("vxlan/setting[gateway MAC]", row.values, field)
     for key, row in rows_of(document, "SAG").items():
         gateways, line = row.values.get("gwip", ("", row.line))
         for address in filter(None, str(gateways).split(",")):
@@ -337,8 +336,7 @@ def _finish_pairs(document: Document) -> None:
     for name in rows_of(document, "PEER_SWITCH"):
         put(document, "mlag/peer", "PEER_SWITCH", name, "address_ipv4")
     for row in rows_of(document, "STP").values():
-        if "mode" in row.values:
-            document.put("spanning_tree/mode", *row.values["mode"])
+        document.put_kept("spanning_tree/mode", row.values, "mode")
     for port, row in rows_of(document, "STP_PORT").items():
         text = ", ".join(f"{field} {value}" for field, (value, _) in row.values.items())
         document.put(port_paths(port)["spanning_tree"], text or "on", row.line)

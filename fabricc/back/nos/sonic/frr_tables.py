@@ -148,8 +148,7 @@ def finish(document: Document) -> None:
         return
     for key, row in rows_of(document, "BGP_GLOBALS").items():
         _put_leaves(document, f"{_prefix(key)}bgp/", row, _GLOBALS)
-        if "load_balance_mp_relax" in row.values:
-            document.put(f"{_prefix(key)}bgp/multipath_relax", *row.values["load_balance_mp_relax"])
+        document.put_kept(f"{_prefix(key)}bgp/multipath_relax", row.values, "load_balance_mp_relax")
         state_fields(document, f"{_prefix(key)}bgp/setting", row, *_GLOBAL_SETTINGS)
     _finish_families(document)
     _finish_sessions(document)
@@ -363,8 +362,7 @@ def _prefix_rule(key: str) -> tuple[str, int, str, str]:
 def _finish_ospf(document: Document) -> None:
     for vrf, row in rows_of(document, "OSPFV2_ROUTER").items():
         prefix = f"{_prefix(vrf)}ospf[default]/"
-        if "router-id" in row.values:
-            document.put(f"{prefix}router_id", *row.values["router-id"])
+        document.put_kept(f"{prefix}router_id", row.values, "router-id")
         if value_of(row, "passive-interface-default") == "true":
             document.put(f"{prefix}passive", "default", row.line)
         state_fields(document, f"{prefix}setting", row, "auto-cost-reference-bandwidth", "enable")
@@ -388,8 +386,7 @@ def _finish_ospf(document: Document) -> None:
     for key, row in rows_of(document, "OSPFV2_INTERFACE").items():
         paths = port_paths(key.partition("|")[0])
         for field, leaf in (("area-id", "ospf_area"), ("network-type", "ospf_network")):
-            if field in row.values:
-                document.put(paths[leaf], *row.values[field])
+            document.put_kept(paths[leaf], row.values, field)
         _put_leaves(document, paths.prefix, row, {"cost": "ospf_cost"})
         settings = ("bfd-enable", "dead-interval", "hello-interval", "mtu-ignore", "priority")
         state_fields(document, f"{paths.prefix}ospf_setting", row, *settings)

@@ -248,8 +248,7 @@ def finish(document: Document) -> None:
             continue
         document.put("management/address", address, row.line)
         put(document, "management/gateway", "MGMT_INTERFACE", key, "gwaddr")
-        if "forced" in row.values:
-            document.put("management/setting[forced_mgmt_routes]", *row.values["forced"])
+        document.put_kept("management/setting[forced_mgmt_routes]", row.values, "forced")
     for key, row in rows_of(document, "LOOPBACK_INTERFACE").items():
         interface, _, address = key.partition("|")
         if interface != LOOPBACK:
@@ -283,8 +282,7 @@ def put_interface(document: Document, name: str, row: Scope) -> None:
     if "ipv6_use_link_local_only" in row.values:
         word, line = row.values["ipv6_use_link_local_only"]
         document.put(paths["unnumbered"], boolean(word == "enable"), line)
-    if "vrf_name" in row.values:
-        document.put(paths["vrf"], *row.values["vrf_name"])
+    document.put_kept(paths["vrf"], row.values, "vrf_name")
     state_fields(document, f"interface[{name}]/setting", row, *_OF_INTERFACE)
 
 
