@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
@@ -61,15 +62,12 @@ def collect(
     if not folder.exists():
         make_folder(folder)
         folder.chmod(_OWNER)
-    done = [0]
-
-    def one(name: str) -> Fetched:
-        fetched = _fetch(devices[name], access, folder / name)
-        done[0] += 1
-        progress("asking", done[0], len(devices))
-        return fetched
-
-    return for_each(devices, one, parallel)
+    return for_each(
+        devices,
+        lambda name: _fetch(devices[name], access, folder / name),
+        parallel,
+        partial(progress, "asking"),
+    )
 
 
 def _fetch(device: Device, access: Access, folder: Path) -> Fetched:

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-def for_each(names: Iterable[str], work: Callable[[str], R], workers: int) -> dict[str, R]:
+def for_each(
+    names: Iterable[str],
+    work: Callable[[str], R],
+    workers: int,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> dict[str, R]:
     """What the work returned for every switch, in the order given.
 
     `work` is called with a name in one of the threads and must not raise; `workers` bounds connections and memory.
+    `progress` is told how many switches of how many are done.
 
     Raises:
         Exception: the work raised after all, which is a defect; every other switch was worked on.
@@ -31,6 +37,7 @@ def for_each(names: Iterable[str], work: Callable[[str], R], workers: int) -> di
         return {}
     logging.getLogger("nornir").setLevel(logging.CRITICAL)
     failures: list[BaseException] = []
+    done: list[str] = []
 
     def one(task: Any) -> Any:
         try:
@@ -38,6 +45,9 @@ def for_each(names: Iterable[str], work: Callable[[str], R], workers: int) -> di
         except BaseException as error:
             failures.append(error)
             raise
+        finally:
+            done.append(task.host.name)
+            progress(len(done), len(wanted))
 
     inventory = Inventory(Hosts({name: Host(name) for name in wanted}), Groups(), Defaults())
     runner = ThreadedRunner(num_workers=min(workers, len(wanted)))

@@ -10,9 +10,6 @@ from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, KINDS, PF
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from fabricc.operate.devices.connection import Connection
-    from fabricc.operate.drivers.lossless import Counters
-
 WORDS = {
     PFC_RX: "PFC frames received",
     PFC_TX: "PFC frames sent",
@@ -21,35 +18,6 @@ WORDS = {
     DROPPED: "packets dropped from lossless classes",
 }
 """Kind of counter -> what it counts, in words."""
-
-
-def widths(switch: Connection) -> dict[str, int] | None:
-    """Prefix -> next hops; None when not stated.
-
-    Raises:
-        DeviceError: FAB9105, the device does not answer.
-    """
-    found = switch.getter("get_ecmp_widths")
-    return None if found is None else dict(found)
-
-
-def lossless(switch: Connection) -> Counters:
-    """Counters of lossless classes; a kind that the device does not state is absent.
-
-    Raises:
-        DeviceError: FAB9105, the device does not answer.
-    """
-    return dict(switch.getter("get_lossless_counters") or {})
-
-
-def alarms(switch: Connection) -> list[str] | None:
-    """What the device says is not well; None when it does not state that.
-
-    Raises:
-        DeviceError: FAB9105, the device does not answer.
-    """
-    found = switch.getter("get_alarms")
-    return None if found is None else list(found)
 
 
 def unstated(counters: Mapping[str, object]) -> list[str]:

@@ -44,6 +44,12 @@ def faults(lab: Lab) -> Faults:
     }
 
 
+def require_none(lab: Lab) -> None:
+    """Raise FAB8015 while anything is broken on purpose."""
+    if broken := faults(lab):
+        raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
+
+
 def dark(lab: Lab) -> frozenset[End]:
     """Every link end that carries nothing."""
     return frozenset(end for fault in faults(lab).values() for end in fault.ends)

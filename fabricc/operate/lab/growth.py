@@ -120,8 +120,7 @@ def grow(step: Step, trial: Trial) -> Event:
         LabError: FAB8015, something is broken on purpose; FAB8010 or FAB8013, a switch did not take its part.
     """
     lab = step.after.lab
-    if broken := faults.faults(lab):
-        raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
+    faults.require_none(lab)
     name = f"growth by {len(lab.record.switches) - len(step.before.switches)} switches"
     before, after = step.before.predict(), step.after.predict()
     with Stream(step.before.lab, scenarios.surviving(step.before, before)) as stream:

@@ -69,8 +69,7 @@ def recable(network: Network, rows: Iterable[Row], number: int | None = None) ->
         LabError: FAB8015, something is broken on purpose; FAB9481, the lab's plan has no such cable, or a port of it is
             not free.
     """
-    if broken := faults.faults(network.lab):
-        raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
+    faults.require_none(network.lab)
     plan, lab = blueprint(network.fabric), network.lab
     chosen = [row for row in rows if number in (None, row.round)]
     for turn in sorted({row.round for row in chosen}):

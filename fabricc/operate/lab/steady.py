@@ -15,7 +15,7 @@ from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
 from fabricc.operate.lab.predict import predict
 from fabricc.operate.lab.routes import bgp_widths
-from fabricc.operate.lab.state import ends
+from fabricc.operate.lab.state import cable_ends, ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,8 +61,7 @@ class Network:
 
     def unplugged(self) -> set[Cable]:
         """Cables of the plan that are not where they are to be."""
-        planned = {(c.a_device, c.a_port, c.b_device, c.b_port) for c in self.fabric.cables()}
-        return planned - set(self.lab.record.cables)
+        return {*cable_ends(self.fabric.cables())} - {*self.lab.record.cables}
 
     def neighbours(self) -> lldp.Neighbours:
         """What the cabling plan has each switch hear from other switches; a port shut down hears nobody."""

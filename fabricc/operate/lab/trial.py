@@ -63,8 +63,7 @@ def try_out(lab: Lab, network: Network, *, quick: bool = False, progress: Progre
     Raises:
         LabError: FAB8015, something is broken on purpose.
     """
-    if broken := faults.faults(lab):
-        raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
+    faults.require_none(lab)
     trial = trial_of(lab)
     wanted = [found for found in scenarios.failures(network) if not quick or found.name.startswith(_QUICK)]
     steps = len(wanted) + (1 if quick else 2)

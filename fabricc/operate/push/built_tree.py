@@ -23,7 +23,7 @@ from fabricc.operate.push.origin import Origin, state_of
 from fabricc.proof.tree import TreeError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from ipaddress import IPv4Network, IPv6Network
     from pathlib import Path
 
@@ -85,6 +85,16 @@ class BuiltTree:
     def switch(self, name: str) -> Switch:
         """The switch as planned."""
         return self.fabric.switch(self.places[name])
+
+    def chosen(self, only: Sequence[str]) -> list[str]:
+        """The switches of these names, in the fabric's order; all where none is named.
+
+        Raises:
+            RefusedError: FAB9127, one that the fabric does not have.
+        """
+        if unknown := [name for name in only if name not in self.devices]:
+            raise RefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
+        return [name for name in self.devices if not only or name in only]
 
     def leaving(self, prefixes: Iterable[str]) -> set[str]:
         """Those of the fabric's own pools that no switch announces by the plan: numbers of before."""

@@ -40,7 +40,7 @@ def measure(connection: Connection) -> Measured:
             key: [bool(peer.get("is_up")), _received(peer)]
             for key, peer in neighbors.get("global", {}).get("peers", {}).items()
         }
-    if (widths := readings.widths(connection)) is not None:
+    if (widths := connection.getter("get_ecmp_widths")) is not None:
         found["widths"] = widths
     return found | health(connection)
 
@@ -51,7 +51,7 @@ def health(connection: Connection) -> Measured:
     Raises:
         DeviceError: FAB9105, the device does not answer one.
     """
-    alarms = readings.alarms(connection)
+    alarms = connection.getter("get_alarms")
     return growth.counters(connection) | ({} if alarms is None else {"alarms": alarms})
 
 

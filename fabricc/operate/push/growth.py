@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.model import Switch
     from fabricc.operate.devices.connection import Connection
+    from fabricc.operate.drivers.lossless import Counters
     from fabricc.operate.push.options import Options
 
 _ERRORS = ("rx_errors", "tx_errors")
@@ -25,7 +26,8 @@ def counters(switch: Connection) -> dict[str, Any]:
     Raises:
         DeviceError: FAB9105, the device does not answer.
     """
-    found: dict[str, Any] = {"at": time.time(), "lossless": readings.lossless(switch)}
+    lossless: Counters = switch.getter("get_lossless_counters") or {}
+    found: dict[str, Any] = {"at": time.time(), "lossless": lossless}
     if (told := switch.getter("get_interfaces_counters")) is not None:
         found["errors"] = {
             port: total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Severity
@@ -89,8 +90,6 @@ class Push:
         self, what: str, names: Iterable[str], act: Callable[[str], R], *, always: bool = False
     ) -> tuple[dict[str, R], dict[str, DeviceError]]:
         """The act on every switch: what it returned, and what it failed with; none begins after Ctrl-C."""
-        wanted = list(names)
-        done = Counter[str]()
 
         def guarded(name: str) -> tuple[R | None, DeviceError | None]:
             try:
@@ -99,11 +98,9 @@ class Push:
                 return act(name), None
             except DeviceError as error:
                 return None, error
-            finally:
-                done[what] += 1
-                self.teller.progress(what, done[what], len(wanted))
 
-        found = for_each(wanted, guarded, self.executor.options.parallel)
+        progress = partial(self.teller.progress, what)
+        found = for_each(names, guarded, self.executor.options.parallel, progress)
         good = {name: value for name, (value, error) in found.items() if error is None}
         bad = {name: error for name, (_, error) in found.items() if error is not None}
         return good, bad  # type: ignore[return-value]

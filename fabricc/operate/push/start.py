@@ -77,9 +77,7 @@ class Setting:
         Raises:
             RefusedError: FAB9127, one that the fabric does not have.
         """
-        if unknown := [name for name in self.only if name not in self.source.devices]:
-            raise RefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
-        return [name for name in self.source.devices if not self.only or name in self.only]
+        return self.source.chosen(self.only)
 
     def executor(
         self,

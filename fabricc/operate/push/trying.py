@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back import nos as back_ends
@@ -141,7 +142,6 @@ def attempt(setting: Setting) -> Trials:
     chosen = canaries(source, setting.names)
     findings = list(require(setting, list(chosen.values())))
     require_secrets(setting.access, lambda name: source.files(name).values(), list(chosen.values()))
-    done: list[str] = []
 
     def one(name: str) -> tuple[tuple[Refused, ...], DeviceError | None]:
         try:
@@ -150,12 +150,10 @@ def attempt(setting: Setting) -> Trials:
             return _tried(setting, name), None
         except DeviceError as error:
             return (), error
-        finally:
-            done.append(name)
-            setting.teller.progress("trying", len(done), len(chosen))
 
     with held(setting):
-        answers = for_each(chosen.values(), one, setting.options.parallel)
+        progress = partial(setting.teller.progress, "trying")
+        answers = for_each(chosen.values(), one, setting.options.parallel, progress)
     trials = []
     for kind, name in chosen.items():
         refused, trouble = answers[name]

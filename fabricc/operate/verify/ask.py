@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.devices import readings
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.push.executor import read_files
@@ -104,7 +103,7 @@ def _acts(question: Question, planned: Switch, live: Connection, answer: Answer)
         return [], len(answer.ears.planned)
 
     def count() -> None:
-        answer.counters = readings.lossless(live)
+        answer.counters = live.getter("get_lossless_counters") or {}
         answer.take(Aspect.QOS, lossless.compare(planned, answer.counters))
 
     def reach(told: Any) -> tuple[list[Found], int]:

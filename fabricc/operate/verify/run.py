@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.verify import neighbours
 from fabricc.operate.verify.ask import Answer, Question, ask
 from fabricc.operate.verify.model import Aspect, Found, Report
@@ -49,21 +48,11 @@ def verify(
     Raises:
         RefusedError: FAB9127, a switch that the fabric does not have.
     """
-    if unknown := [name for name in only if name not in source.devices]:
-        raise RefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
-    names = [name for name in source.devices if not only or name in only]
     chosen = tuple(one for one in ALL if one in aspects)
     widths = Widths.of(source.fabric) if Aspect.ROUTES in chosen else None
     question = Question(source, access, chosen, errors, widths)
-    done = [0]
-
-    def one(name: str) -> Answer:
-        answer = ask(question, name)
-        done[0] += 1
-        progress("asking", done[0], len(names))
-        return answer
-
-    return _report(question, for_each(names, one, parallel))
+    act, told = partial(ask, question), partial(progress, "asking")
+    return _report(question, for_each(source.chosen(only), act, parallel, told))
 
 
 def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
