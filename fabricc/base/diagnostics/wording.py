@@ -1,4 +1,4 @@
-"""Counts and runs of numbers as people read them, the same on screen, in reviews and on pages."""
+"""Sentences, counts and runs of numbers as people read them, the same on screen, in reviews and on pages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ def plural(count: int, noun: str) -> str:
     """`1 file`, `2,048 files`, `4 switches`."""
     ending = "" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
     return f"{count:,} {noun}{ending}"
+
+
+def sentence(text: str) -> str:
+    """A part of a sentence as one of its own; what is typed keeps its case, and nothing stays nothing."""
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else text
 
 
 def listed(words: Sequence[str], most: int, between: str = ", ") -> str:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic
+from fabricc.base.diagnostics.wording import sentence
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction, TierName
 from fabricc.front.qos import (
@@ -142,7 +143,7 @@ def _positioned(
             f.severity,
             f.message,
             spec.position(*places.get(f.code, ("priorities", lossless))),
-            f.help,
+            sentence(f.help),
         )
         for f in found
     ]

@@ -136,7 +136,7 @@ class Access:
                 raise DeviceError(
                     "FAB9131",
                     f"the secret {name!r} has a character that some configuration cannot hold",
-                    "Take printable ASCII without blanks, quotes, brackets, and \\ ; # & ?",
+                    "Take printable ASCII without blanks, quotes, brackets, and \\ ; # & ?.",
                 )
             self._named[name] = found
         return self._named[name]

@@ -99,7 +99,7 @@ def _from_keyring(service: str, account: str) -> str:
         raise DeviceError(
             "FAB9102",
             "the secret is in the keyring, whose library is missing",
-            "pip install 'fabricc[keyring]'",
+            "Install it: `pip install 'fabricc[keyring]'`.",
         ) from None
     try:
         value = keyring.get_password(service, account)

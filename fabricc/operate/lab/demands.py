@@ -88,7 +88,7 @@ def require_programs() -> None:
         raise LabError(
             "FAB8002",
             f"not installed: {', '.join(missing)}",
-            "On Debian or Ubuntu: apt-get install frr frr-pythontools iproute2 util-linux",
+            "On Debian or Ubuntu: `apt-get install frr frr-pythontools iproute2 util-linux`.",
         )
 
 
@@ -177,5 +177,5 @@ def _require_neighbours(wanted: Demand) -> None:
             raise LabError(
                 "FAB8004",
                 f"{name} is {limit}; the lab needs about {wanted.neighbours} neighbours, and all namespaces share it",
-                f"sysctl -w {remedy}",
+                f"Raise it: `sysctl -w {remedy}`.",
             )

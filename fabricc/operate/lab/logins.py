@@ -60,7 +60,7 @@ def require_sshd() -> None:
         raise LabError(
             "FAB8002",
             f"not installed: {', '.join(missing)}",
-            "On Debian or Ubuntu: apt-get install openssh-server util-linux",
+            "On Debian or Ubuntu: `apt-get install openssh-server util-linux`.",
         )
 
 

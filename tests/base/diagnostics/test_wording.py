@@ -186,6 +186,38 @@ def test_messages_have_no_final_stop() -> None:
     assert [each for each in messages if each.text.endswith(".")] == []
 
 
+def remedies() -> Iterator[Text]:
+    """The remedy of each `Diagnostic` and of each error with a code, where it is written out."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            name = getattr(getattr(node, "func", None), "id", "")
+            if isinstance(node, ast.Call) and (name == "Diagnostic" or name.endswith("Error")):
+                given = node.args[4:] if name == "Diagnostic" else node.args[2:]
+                coded = node.args and isinstance(node.args[0], ast.Constant) and str(node.args[0].value)
+                for each in given if coded and CODE.fullmatch(coded) else ():
+                    if " " in (text := text_of(each) or ""):
+                        yield Text(f"{path.relative_to(PACKAGE)}:{each.lineno}", name, text)
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a remedy is one, or gives a value."""
+    return not text[0].islower() and (text.endswith(".") or text.startswith("For example: "))
+
+
+def test_remedies_are_sentences() -> None:
+    found = list(remedies())
+    assert len(found) > 100
+    assert [each for each in found if not is_sentence(each.text.replace("{}", "It."))] == []
+
+
+@pytest.mark.parametrize("name", ["superpod-b200-4su", "gb200-nvl72-su", "whole-cluster-256"])
+def test_findings_of_limits_have_remedies_that_are_sentences(name: str) -> None:
+    spec = PACKAGE.parent / "inventories" / name / "cluster.yaml"
+    found = [each for each in fabricc.compile_spec(spec).diagnostics if each.help]
+    assert found
+    assert [each for each in found if not is_sentence(each.help)] == []
+
+
 @pytest.mark.parametrize("text", ["Please wait", "an invalid name", "400 Gbps", "done!", "it isn't", "9 KB"])
 def test_what_is_avoided_is_found(text: str) -> None:
     assert AVOIDED.search(text)

@@ -123,7 +123,7 @@ def test_too_few_neighbour_entries_are_refused_with_both_families_in_the_remedy(
     assert refused.value.diagnostic.code == "FAB8004"
     assert "ipv6" in refused.value.diagnostic.message
     assert refused.value.diagnostic.help == (
-        "sysctl -w net.ipv4.neigh.default.gc_thresh3=128 net.ipv6.neigh.default.gc_thresh3=128"
+        "Raise it: `sysctl -w net.ipv4.neigh.default.gc_thresh3=128 net.ipv6.neigh.default.gc_thresh3=128`."
     )
 
 

@@ -73,7 +73,15 @@ def simulate_tree(
     """Simulate every subnet of a tree; findings as errors, and one note (FAB6329) for each subnet that is sound."""
     if lacking := missing():
         message = f"not installed: {', '.join(lacking)}"
-        return [Diagnostic("FAB8002", Severity.ERROR, message, None, f"sudo apt-get install {PACKAGES}")]
+        return [
+            Diagnostic(
+                "FAB8002",
+                Severity.ERROR,
+                message,
+                None,
+                f"On Debian or Ubuntu: `sudo apt-get install {PACKAGES}`.",
+            )
+        ]
     result: list[Diagnostic] = []
     for plane in range(ib.planes):
         if progress is not None:
