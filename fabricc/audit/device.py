@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.coverage import Understood, understood
 from fabricc.audit.ends import Said, address_of, said_by
-from fabricc.audit.frame import parted
+from fabricc.audit.frame import KEPT, parted
 from fabricc.audit.model import Neighbour
 from fabricc.audit.packed import Contents, Held, packed
 from fabricc.audit.texts import LEAST, systems, unknown
@@ -22,8 +23,9 @@ from fabricc.fabric.facts import Reading
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from fabricc.audit.frame import Frame, Parts
     from fabricc.audit.texts import Part
 
 
@@ -170,8 +172,10 @@ def _device(
     )
     comments = found.COMMENTS if found else host_files.COMMENTS
     name = str(reading.facts.get("system/hostname") or identity.name or key)
-    reading = without_no_addresses(reading, next(iter(files)))
     parts = parted(reading)
+    if any(_no_addresses(parts)):
+        reading = without_no_addresses(reading, next(iter(files)))
+        parts = parted(reading)
     return Read(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
@@ -183,11 +187,8 @@ def _device(
 
 def without_no_addresses(reading: Reading, file: str) -> Reading:
     """A reading whose addresses are some: `10.0.0.999/31` is understood by nobody; without a line it is of `file`."""
-    wrong = [
-        path
-        for path, value in reading.facts.items()
-        if path.endswith(_ADDRESSES) and address_of(text := str(value)) is None and _DIGIT.search(text)
-    ]
+    paths = list(reading.facts)
+    wrong = [paths[at] for at in _no_addresses(parted(reading))]
     if not wrong:
         return reading
     facts, lines, unknown = dict(reading.facts), dict(reading.lines), list(reading.unknown)
@@ -195,6 +196,20 @@ def without_no_addresses(reading: Reading, file: str) -> Reading:
         place, line = lines.pop(path, (file, 1))
         unknown.append((place, line, f"{path} {facts.pop(path)}"))
     return Reading(facts, lines, unknown)
+
+
+def _no_addresses(parts: Parts) -> Iterator[int]:
+    """The facts whose value is to be an address and is none."""
+    return (
+        at
+        for at in _of_addresses(parts.frame)
+        if address_of(text := str(parts.all[at])) is None and _DIGIT.search(text)
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def _of_addresses(frame: Frame) -> list[int]:
+    return [at for at, path in enumerate(frame.paths) if path.endswith(_ADDRESSES)]
 
 
 def statements(text: str, comments: str) -> int:

@@ -92,10 +92,11 @@ class Shape:
         parsed: takes a name of the system apart.
     """
 
-    __slots__ = ("bundles", "canonical", "content", "parsed", "ports", "system")
+    __slots__ = ("_kinds", "bundles", "canonical", "content", "parsed", "ports", "system")
 
     def __init__(self, system: str, content: bytes) -> None:
         self.system, self.content = system, content
+        self._kinds: dict[str, PortKind] = {}
         self.parsed = parsed = PLAIN.parsed if system == HOST else parser(system)
         self.ports: Mapping[str, Says] = pickle.loads(content)
         self.canonical: dict[str, str] = {}
@@ -117,6 +118,25 @@ class Shape:
         """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
         found = self.canonical.get(self.parsed(name).port)
         return found if found is not None else self.canonical.get(name.strip().lower())
+
+    def base(self, port: str) -> str:
+        """The port that a logical interface is on."""
+        return self.canonical.get(self.parsed(port).port, port)
+
+    def kind(self, port: str) -> PortKind:
+        """See `Said.kind`."""
+        found = self._kinds.get(port)
+        if found is None:
+            kind = self.ports.get(port, {}).get("kind")
+            found = (
+                self.parsed(port).kind
+                if kind is None
+                else PortKind.BUNDLE
+                if kind == "bond"
+                else PortKind.VIRTUAL
+            )
+            self._kinds[port] = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,21 +177,22 @@ class Said:
 
     def base(self, port: str) -> str:
         """The port that a logical interface is on."""
-        shape = self.shape
-        return shape.canonical.get(shape.parsed(port).port, port)
+        return self.shape.base(port)
 
     def kind(self, port: str) -> PortKind:
         """What a port is; interfaces that the device says are a bridge, a VLAN or the like are no port."""
-        shape = self.shape
-        kind = shape.ports.get(port, {}).get("kind")
-        if kind is not None:
-            return PortKind.BUNDLE if kind == "bond" else PortKind.VIRTUAL
-        return shape.parsed(port).kind
+        return self.shape.kind(port)
 
     def addresses(self, port: str) -> Iterator[tuple[str, Address]]:
         """Its addresses by the last word of their paths, link-local ones and what is none left out."""
         for leaf, *address in _opened(self.shape, self.own)[1].get(port, ()):
             yield leaf, Address(*address)
+
+    def every_address(self) -> Iterator[tuple[str, str, Address]]:
+        """Port, last word of the path, and address, as `addresses`."""
+        for port, found in _opened(self.shape, self.own)[1].items():
+            for leaf, *address in found:
+                yield port, leaf, Address(*address)
 
     def bundles(self) -> Mapping[str, list[str]]:
         """Bundle -> its members."""
@@ -191,6 +212,7 @@ def _addresses(says: Says) -> Iterator[tuple[str, int, int, int]]:
             yield leaf, *address
 
 
+@lru_cache(maxsize=1 << 12)
 def address_of(text: str) -> Address | None:
     """The address of a text with its prefix length, all of it where none is given; None for what is none."""
     host, slash, length = text.partition("/")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,12 +18,14 @@ from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
 from fabricc.back.nos.ports import PortKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.ends import Said
     from fabricc.audit.model import Device
 
-_RANK = {evidence: rank for rank, evidence in enumerate(Evidence)}
+_BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
+_CLAIM = 1 << len(_BITS)
+"""What of two ports is said is a number: a bit for each kind of evidence, and above these how many claims there are."""
 _MOST_IN_SUBNET = 8
 """Ends in a subnet for two up to which each two of them may be the link that a wrong address hides."""
 _PIECE = re.compile(r"[A-Za-z0-9]+")
@@ -74,19 +76,39 @@ def _placed(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
 
 
 class _Joining:
-    """The claims of all devices on their way to links."""
+    """The claims of all devices on their way to links.
+
+    Attributes:
+        said: pair of ports -> how many claims say that they are a link, and of which kinds; see `_CLAIM`.
+        joined: the claims of pairs that only both ends together tell of.
+        chosen: port -> its link; `lost`: link -> pairs and claims that cannot be true with it.
+        wanted: pairs whose claims are made again, None before.
+    """
 
     def __init__(self, devices: Mapping[str, Said]) -> None:
         self.devices = devices
         self.names = {name.lower(): name for name in devices}
-        self.firsts = frozenset(piece[0] for name in self.names if (piece := _PIECE.match(name)))
+        self.named: dict[str, Sequence[tuple[int, int, str]]] = {}
         self.ends: dict[str, dict[str, End]] = defaultdict(dict)
-        self.claims: dict[Pair, list[_Claim]] = defaultdict(list)
+        self.said: dict[Pair, int] = defaultdict(int)
+        self.joined: dict[Pair, list[_Claim]] = defaultdict(list)
         self.vague: list[_Claim] = []
         self.chosen: dict[End, Pair] = {}
-        self.against: dict[Pair, list[_Claim]] = defaultdict(list)
+        self.lost: dict[Pair, list[Pair | _Claim]] = defaultdict(list)
+        self.wanted: dict[Pair, list[_Claim]] | None = None
 
     def links(self) -> Iterator[tuple[Pair, tuple[Evidence, ...], Sequence[_Claim]]]:
+        self._tell()
+        self._choose(list(self.said))
+        self._named_alone()
+        self._unnumbered()
+        self._lone_members()
+        against = self._against()
+        for pair in sorted({*self.chosen.values()}):
+            yield pair, _evidence(self.said[pair] % _CLAIM), against.get(pair, ())
+
+    def _tell(self) -> None:
+        """All claims that a device or two ends of a subnet make by themselves."""
         subnets: _Subnets = {}
         for name, device in self.devices.items():
             self._lldp(name, device)
@@ -94,21 +116,41 @@ class _Joining:
             self._addresses(name, device, subnets)
         self._subnets(subnets)
         self._sessions(subnets)
-        self._choose(list(self.claims))
-        self._named_alone()
-        self._unnumbered()
-        self._lone_members()
-        for pair in sorted({*self.chosen.values()}):
-            yield pair, _evidence(self.claims[pair]), self.against.get(pair, ())
 
     def _claim(self, near: End, far: End, evidence: Evidence, at: _Held | Neighbour | str) -> None:
         if near.device == far.device:
             return
-        claim = _Claim(near, far, evidence, at)
-        if far.port:
-            self.claims[_pair(near, far)].append(claim)
-        else:
-            self.vague.append(claim)
+        if not far.port:
+            if self.wanted is None:
+                self.vague.append(_Claim(near, far, evidence, at))
+            return
+        pair = _pair(near, far)
+        if self.wanted is None:
+            self.said[pair] = (self.said[pair] | _BITS[evidence]) + _CLAIM
+        elif pair in self.wanted:
+            self.wanted[pair].append(_Claim(near, far, evidence, at))
+
+    def _join(self, pair: Pair, claims: Sequence[_Claim]) -> None:
+        """Take a pair for a link that only both of its ends together tell of."""
+        for claim in claims:
+            self.said[pair] = (self.said[pair] | _BITS[claim.evidence]) + _CLAIM
+        self.joined[pair] += claims
+        self._choose([pair])
+
+    def _against(self) -> dict[Pair, list[_Claim]]:
+        """Link -> the claims that are not true with it; few pairs lose, and their claims are made again."""
+        self.wanted = {
+            pair: [] for some in self.lost.values() for pair in some if not isinstance(pair, _Claim)
+        }
+        if self.wanted:
+            self._tell()
+        for pair, claims in self.wanted.items():
+            claims += self.joined.get(pair, ())
+        return {
+            link: [claim for each in some
+                   for claim in ([each] if isinstance(each, _Claim) else self.wanted[each])]
+            for link, some in self.lost.items()
+        }  # fmt: skip
 
     def _end(self, device: str, port: str) -> End:
         """The end of that name, one object wherever it is told of."""
@@ -146,29 +188,33 @@ class _Joining:
 
     def _named(self, text: str, own: str) -> End | None:
         """The device of the folder that a description names, and its port where it names one of those."""
-        lower = text.lower()
-        pieces = [match.span() for match in _PIECE.finditer(text)]
-        if not any(lower[start:end] in self.firsts for start, end in pieces):
-            return None
-        for start, end, word in _words(lower, pieces, self.firsts):
-            known = self.names.get(word)
-            if known is None or known == own:
-                continue
-            device = self.devices[known]
-            rest = [span for span in pieces if span[0] >= end] or [
-                span for span in pieces if span[1] <= start
-            ]
-            for _, _, name in _words(lower, rest):
-                if any(map(str.isdigit, name)) and (port := device.port(name)) is not None:
-                    return self._end(known, device.base(port))
-            return self._end(known, "")
+        words = text.lower().split()
+        for at, word in enumerate(words):
+            for start, end, known in self._devices_in(word):
+                if known != own:
+                    device = self.devices[known]
+                    behind = [word[end:], *words[at + 1 :]]
+                    rest = behind if any(map(_runs, behind)) else [*words[:at], word[:start]]
+                    for name in (run for each in rest for _, _, run in _runs(each)):
+                        if any(map(str.isdigit, name)) and (port := device.port(name)) is not None:
+                            return self._end(known, device.base(port))
+                    return self._end(known, "")
         return None
 
+    def _devices_in(self, word: str) -> Sequence[tuple[int, int, str]]:
+        """Devices that a word has the name of, and where it begins and ends."""
+        found = self.named.get(word)
+        if found is None:
+            runs = _runs(word)
+            found = self.named[word] = [
+                (start, end, known) for start, end, run in runs if (known := self.names.get(run)) is not None
+            ]
+        return found
+
     def _addresses(self, name: str, device: Said, subnets: _Subnets) -> None:
-        for port in device.ports:
+        for port, leaf, address in device.every_address():
             if device.kind(port) is not PortKind.MANAGEMENT:
-                for leaf, address in device.addresses(port):
-                    _put(subnets, _Held(self._end(name, port), address, leaf))
+                _put(subnets, _Held(self._end(name, port), address, leaf))
 
     def _subnets(self, subnets: _Subnets) -> None:
         for every in subnets.values():
@@ -201,7 +247,7 @@ class _Joining:
                 if len(near) == 1 and self._is_port(near[0].end) and self._is_port(of.end):
                     here, far = self._base(near[0].end), self._base(of.end)
                     of_two = near[0].address.network().of_two or of.address.network().of_two
-                    if of_two or _pair(here, far) in self.claims:
+                    if of_two or _pair(here, far) in self.said:
                         self._claim(here, far, Evidence.SESSION, remote)
 
     def _is_port(self, end: End) -> bool:
@@ -216,14 +262,13 @@ class _Joining:
             taken = [self.chosen[end] for end in pair if end in self.chosen]
             if taken:
                 for link in dict.fromkeys(taken):
-                    self.against[link] += self.claims[pair]
+                    self.lost[link].append(pair)
             else:
                 self.chosen[pair[0]] = self.chosen[pair[1]] = pair
 
     def _order(self, pair: Pair) -> tuple[int, int, int, Pair]:
-        claims = self.claims[pair]
-        ranks = {_RANK[claim.evidence] for claim in claims}
-        return min(ranks), -len(ranks), -len(claims), pair
+        count, ranks = divmod(self.said[pair], _CLAIM)
+        return (ranks & -ranks).bit_length(), -ranks.bit_count(), -count, pair
 
     def _named_alone(self) -> None:
         """Join ports that name each other's devices and no port, where there is one on either side."""
@@ -232,15 +277,12 @@ class _Joining:
             if (link := self.chosen.get(claim.near)) is None:
                 open_[claim.near.device, claim.far.device].append(claim)
             elif claim.far.device not in (link[0].device, link[1].device):
-                self.against[link].append(claim)
+                self.lost[link].append(claim)
         for (one, two), claims in open_.items():
             back = open_.get((two, one), ())
             if one < two and len(claims) == 1 and len(back) == 1:
-                pair = _pair(claims[0].near, back[0].near)
-                self.claims[pair] += [
-                    claims[0]._replace(far=back[0].near), back[0]._replace(far=claims[0].near)
-                ]  # fmt: skip
-                self._choose([pair])
+                told = claims[0]._replace(far=back[0].near), back[0]._replace(far=claims[0].near)
+                self._join(_pair(claims[0].near, back[0].near), told)
 
     def _unnumbered(self) -> None:
         """Join open ports with unnumbered sessions, where AS numbers or descriptions leave one on either side."""
@@ -264,9 +306,11 @@ class _Joining:
         for (one, two), near in leads.items():
             back = leads.get((two, one), ())
             if one < two and len(near) == 1 and len(back) == 1:
-                for (here, neighbour), (there, _) in ((near[0], back[0]), (back[0], near[0])):
-                    self._claim(here, there, Evidence.SESSION, neighbour)
-                self._choose([_pair(near[0][0], back[0][0])])
+                both = [
+                    _Claim(here, there, Evidence.SESSION, neighbour)
+                    for (here, neighbour), (there, _) in ((near[0], back[0]), (back[0], near[0]))
+                ]
+                self._join(_pair(near[0][0], back[0][0]), both)
 
     def _lone_members(self) -> None:
         """Join the members of two bundles that are linked and have one member each."""
@@ -279,11 +323,7 @@ class _Joining:
             ]
             if len(ends) == 2 and not any(end in self.chosen for end in ends):
                 below = _pair(*ends)
-                self.claims[below] = [
-                    claim._replace(near=near, far=far)
-                    for claim in self.claims[pair]
-                    for near, far in [ends if claim.near == pair[0] else ends[::-1]]
-                ]
+                self.said[below] = self.said[pair]
                 self._choose([below])
 
     @staticmethod
@@ -295,13 +335,9 @@ def _pair(one: End, two: End) -> Pair:
     return (one, two) if one < two else (two, one)
 
 
-def _evidence(claims: Iterable[_Claim]) -> tuple[Evidence, ...]:
-    return _ranked(frozenset([claim.evidence for claim in claims]))
-
-
 @cache
-def _ranked(evidence: frozenset[Evidence]) -> tuple[Evidence, ...]:
-    return tuple(sorted(evidence, key=_RANK.__getitem__))
+def _evidence(bits: int) -> tuple[Evidence, ...]:
+    return tuple(evidence for evidence, bit in _BITS.items() if bits & bit)
 
 
 _Subnets = dict[int, _Held | list[_Held]]
@@ -331,20 +367,12 @@ def _of_two(held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
             yield one, two
 
 
-def _words(
-    lower: str, pieces: Sequence[tuple[int, int]], firsts: Collection[str] = ()
-) -> Iterator[tuple[int, int, str]]:
-    """The runs of pieces of a text in lower case, with where they begin and end; at each place the longest first.
-
-    With `firsts` those that begin with one of these pieces alone.
-    """
-    last = [0] * len(pieces)  # the last piece of the word that one is in
-    for at in range(len(pieces) - 1, -1, -1):
-        behind = lower[pieces[at][1] : pieces[at + 1][0]] if at + 1 < len(pieces) else " "
-        last[at] = at if any(map(str.isspace, behind)) else last[at + 1]
-    for first, (start, end) in enumerate(pieces):
-        if firsts and lower[start:end] not in firsts:
-            continue
-        for at in range(min(last[first], first + _MOST_PIECES - 1), first - 1, -1):
-            end = pieces[at][1]
-            yield start, end, lower[start:end]
+@lru_cache(maxsize=1 << 14)
+def _runs(word: str) -> tuple[tuple[int, int, str], ...]:
+    """The runs of pieces of a word, with where they begin and end; at each place the longest first."""
+    pieces = [match.span() for match in _PIECE.finditer(word)]
+    return tuple([
+        (start, end, word[start:end])
+        for first, (start, _) in enumerate(pieces)
+        for _, end in reversed(pieces[first : first + _MOST_PIECES])
+    ])  # fmt: skip

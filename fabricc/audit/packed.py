@@ -5,11 +5,13 @@ from __future__ import annotations
 import pickle
 import zlib
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from fabricc.audit.frame import KEPT, Frame, Parts
 from fabricc.fabric.facts import Reading
 
+K = TypeVar("K")
+V = TypeVar("V")
 _OPEN = 64
 """Devices whose contents stay unpacked, each some hundred kB."""
 _QUICK = 1
@@ -59,6 +61,22 @@ def _packed(value: object) -> bytes:
 
 def _opened(content: bytes) -> Any:
     return pickle.loads(zlib.decompress(content))
+
+
+class Shared(dict[K, V]):
+    """A table that alike devices share, also where it arrives from workers; nobody may change it."""
+
+    __slots__ = ("_content",)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if not hasattr(self, "_content"):
+            self._content = pickle.dumps(dict(self), pickle.HIGHEST_PROTOCOL)
+        return _arrived, (self._content,)
+
+
+@lru_cache(maxsize=KEPT)
+def _arrived(content: bytes) -> Shared[Any, Any]:
+    return Shared(pickle.loads(content))
 
 
 _BYTES = "packed"

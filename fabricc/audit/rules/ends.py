@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import PORT
 from fabricc.audit.model import Kind, Tier
+from fabricc.audit.packed import Shared
 from fabricc.audit.rules.sheet import beside, line_of, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
@@ -94,12 +95,12 @@ def ends_of(sheet: Sheet) -> Ends:
     return Ends(sheet.once(ends_of, lambda: _said(sheet)), addresses)
 
 
-def _said(sheet: Sheet) -> dict[str, EndSaid]:
+def _said(sheet: Sheet) -> Shared[str, EndSaid]:
     alike: dict[EndSaid, EndSaid] = {}
     tells = sheet.tells_quality
     bundles = any("bundle" in says for says in sheet.ports.values())
     said = {port: _end(sheet, port, tells, bundles) for port in sheet.fars}
-    return {port: alike.setdefault(end, end) for port, end in said.items()}
+    return Shared({port: alike.setdefault(end, end) for port, end in said.items()})
 
 
 def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:

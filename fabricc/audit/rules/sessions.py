@@ -6,8 +6,11 @@ is one with somebody else, and nothing is said of it.
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import field
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +20,7 @@ from fabricc.base.values import dataclass
 from fabricc.proof.invariants.view import as_int, sibling
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from fabricc.audit.model import Device, End
     from fabricc.audit.rules.sheet import Far, Sheet
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 SESSION = "FAB9601"
+_OPEN = 512
+"""Devices whose sessions stay unpacked, each some 20 kB."""
 Key = tuple[str, str]
 _LISTEN = "bgp/listen["
 
@@ -136,6 +141,40 @@ def _covering(neighbour: str, subnets: list[tuple[IPv4Network | IPv6Network, str
     return next((port for network, port in subnets if address in network), "")
 
 
+class Held(Mapping[str, Sessions]):
+    """The sessions of all devices, packed: both ends of a session are looked at soon after each other."""
+
+    def __init__(self) -> None:
+        self._packed: dict[str, bytes] = {}
+
+    def add(self, name: str, content: bytes) -> None:
+        """Take in what `packed` made of a device's."""
+        self._packed[name] = content
+
+    def __getitem__(self, name: str) -> Sessions:
+        return _opened(self._packed[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._packed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+
+def packed(sessions: Sessions) -> bytes:
+    """The sessions of a device as few bytes."""
+    return pickle.dumps(sessions, pickle.HIGHEST_PROTOCOL)
+
+
+@lru_cache(maxsize=_OPEN)
+def _opened(content: bytes) -> Sessions:
+    found: Sessions = pickle.loads(content)
+    return found
+
+
 class Peer(NamedTuple):
     """One end of a session."""
 
@@ -217,16 +256,22 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
     pairs: list[tuple[Peer, Peer]] = []
     disagree: Counter[tuple[str, str]] = Counter()
     agree: Counter[tuple[str, str]] = Counter()
-    for name, each in sorted(meeting.sessions.items()):
+    detecting: set[str] = set()
+    for name in sorted(meeting.sessions):
+        each = meeting.sessions[name]
+        if any(said.bfd == "true" for said in each.said.values()):
+            detecting.add(name)
         for key, said in each.said.items():
             if not said.enabled:
                 continue
             peer = Peer(name, key)
             other = meeting.other(peer)
             if isinstance(other, Peer):
-                right = _expects(said.remote, meeting.sessions[other.device].said[other.key].asn, said.asn)
+                its = meeting.sessions[other.device].said[other.key]
+                right = _expects(said.remote, its.asn, said.asn)
                 (agree if right else disagree)[other.device, other.key[0]] += 1
-                pairs.append((peer, other))
+                if not right or _differ(said, its):
+                    pairs.append((peer, other))
             elif isinstance(other, str):
                 yield from _one_sided(meeting, peer, other, devices)
             else:
@@ -237,9 +282,6 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
     for device, vrf in sorted(guilty):
         yield _own_number(devices[device], vrf, disagree[device, vrf])
     told_of: set[frozenset[Peer]] = set()
-    detecting = {
-        name for name, each in meeting.sessions.items() if any(s.bfd == "true" for s in each.said.values())
-    }
     for peer, other in pairs:
         mine, its = (
             meeting.sessions[peer.device].said[peer.key],
@@ -315,6 +357,17 @@ def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iter
     at = session_path(peer.key, "remote_asn")
     yield told(
         SESSION, devices[peer.device], at, message, "session address", remedy="Name the far end's address."
+    )
+
+
+def _differ(mine: Said, its: Said) -> bool:
+    """Whether there is anything for `_differences` to tell."""
+    return (
+        not its.enabled
+        or bool(mine.families and its.families and mine.families != its.families)
+        or (mine.password, mine.ttl) != (its.password, its.ttl)
+        or (mine.bfd == "true") != (its.bfd == "true")
+        or (mine.timers != its.timers and None not in (*mine.timers, *its.timers))
     )
 
 

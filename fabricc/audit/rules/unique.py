@@ -34,7 +34,7 @@ class Owned:
     """What a device has that is to be its own.
 
     Attributes:
-        addresses: routing instance and address -> path.
+        addresses: a line for each: routing instance and address; `paths`: of each.
         identities: path -> value.
         pair: whether another switch may have the same VTEP, gateway and AS number.
         management: where the facts of its management port begin, if that has the address.
@@ -43,7 +43,8 @@ class Owned:
     tier: Tier
     pair: bool
     asn: int | None = None
-    addresses: dict[tuple[str, str], str] = field(default_factory=dict)
+    addresses: str = ""
+    paths: tuple[str, ...] = ()
     identities: dict[str, str] = field(default_factory=dict)
     management: str = ""
 
@@ -57,6 +58,7 @@ def owned_by(sheet: Sheet) -> Owned:
     shared = {str(facts.get(path, "")) for path in ("vxlan/source", "vxlan/source_mlag", "evpn/source")} - {
         ""
     }
+    addresses: dict[str, str] = {}
     for port, texts in sheet.addresses.items():
         says = sheet.ports[port]
         if port in shared or port == facts.get("mlag/local") or says.get("enabled") == "false":
@@ -75,7 +77,8 @@ def owned_by(sheet: Sheet) -> Owned:
                 owned.management = f"{PORT}{port}]/"
                 continue
             leaf = next((leaf for leaf in ("ipv4", "ipv6") if says.get(leaf) == text), f"secondary[{text}]")
-            owned.addresses[vrf, address] = f"{PORT}{port}]/{leaf}"
+            addresses[f"{vrf} {address}"] = f"{PORT}{port}]/{leaf}"
+    owned.addresses, owned.paths = "\n".join(addresses), tuple(addresses.values())
     for path in _IDENTITIES:
         if (value := facts.get(path)) is not None and not str(value).startswith(_LOCAL):
             owned.identities[path] = str(value).partition("/")[0]
@@ -86,17 +89,24 @@ def repeated(
     owned: Mapping[str, Owned], devices: Mapping[str, Device], groups: Mapping[str, str]
 ) -> Iterator[Finding]:
     """What several have, told at each; a note between devices of two `groups`, between which no link is known."""
-    first: dict[tuple[str, str], str] = {}
-    for name, has in sorted(owned.items()):
-        for key, path in has.addresses.items():
-            other = first.setdefault(key, name)
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for has in owned.values():
+        mine = has.addresses.split("\n") if has.addresses else ()
+        twice.update(seen.intersection(mine))
+        seen.update(mine)
+    first: dict[str, tuple[str, str]] = {}
+    for name, has in sorted(owned.items()) if twice else ():
+        for key, path in zip(has.addresses.split("\n"), has.paths, strict=False):
+            other, there = first.setdefault(key, (name, path)) if key in twice else (name, "")
             if other != name:
                 severity = Severity.ERROR if groups[name] == groups[other] else Severity.NOTE
-                ends = (name, path), (other, owned[other].addresses[key])
-                for (one, mine), (two, its) in (ends, ends[::-1]):
-                    where, there = _place_words(mine), _place_words(its)
-                    message = f"{one} {where} has {key[1]}, which is also that of {two} {there}"
-                    yield told(TWICE, devices[one], mine, message, "address twice", severity, _REMEDY)
+                for (one, at), (two, its) in (((name, path), (other, there)), ((other, there), (name, path))):
+                    message = (
+                        f"{one} {_place_words(at)} has {key.rpartition(' ')[2]}, which is also that of {two} "
+                        f"{_place_words(its)}"
+                    )
+                    yield told(TWICE, devices[one], at, message, "address twice", severity, _REMEDY)
     for path, words in _IDENTITIES.items():
         yield from _identities(owned, devices, groups, path, words)
     yield from _numbers(owned, devices)

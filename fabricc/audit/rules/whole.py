@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import Kind
 from fabricc.audit.rules import alike, design, ends, lossless, names, sessions, unique
@@ -17,6 +17,7 @@ from fabricc.audit.rules.proved import Asked, Proof
 from fabricc.audit.rules.proved import proved as prove
 from fabricc.audit.rules.sheet import NOWHERE, fars_of, sheet
 from fabricc.audit.rules.waist import CNP_DSCP, Models
+from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.workers import spread
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from fabricc.audit.model import Device, Found, Place, Tier
     from fabricc.audit.rules.alike import Expected
     from fabricc.audit.rules.proved import Proved
-    from fabricc.audit.rules.sessions import Sessions
     from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.audit.rules.unique import Owned
     from fabricc.proof.compare import Finding
@@ -88,10 +88,11 @@ def examine(
             digests.add(device, found.places.get(device.name, NOWHERE), fars[device.name], digest)
             if progress:
                 progress(f"{_MANY[kind]} looked at", number, len(devices))
-    told += digests.proof.findings()
-    told += _of_links(found, digests)
-    told += _of_sessions(found, digests, fars)
-    told += unique.repeated(digests.owned, found.devices, groups_of(found))
+    with no_collection():
+        told += digests.proof.findings()
+        told += _of_links(found, digests)
+        told += _of_sessions(found, digests, fars)
+        told += unique.repeated(digests.owned, found.devices, groups_of(found))
     for each in _of_rdma(found, digests, fars, jobs):
         told += each
     told += digests.designs.notes(found.devices)
@@ -117,7 +118,7 @@ class Digest(NamedTuple):
 
     findings: list[Finding]
     ends: Ends
-    sessions: Sessions
+    sessions: bytes
     owned: Owned
     vote: alike.Said
     mixed: bool
@@ -132,7 +133,9 @@ def _looked_at(
 ) -> Digest:
     one = _sheet(found, device, fars)
     mine = sessions.sessions_of(one)
-    digest = Digest([], ends.ends_of(one), mine, unique.owned_by(one), *alike.vote(one, mine.near))
+    digest = Digest(
+        [], ends.ends_of(one), sessions.packed(mine), unique.owned_by(one), *alike.vote(one, mine.near)
+    )
     if device.kind is Kind.HOST:
         points = ((path, one.rest.get(path)) for path in _POINTS)
         return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
@@ -168,47 +171,32 @@ class Digests:
     Attributes:
         protected: code point -> switches that protect it on every port with PFC; `lossless`: those with PFC at all.
         rdma, cnp: code points that hosts use for it -> how often they say so.
-        like: one object for all that say the same.
+        like: one object for all that have addresses at the same paths.
     """
 
     proof: Proof = field(default_factory=Proof)
     designs: Designs = field(default_factory=Designs)
     ends: dict[str, Ends] = field(default_factory=dict)
     votes: Votes = field(default_factory=Votes)
-    sessions: dict[str, Sessions] = field(default_factory=dict)
+    sessions: sessions.Held = field(default_factory=sessions.Held)
     owned: dict[str, Owned] = field(default_factory=dict)
     ballot: Ballot = field(default_factory=Ballot)
     protected: Counter[int] = field(default_factory=Counter)
     lossless: dict[str, frozenset[int]] = field(default_factory=dict)
     rdma: Counter[int] = field(default_factory=Counter)
     cnp: Counter[int] = field(default_factory=Counter)
-    like: dict[Any, Any] = field(default_factory=dict)
+    like: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
         """Take a device in, hosts before switches."""
-        name, like = device.name, self.like
-        said = {port: like.setdefault(end, end) for port, end in digest.ends.said.items()}
-        self.ends[name] = digest.ends._replace(said=said)
+        name = device.name
+        self.ends[name] = digest.ends
         self.votes.add(place.tier, fars, digest.ends)
-        mine, owned, vote = digest.sessions, digest.owned, digest.vote
-        mine.said = {
-            like.setdefault(key, key): like.setdefault(each, each) for key, each in mine.said.items()
-        }
-        mine.near = {
-            like.setdefault(key, key): like.setdefault(port, port) for key, port in mine.near.items()
-        }
-        mine.addresses = frozenset([like.setdefault(each, each) for each in mine.addresses])
-        self.sessions[name] = mine
-        owned.addresses = {
-            like.setdefault(key, key): like.setdefault(path, path) for key, path in owned.addresses.items()
-        }
-        self.owned[name] = owned
-        device_says, roles = (
-            [like.setdefault(each, each) for each in some] for some in (vote.device, vote.roles)
-        )
-        self.ballot.add(
-            name, vote._replace(device=tuple(device_says), roles=tuple(roles)), mixed=digest.mixed
-        )
+        self.sessions.add(name, digest.sessions)
+        paths = digest.owned.paths
+        digest.owned.paths = self.like.setdefault(paths, paths)
+        self.owned[name] = digest.owned
+        self.ballot.add(name, digest.vote, mixed=digest.mixed)
         for path, dscp in digest.points:
             (self.rdma if path in _RDMA else self.cnp)[dscp] += 1
         if digest.proved is None:

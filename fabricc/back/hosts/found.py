@@ -31,11 +31,11 @@ def takes(path: str, text: str) -> str | None:
     name = path.rpartition("/")[2]
     if name in READERS:
         return name
-    if _NETPLAN.search(text) and not text.lstrip().startswith("- "):
+    if "network:" in text and _NETPLAN.search(text) and not text.lstrip().startswith("- "):
         return f"etc/netplan/{name}"
-    if _KEYFILE.search(text):
+    if "[connection]" in text and _KEYFILE.search(text):
         return f"etc/NetworkManager/system-connections/{name}"
-    return nccl.FILE if _NCCL.search(text) else outputs.takes(path, text)
+    return nccl.FILE if "CCL_" in text and _NCCL.search(text) else outputs.takes(path, text)
 
 
 @lru_cache(maxsize=4096)
