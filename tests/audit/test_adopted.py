@@ -122,6 +122,48 @@ def test_asns_and_addresses_that_follow_no_rule_stay_in_every_shape(name, tmp_pa
     assert_the_same(adopted(given, renamed=disguise(given)))
 
 
+RAIL_HOSTS = [f"h{number}" for number in range(1, 9)]
+LAB = {"model": "linux-16x100", "nos": "frr"}
+HOLES = {
+    "a host": ({"hosts": RAIL_HOSTS, "hosts_per_unit": 4}, lambda gpus: gpus["hosts"].remove("h2")),
+    "hosts of two units": (
+        {"hosts": RAIL_HOSTS, "hosts_per_unit": 4},
+        lambda gpus: gpus.update(hosts=[name for name in RAIL_HOSTS if name not in ("h2", "h5")]),
+    ),
+    "a host of a rack": (
+        {"wiring": "rack", "racks": {f"r{rack}": [f"h{rack}a", f"h{rack}b"] for rack in range(4)}, "hosts_per_rack": 2},
+        lambda gpus: gpus["racks"]["r1"].remove("h1a"),
+    ),
+    "the first rack": (
+        {"wiring": "rack", "racks": {f"r{rack}": [f"h{rack}a", f"h{rack}b"] for rack in range(4)}, "hosts_per_rack": 2},
+        lambda gpus: gpus["racks"].pop("r0"),
+    ),
+    "a rack between others": (
+        {"wiring": "rack", "racks": {f"r{rack}": [f"h{rack}a", f"h{rack}b"] for rack in range(4)}, "hosts_per_rack": 2},
+        lambda gpus: gpus["racks"].pop("r2"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", HOLES)
+def test_what_has_left_leaves_its_place_empty(what, tmp_path):
+    gpus, leave = HOLES[what]
+    words = {
+        "cluster": "zone", "gpus": {"model": "lab-host", **copy.deepcopy(gpus)}, "tors": {**LAB, "uplinks": 2},
+        "spines": {**LAB, "count": 2}, "priorities": {"default": {}},
+    }  # fmt: skip
+    before = compiled_of(words, tmp_path)
+    (tmp_path / "fabricc.lock").write_text(before.lock_text)
+    leave(words["gpus"])
+    compiled = compiled_of(words, tmp_path)
+    assert compiled.sound
+    adoption = adopted(compiled)
+    assert_the_same(adoption)
+    assert "overlays" not in adoption.adopted.draft.words
+    assert adoption.adopted.compiled.counts()["hosts"] == compiled.counts()["hosts"]
+
+
 def state(compiled):
     """What must never change of a switch: its numbers, and each link that it has."""
     found = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.audit.adopt import pins, tables
 from fabricc.audit.adopt.habits import accustomed
 from fabricc.audit.adopt.outward import renamed
+from fabricc.audit.adopt.seats import seated
 from fabricc.audit.adopt.shape import named_hosts
 from fabricc.audit.adopt.trial import matched
 
@@ -34,7 +35,7 @@ Step = tuple["Draft", "Compiled"]
 
 def settled(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """A sound draft with everything that pins, names, tables and overrides can settle."""
-    for step in (_pinned, _named, _given, accustomed, _overridden):
+    for step in (seated, _pinned, _named, _given, accustomed, _overridden):
         draft, compiled = step(site, draft, compiled)
     return draft, compiled
 
