@@ -72,6 +72,16 @@ def test_tables_rows_and_items_of_lists_come_and_go():
     assert result == found
 
 
+def test_what_calls_a_row_by_its_name_goes_with_it():
+    built = {"PROFILE": {"pg_5m": {"xoff": "1"}}, "PG": {"Ethernet0|3": {"profile": "pg_5m", "other": "x"}}}
+    found = {"PROFILE": {"pg_40m": {"xoff": "2"}}, "PG": {"Ethernet0|3": {"profile": "pg_40m", "other": "y"}}}
+    result, _ = edited(built, found, "xoff")
+    assert result == {
+        "PROFILE": {"pg_40m": {"xoff": "2"}},
+        "PG": {"Ethernet0|3": {"profile": "pg_40m", "other": "x"}},
+    }
+
+
 def test_what_is_aside_or_secret_is_in_no_overlay():
     found = {
         **PORTS,

@@ -51,7 +51,11 @@ def json_edits(sides: Sides) -> list[Edit]:
     depth = _DEPTH[sides.reach]
     matter = {path[:depth] for keys, lines in ((built, sides.built_lines), (found, sides.found_lines))
               for path, key in keys.items() if key.line in lines}  # fmt: skip
-    touched = {path[:end] for path in matter for end in range(1, len(path) + 1)}
+    touched = _touched(matter)
+    called = {path[1] for path in built.keys() ^ found.keys() if len(path) == 2 and path in touched}
+    matter |= {path[:depth] for keys in (built, found)
+               for path, key in keys.items() if isinstance(key.value, str) and key.value in called}  # fmt: skip
+    touched |= _touched(matter)
 
     def wanted(path: Path) -> bool:
         return path in touched or any(path[:end] in matter for end in range(1, len(path)))
@@ -78,6 +82,11 @@ def json_edits(sides: Sides) -> list[Edit]:
         if value is not None and value != []:
             edits.append(edit(path, value, removes=False))
     return _patterned(edits, one)
+
+
+def _touched(matter: Iterable[Path]) -> set[Path]:
+    """Paths, and those of the objects that they are in."""
+    return {path[:end] for path in matter for end in range(1, len(path) + 1)}
 
 
 def _inside(path: Path, other: Mapping[Path, _Key]) -> bool:
