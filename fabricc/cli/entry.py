@@ -7,7 +7,6 @@ import io
 import os
 import sys
 import traceback
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -79,6 +78,8 @@ class Verbs(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            from difflib import get_close_matches
+
             near = get_close_matches(args[0], VERBS, 1)
             if not near:
                 raise

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.compiler.incremental import record
 from fabricc.compiler.quoting import input_texts
-from fabricc.tree.patch import pending
+from fabricc.tree.state import pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

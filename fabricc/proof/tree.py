@@ -13,7 +13,7 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severi
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.tree import manifest as manifests
-from fabricc.tree import patch
+from fabricc.tree import state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         TreeError: FAB6013, there is none; FAB6020, a build is moving its files; FAB6021, no build writes such
             a manifest.
     """
-    if patch.pending(tree):
+    if state.pending(tree):
         message = f"a build of {tree} is moving its files into place, or was ended while it did"
         raise TreeError("FAB6020", message, "Build again, which completes it.")
     try:

@@ -25,7 +25,7 @@ from fabricc.tree import swap
 from fabricc.tree.failure import EmitError
 from fabricc.tree.names import checked_path
 from fabricc.tree.stage import CREATE, Written, stands
-from fabricc.tree.state import state_of
+from fabricc.tree.state import patch_of, pending
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -106,7 +106,7 @@ class Patch:
         Raises:
             OSError: it cannot be written.
         """
-        record = _record(self.target, make=True)
+        record = patch_of(self.target, make=True)
         if record is None:
             raise OSError(errno.EACCES, "there is no state folder of the user's own")
         draft = record.with_name(record.name + ".new")
@@ -123,12 +123,6 @@ class Patch:
 def folder_of(target: Path) -> Path:
     """The hidden folder of a tree's patch."""
     return target.with_name(f".{target.name}.patch")
-
-
-def pending(target: Path) -> bool:
-    """Whether a build of this user's was ended, or is, while it moved files into the tree."""
-    record = _record(Path(os.path.realpath(target)))
-    return record is not None and record.is_file()
 
 
 def complete(target: Path) -> None:
@@ -152,14 +146,9 @@ def complete(target: Path) -> None:
         raise EmitError.from_os(error, f"complete the build that ended in {folder}:") from None
 
 
-def _record(target: Path, *, make: bool = False) -> Path | None:
-    state = state_of(target.parent, make=make)
-    return state / f"{target.name}.patch" if state and target.name else None
-
-
 def _recorded(target: Path) -> dict[str, str]:
     """What the record says, nothing where there is none."""
-    record = _record(target)
+    record = patch_of(target)
     try:
         stated = json.loads(record.read_text(encoding="utf-8")) if record else {}
     except (FileNotFoundError, ValueError):
@@ -202,7 +191,7 @@ def _apply(target: Path, folder: Path, paths: Iterable[str]) -> None:
 
 def _drop(target: Path, folder: Path) -> None:
     """Remove the record before the rest."""
-    if (record := _record(target)) is not None:
+    if (record := patch_of(target)) is not None:
         record.unlink(missing_ok=True)
     swap.remove(folder)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
@@ -61,7 +60,21 @@ def _ours(folder: Path) -> bool:
     return S_ISDIR(entry.st_mode) and entry.st_uid == os.geteuid() and not entry.st_mode & 0o077
 
 
+def patch_of(target: Path, *, make: bool = False) -> Path | None:
+    """The record of a tree's patch, see `patch`; None where there can be none."""
+    state = state_of(target.parent, make=make)
+    return state / f"{target.name}.patch" if state and target.name else None
+
+
+def pending(target: Path) -> bool:
+    """Whether a build of this user's was ended, or is, while it moved files into the tree."""
+    record = patch_of(Path(os.path.realpath(target)))
+    return record is not None and record.is_file()
+
+
 def _forget_the_gone(trees: Path) -> None:
+    import shutil  # a build that finds nothing to do needs none
+
     with os.scandir(trees) as entries:
         for entry in entries:
             with suppress(OSError):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.tree import EmitError, patch
+from fabricc.tree import EmitError, patch, state
 from fabricc.tree.patch import Patch
 from tests.tree.samples import emit, files
 
@@ -89,11 +89,11 @@ def test_a_failure_after_the_record_is_completed_by_the_next_build(
         made.commit(DIGESTS)
     made.abandon()
     monkeypatch.undo()
-    assert patch.pending(tree)
+    assert state.pending(tree)
     patch.complete(tree)
     assert content(tree) == NEW
     assert not made.folder.exists()
-    assert not patch.pending(tree)
+    assert not state.pending(tree)
 
 
 def test_without_a_folder_for_the_record_nothing_is_moved(

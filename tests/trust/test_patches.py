@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.tree import swap
+from fabricc.tree import state, swap
 from tests.trust.conftest import SPEC
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_patch_of_our_own_goes_through_no_link(clone: Clone) -> None:
     folder.symlink_to(clone.home)
     patch.complete(clone.tree)
     assert (clone.home / "secret").read_text() != "overwritten\n"
-    assert not patch.pending(clone.tree)
+    assert not state.pending(clone.tree)
 
 
 def test_staged_bytes_that_were_exchanged_are_not_moved(clone: Clone) -> None:

@@ -8,8 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from fabricc.fabric.vocabulary import waist
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.metadata import EntryPoint
@@ -58,6 +56,8 @@ def package(name: str) -> str | None:
 @cache
 def vocabulary(name: str) -> Vocabulary:
     """The facts of a NOS's switches: those of the waist, and those of `facts.yaml` in the package of its back end."""
+    from fabricc.fabric.vocabulary import waist  # a build that finds nothing to do needs none
+
     module = package(name)
     found = find_spec(module) if module else None
     folders = found.submodule_search_locations if found else None

@@ -288,17 +288,18 @@ def last(out: Path, spec: Path, options: str) -> Last | None:
     try:
         wanted = str(spec.resolve())
         for path in sorted(state.glob("*.record")):
-            content = memoryview(path.read_bytes())
-            if crc32(content[:-_CHECK]) != int.from_bytes(content[-_CHECK:]):
+            content = path.read_bytes()
+            end, head = len(content) - _CHECK, content.find(b"\n")
+            if crc32(memoryview(content)[:end]) != int.from_bytes(content[end:]):
                 continue  # damaged: as if there were none
-            head, _, rest = bytes(content[:-_CHECK]).partition(b"\n")
-            stated = _head(head)
+            stated = _head(content[:head])
             if stated and stated["spec"] == wanted and stated["options"] == options:
-                names, _, states = rest.partition(b"\n\n")
+                above = content.index(b"\n\n", head + 1)
+                names, states = content[head + 1 : above], content[above + 2 : end]
                 tree = out / stated["cluster"]
                 known = tree.is_dir() and stated["tool"] == tool_stamp()
                 return Last(tree, stated, names, states) if known else None
-    except (OSError, KeyError, TypeError):
+    except (OSError, KeyError, TypeError, ValueError):
         return None
     return None
 
