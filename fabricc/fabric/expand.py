@@ -426,16 +426,15 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
         group = of_set * attached.tors + rail // attached.rails_per_tor
         for nic_port in range(attached.nic_ports):
             tor = links.serving(fabric, unit, group, nic_port)
-            position, name, cable, local4, remote4, local6, remote6 = tor.end(slot, rail)
-            nic, on_nic = attached.nic(rail, nic_port)
-            number = rail * attached.nic_ports + nic_port
+            link, (nic, on_nic) = tor.link(slot, rail), attached.nic(rail, nic_port)
+            number, slots = rail * attached.nic_ports + nic_port, tor.far.layout.slots
             ports.append(
                 HostPort(
-                    name, rail, nic_port, f"{prefix}_{name.replace('rail', 'r')}",
-                    model.pci[nic] if model.pci else "", tor.far.layout.slots[position].speed_gbps, fabric.host_mtu,
-                    cable[0], cable[1], Peer(tor.far.name, tor.far.ports[position]),
-                    *_ends(remote4, segment.subnet4 if segment else None, local4),
-                    *_ends(remote6, segment.subnet6 if segment else None, local6),
+                    link.peer_port, rail, nic_port, f"{prefix}_{link.peer_port.replace('rail', 'r')}",
+                    model.pci[nic] if model.pci else "", slots[link.slot].speed_gbps, fabric.host_mtu,
+                    link.cable_m, link.medium, Peer(tor.far.name, tor.far.ports[link.slot]),
+                    *_ends(link.remote4, segment.subnet4 if segment else None, link.local4),
+                    *_ends(link.remote6, segment.subnet6 if segment else None, link.local6),
                     first_table + number,
                     tor.far.at.plane % shape.fabrics,
                     100 + number if fabric.network else None, on_nic,

@@ -225,18 +225,6 @@ def host_blocks(fabric: Fabric, tor: SwitchId, unit: int) -> tuple[int, int]:
     return computed if four is None else four, computed if six is None else six
 
 
-class HostEnd(NamedTuple):
-    """A link of a ToR to a host: slot on the ToR, the host's port, cable as `_cable` has it, and both addresses."""
-
-    slot: int
-    nic: str
-    cable: tuple[int, str, bool]
-    tor4: str | None
-    host4: str | None
-    tor6: str | None
-    host6: str | None
-
-
 @dataclass(frozen=True, slots=True)
 class Serving:
     """A ToR as the hosts of a unit know it: what its links to them have in common.
@@ -261,23 +249,30 @@ class Serving:
     segment: Segment | None
     cable: tuple[int, str, bool] | None
 
-    def end(self, slot: int, rail: int) -> HostEnd:
+    def link(self, slot: int, rail: int) -> Link:
         """The link to the host in a slot on a rail."""
-        attached, addresses, strides = self.attached, self.fabric.addresses, self.fabric.strides
+        attached, fabric = self.attached, self.fabric
         number_, (rail_, nic) = attached.seat(slot)[1], self.nics[rail]
         position = self.down[attached.first_port + number_ * attached.rails_per_tor + rail_]
-        cable = self.cable or _cable(self.fabric, "host", (self.far.at, position))
+        length, medium, shut = self.cable or _cable(fabric, "host", (self.far.at, position))
+        host = self.unit.hosts[slot]
         if self.segment:
             tor, four, six = self.far.at, self.segment.subnet4, self.segment.subnet6
-            offset = evpn.host_offset(strides, self.unit.coordinate, tor.index, tor.nic_port, number_, rail_)
+            offset = evpn.host_offset(
+                fabric.strides, self.unit.coordinate, tor.index, tor.nic_port, number_, rail_
+            )
             host4, host6 = (pool.address(offset) if pool else None for pool in (four, six))
-            return HostEnd(position, nic, cable, None, host4, None, host6)
-        offset = adr.in_block(strides, number_, rail_)
+            return Link(
+                position, HOST, "host", host, nic, 0, length, medium, shut, None, host4, None, host6, False
+            )
+        offset = adr.in_block(fabric.strides, number_, rail_)
         own4, own6 = self.given.get(position, COMPUTED) if self.given else COMPUTED
-        pool4, pool6 = addresses.hosts4, addresses.hosts6
+        pool4, pool6 = fabric.addresses.hosts4, fabric.addresses.hosts6
         tor4, host4 = own4 or (pool4.pair(offset + self.block4) if pool4 else (None, None))
         tor6, host6 = own6 or (pool6.pair(offset + self.block6) if pool6 else (None, None))
-        return HostEnd(position, nic, cable, tor4, host4, tor6, host6)
+        return Link(
+            position, HOST, "host", host, nic, 0, length, medium, shut, tor4, host4, tor6, host6, False
+        )
 
 
 def serving(fabric: Fabric, unit: Unit, group: int, nic_port: int) -> Serving:
@@ -309,26 +304,10 @@ def host_links(
     fabric: Fabric, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
 ) -> Iterator[Link]:
     """The links of a ToR to some NICs, which it serves, of the hosts in some slots of a unit."""
-    end, names = serving(fabric, unit, tor.index, tor.nic_port).end, unit.hosts
+    link = serving(fabric, unit, tor.index, tor.nic_port).link
     for slot in slots:
         for rail in rails:
-            position, nic, (length, medium, shut), tor4, host4, tor6, host6 = end(slot, rail)
-            yield Link(
-                position,
-                HOST,
-                "host",
-                names[slot],
-                nic,
-                0,
-                length,
-                medium,
-                shut,
-                tor4,
-                host4,
-                tor6,
-                host6,
-                False,
-            )
+            yield link(slot, rail)
 
 
 class End(NamedTuple):

@@ -97,21 +97,15 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
 def _ports(switch: Switch, buffers: bool) -> list[PortView]:
     kinds: dict[tuple[bool, int, int, int, str | None, bool], _Alike] = {}
     delays = {profile: qos.delay_words(us) for profile, us in qos.delays(switch).items()}
-    views = []
+    made, views = PortView._make, []
     for port in switch.ports:
-        kind = (
-            port.direction is not UNUSED,
-            port.mtu,
-            port.speed_gbps,
-            port.lanes,
-            port.profile,
-            port.trusted,
-        )
+        used, profile, trusted = port.direction is not UNUSED, port.profile, port.trusted
+        kind = (used, port.mtu, port.speed_gbps, port.lanes, profile, trusted)
         alike = kinds.get(kind)
         if alike is None:
             alike = kinds[kind] = _alike(port, delays, buffers)
         own = (port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered)
-        views.append(PortView(*own, None if port.trusted else qos.UNTRUSTED_PROFILE, *alike, port.segment))
+        views.append(made((*own, None if trusted else qos.UNTRUSTED_PROFILE, *alike, port.segment)))
     return views
 
 
