@@ -1,10 +1,11 @@
 """Devices that are alike but for their coordinates: one is read, the others are proved by substitution.
 
 A device whose files say what is planned is planned, rendered and read once more with letters for coordinates: other
-names, addresses and AS numbers, in the same order, and equal where its own are. When they come back as planned, it is
-known where each stands in files and facts. Of another device that is planned alike but for coordinates, the files must
-be those with its own in place of the letters, byte for byte; its reading is then the one with the same put in, because
-readers take coordinates as they come. A device whose files are not so is read.
+names, addresses and AS numbers, in the same order, and equal where its own are. When they come back as planned, and
+with its own put back in their places the device comes out as it was read, it is known where each stands in files and
+facts. Of another device that is planned alike but for coordinates, the files must be those with its own in place of
+the letters, byte for byte; its reading is then the one with the same put in, because readers take coordinates as they
+come. A device whose files are not so is read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import Counter
 from dataclasses import field
 from functools import lru_cache
 from itertools import repeat
-from socket import AF_INET, AF_INET6, inet_pton
+from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import hosts as host_files
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _MOST = 8
 """Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
+_DIGITS = re.compile(r"(\d+)")
 
 
 def _address(number: int, own: str) -> str:
@@ -53,17 +55,23 @@ def _packed(address: str) -> tuple[int, bytes]:
     return family, inet_pton(family, address)
 
 
-_KINDS: Mapping[str, tuple[Callable[[str], Any], Callable[[int, str], str]]] = {
-    "names": (str, lambda number, _: f"zn{number:06}n"),
-    "ports": (str, lambda number, _: f"zp{number:06}p"),
-    "addresses": (_packed, _address),
-    "asns": (int, lambda number, _: f"42949{number:05}"),
-    "labels": (str, lambda number, own: f"zl{number:06}{' ' if ' ' in own else ''}l"),
+def _natural(text: str) -> tuple[str | int, ...]:
+    parts: list[str | int] = [*_DIGITS.split(text)]
+    parts[1::2] = map(int, parts[1::2])
+    return tuple(parts)
+
+
+_ORDERS: tuple[Callable[[str], Any], ...] = (_packed, _natural)
+"""How files may sort addresses: as numbers, or as text with numbers in it."""
+_KINDS: Mapping[str, Callable[[int, str], str]] = {
+    "names": lambda number, _: f"zn{number:06}n",
+    "ports": lambda number, _: f"zp{number:06}p",
+    "addresses": _address,
+    "asns": lambda number, _: f"42949{number:05}",
+    "labels": lambda number, own: f"zl{number:06}{' ' if ' ' in own else ''}l",
 }
-"""Kind of coordinates -> their order, and the letter that stands for one by its place in that order."""
-_LETTER = re.compile(
-    r"(z[np]\d{6}[np]|zl\d{6} ?l|240\.1\d\d\.1\d\d\.1\d\d|fdee(?::e1\d\d){3}(?::eeee){4}|42949\d{5})"
-)
+"""Kind of coordinates -> the letter that stands for one by its place in their order."""
+_LETTER = r"z[np]\d{6}[np]|zl\d{6} ?l|240\.1\d\d\.1\d\d\.1\d\d|fdee(?::e1\d\d){3}(?::eeee){4}|42949\d{5}"
 
 
 _WORDS = re.compile(r"(?=.*\d)(?=[A-Za-z])[\w./:-]*[\w./-](?: [\w./:-]*[\w./-])*", re.ASCII)
@@ -103,6 +111,7 @@ class _Pattern:
     Attributes:
         rest: what is planned but for coordinates.
         letters: the number of each coordinate's letter, -1 for none; `first`: of each letter, a coordinate that it is.
+        addresses: which letters are addresses; `six`: of each, whether it is an IPv6 one.
         files: path -> text.
         paths, values: its facts, and paths that only have a line; what has letters: `in_paths`, `in_texts` and
             `in_numbers`, (place, letter).
@@ -113,6 +122,8 @@ class _Pattern:
     rest: Rest
     letters: list[int]
     first: list[int]
+    addresses: slice
+    six: list[bool]
     files: Mapping[str, _Blank]
     paths: list[str]
     values: list[Value]
@@ -129,6 +140,8 @@ class _Pattern:
         if "" in values or files.keys() != self.files.keys():
             return None
         values.append("")
+        if [":" in each for each in values[self.addresses]] != self.six:
+            return None
         if [values[letter] for letter in self.letters] != own:
             return None
         if any(blank.filled(values) != files[name] for name, blank in self.files.items()):
@@ -152,20 +165,31 @@ class Alike:
     def reading(self, device: Switch | Host, files: Files) -> tuple[Reading, Common] | None:
         """A device's reading by substitution, and what those like it have in common; None where it is to be read."""
         rest, own = _parted(device)
-        patterns = self.patterns.get(_outline(device, own), ())
-        like = next((pattern for pattern in patterns if pattern.rest == rest), None)
-        if like is None or not _plain(own):
+        alike = [each for each in self.patterns.get(_outline(device, own), ()) if each.rest == rest]
+        if not alike or not _plain(own):
             return None
-        reading = like.reading([each for kind in own for each in kind], files)
-        return (reading, like.common) if reading else None
+        values = [each for kind in own for each in kind]
+        readings = ((pattern.reading(values, files), pattern.common) for pattern in alike)
+        return next(((reading, common) for reading, common in readings if reading), None)
 
-    def learn(self, device: Switch | Host) -> None:
-        """Take note of a device whose files say what is planned; from the second of an outline on, a pattern pays."""
+    def learn(self, device: Switch | Host, files: Files, reading: Reading) -> None:
+        """Take note of a device whose files say what is planned; from the second of an outline on, a pattern pays.
+
+        One that does not give the device back that it was made of is none: something that follows from coordinates
+        is in files or facts, and no letter stands for it.
+        """
         rest, own = _parted(device)
         outline = _outline(device, own)
         self.read[outline] += 1
-        if 1 < self.read[outline] <= _MOST and (pattern := _pattern(device, rest, own)):
-            self.patterns.setdefault(outline, []).append(pattern)
+        if not 1 < self.read[outline] <= _MOST:
+            return
+        values = [each for kind in own for each in kind]
+        for order in _ORDERS:
+            pattern = _pattern(device, rest, own, order)
+            again = pattern.reading(values, files) if pattern else None
+            if pattern and again and (again.facts, again.lines) == (reading.facts, reading.lines):
+                self.patterns.setdefault(outline, []).append(pattern)
+                return
 
 
 def _parted(device: Switch | Host) -> tuple[Rest, Coordinates]:
@@ -173,7 +197,7 @@ def _parted(device: Switch | Host) -> tuple[Rest, Coordinates]:
 
 
 def _plain(own: Coordinates) -> bool:
-    """Whether coordinates are what every reader takes for such: words of letters and digits, addresses, AS numbers."""
+    """Whether coordinates are what every reader takes for such: words with digits, canonical addresses, AS numbers."""
     if not all(map(_word, {*own.names, *own.ports, *own.labels})):
         return False
     if not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):
@@ -181,9 +205,8 @@ def _plain(own: Coordinates) -> bool:
     addresses = {*own.addresses} - {""}
     six = [each for each in addresses if ":" in each]
     try:
-        return all(map(inet_pton, repeat(AF_INET), addresses.difference(six))) and all(
-            map(inet_pton, repeat(AF_INET6), six)
-        )
+        all(map(inet_pton, repeat(AF_INET), addresses.difference(six)))
+        return all("." not in each and inet_ntop(AF_INET6, inet_pton(AF_INET6, each)) == each for each in six)
     except OSError:
         return False
 
@@ -198,13 +221,21 @@ def _outline(device: Switch | Host, own: Coordinates) -> Outline:
     return system, tuple([(len(kind), len(set(kind))) for kind in own])
 
 
-def _pattern(device: Switch | Host, rest: Rest, own: Coordinates) -> _Pattern | None:
-    """The pattern of a device; None where its letters do not come back as planned."""
-    lettered = [_lettered(kind, values) for kind, values in own._asdict().items()]
+def _pattern(
+    device: Switch | Host, rest: Rest, own: Coordinates, order: Callable[[str], Any]
+) -> _Pattern | None:
+    """The pattern of a device, addresses in that order; None where its letters do not come back as planned."""
+    orders: Mapping[str, Callable[[str], Any]] = {"addresses": order, "asns": int}
+    other = _with(
+        device, Coordinates(*[_lettered(kind, getattr(own, kind), orders.get(kind, str)) for kind in _KINDS])
+    )
+    lettered = _parted(other)[1]
     letters = [letter for kind in lettered for letter in kind]
     numbers = {letter: number for number, letter in enumerate(dict.fromkeys(filter(None, letters)))}
+    letter_of = re.compile("|".join(["(" + _LETTER, *map(re.escape, filter(None, lettered.networks))]) + ")")
+    addresses = [numbers[letter] for letter in dict.fromkeys(lettered.addresses) if letter]
     try:
-        files, facts, reading = _proved(device, Coordinates(*lettered))
+        files, facts, reading = _proved(other)
     except Exception:  # a template or a back end of others that does not take them
         return None
     if reading.unknown or reading.facts != facts:
@@ -212,7 +243,7 @@ def _pattern(device: Switch | Host, rest: Rest, own: Coordinates) -> _Pattern | 
 
     def blank(text: str) -> _Blank:
         pieces, found = [""], []
-        for piece in _LETTER.split(text):
+        for piece in letter_of.split(text):
             if piece in numbers:
                 pieces += (piece, "")
                 found.append(numbers[piece])
@@ -221,7 +252,7 @@ def _pattern(device: Switch | Host, rest: Rest, own: Coordinates) -> _Pattern | 
         return _Blank(pieces, found)
 
     def blanks(texts: Sequence[object]) -> _Blanks:
-        places = [at for at, text in enumerate(texts) if isinstance(text, str) and _LETTER.search(text)]
+        places = [at for at, text in enumerate(texts) if isinstance(text, str) and letter_of.search(text)]
         return _Blanks(places, blank("\n".join([str(texts[at]) for at in places])))
 
     paths, values = list(reading.facts | reading.lines), list(reading.facts.values())
@@ -231,31 +262,36 @@ def _pattern(device: Switch | Host, rest: Rest, own: Coordinates) -> _Pattern | 
         rest=rest,
         letters=[numbers.get(letter, -1) for letter in letters],
         first=[letters.index(letter) for letter in numbers],
+        addresses=slice(min(addresses, default=0), max(addresses, default=-1) + 1),
+        six=[":" in letter for letter in dict.fromkeys(lettered.addresses) if letter],
         files={name: blank(text) for name, text in files.items()},
         paths=paths,
         values=values,
         in_paths=blanks(paths),
         in_texts=blanks(values),
         in_numbers=[(at, numbers[text]) for at, text in numbered if text in numbers],
-        lines={path: place for path, place in reading.lines.items() if not _LETTER.search(path)},
-        own_lines=[(place_of[path], place) for path, place in reading.lines.items() if _LETTER.search(path)],
+        lines={path: place for path, place in reading.lines.items() if not letter_of.search(path)},
+        own_lines=[
+            (place_of[path], place) for path, place in reading.lines.items() if letter_of.search(path)
+        ],
     )
 
 
-def _lettered(kind: str, values: Sequence[str]) -> tuple[str, ...]:
+def _lettered(kind: str, values: Sequence[str], order: Callable[[str], Any]) -> tuple[str, ...]:
     """Letters in place of the coordinates of a kind; "" in place of none."""
-    order, letter = _KINDS[kind]
     different = sorted({*values} - {""}, key=order)
-    table = {own: letter(number, own) for number, own in enumerate(different)}
+    table = {own: _KINDS[kind](number, own) for number, own in enumerate(different)}
     return tuple([table.get(own, "") for own in values])
 
 
-def _proved(device: Switch | Host, other: Coordinates) -> tuple[Files, Facts, Reading]:
-    """The files of the device with other coordinates, the facts planned for it, and those read back."""
+def _with(device: Switch | Host, other: Coordinates) -> Switch | Host:
+    return host_with(device, other) if isinstance(device, Host) else switch_with(device, other)
+
+
+def _proved(device: Switch | Host) -> tuple[Files, Facts, Reading]:
+    """The files of a device, the facts planned for it, and those read back."""
     if isinstance(device, Host):
-        host = host_with(device, other)
-        files = host_files.render(host)
-        return files, host_files.planned(host), host_files.read(files)
-    switch, back_end = switch_with(device, other), back_ends.load(device.nos)
-    files = rendered(switch)
-    return files, back_end.planned(switch), back_end.read(files)
+        files = host_files.render(device)
+        return files, host_files.planned(device), host_files.read(files)
+    back_end, files = back_ends.load(device.nos), rendered(device)
+    return files, back_end.planned(device), back_end.read(files)

@@ -150,7 +150,7 @@ class Work:
                 wrong = [*switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)]
                 piece.findings.add(_below(folder, wrong))
                 if not wrong:
-                    self.alike.learn(switch)
+                    self.alike.learn(switch, files, reading)
         if self.wanted is None:
             piece.findings.add(piece.survey.add_switch(switch, reading, folder, common))
         name, families = switch.name, switch.bgp.families
@@ -178,7 +178,7 @@ class Work:
                 wrong = [*host_findings(host, Text(files, reading), fresh=fresh, altered=altered)]
                 piece.findings.add(_below(folder, wrong))
                 if not wrong:
-                    self.alike.learn(host)
+                    self.alike.learn(host, files, reading)
         if self.wanted is None:
             piece.findings.add(piece.survey.add_host(host, reading, folder, common))
         ends = list(_host_ends(host, reading))

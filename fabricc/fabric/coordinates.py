@@ -7,6 +7,7 @@ the device with others in their places.
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from ipaddress import ip_interface
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +29,7 @@ class Coordinates(NamedTuple):
         names: of devices; `ports`: of far ends, as their devices name them.
         addresses: without the lengths of prefixes.
         asns: AS numbers, as text; `labels`: words of the spec's own for ports and sessions.
+        networks: those that addresses are in where a file tells them; they follow, and are not put in.
     """
 
     names: tuple[str, ...]
@@ -35,6 +37,7 @@ class Coordinates(NamedTuple):
     addresses: tuple[str, ...]
     asns: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    networks: tuple[str, ...] = ()
 
 
 Rest = tuple[object, ...]
@@ -94,6 +97,7 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
         heads,
         (str(bgp.asn), *[str(session.remote_asn) for session in bgp.sessions]),
         (*[port.label for port in switch.ports], *[session.label for session in bgp.sessions]),
+        (_network(management.address),),
     )
 
 
@@ -118,6 +122,14 @@ def _parted(addresses: Iterable[str | None]) -> tuple[tuple[str, ...], tuple[str
     """The addresses without their lengths, and these."""
     parts = [(each or "").partition("/") for each in addresses]
     return tuple([head for head, _, _ in parts]), tuple([length for _, _, length in parts])
+
+
+def _network(address: str) -> str:
+    """The first address of the network that an address is in; "" for what is none."""
+    try:
+        return str(ip_interface(address).network.network_address)
+    except ValueError:
+        return ""
 
 
 def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
@@ -168,7 +180,7 @@ class _Others:
     """Coordinates to be put in place of others, one after the other."""
 
     def __init__(self, coordinates: Coordinates) -> None:
-        names, ports, addresses, asns, labels = map(iter, coordinates)
+        names, ports, addresses, asns, labels = map(iter, coordinates[:-1])
         self.name, self.port, self.asn, self.label = (each.__next__ for each in (names, ports, asns, labels))
         self._address = addresses.__next__
 
