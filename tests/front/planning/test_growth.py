@@ -145,7 +145,7 @@ SETS = document(
 )
 
 UPLINKS_FIRST = document(
-    gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64}, tors={"uplinks_first": True}, spines={"count": 4},
+    gpus={"hosts": 20, "hosts_per_unit": 8, "capacity": 64}, tors={"uplinks_first": True}, spines={"count": 8},
     addressing={"link_prefix_length": 30},
 )  # fmt: skip
 SEGMENTS = document(
