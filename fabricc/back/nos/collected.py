@@ -6,14 +6,13 @@ third party's may lack it: then an audit does not look for its configurations.
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 _DIVIDES = ("begins", "again")
 _READ = 1 << 17
@@ -127,6 +126,11 @@ def claim(file: str, found: int, least: int = 3) -> Claim | None:
     return Claim(file, found) if found >= least else None
 
 
+def by_signs(file: str, signs: Mapping[str, int]) -> Callable[[str, str], Claim | None]:
+    """`Collected.takes` of a system whose texts tell themselves by starts of lines that only it prints."""
+    return lambda _path, text: claim(file, weight(text, signs))
+
+
 # --- what outputs say --------------------------------------------------------------------------------
 
 
@@ -146,24 +150,24 @@ def details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
             one of the same port.
     """
     found: list[Seen] = []
-    said: dict[str, str] = {}
+    block: dict[str, str] = {}
     at = 0
 
     def end() -> None:
-        who = said.get("device") or said.get("chassis", "")
-        if said.get("port") and (who or said.get("far_port")):
-            found.append(Seen(said["port"], who, said.get("far_port", ""), at))
+        who = block.get("device") or block.get("chassis", "")
+        if block.get("port") and (who or block.get("far_port")):
+            found.append(Seen(block["port"], who, block.get("far_port", ""), at))
 
     for number, each in enumerate(text.split("\n"), 1):
         if not (match := line.match(each.strip())) or not (kind := match.lastgroup):
             continue
-        if kind in _DIVIDES or (kind == "port" and "port" in said):
+        if kind in _DIVIDES or (kind == "port" and "port" in block):
             end()
-            said = {"port": said["port"]} if kind == "again" and "port" in said else {}
+            block = {"port": block["port"]} if kind == "again" and "port" in block else {}
         if kind in ("port", "again"):
             at = number
-        said |= {
-            name: _said(value) for name, value in match.groupdict().items() if value and name not in _DIVIDES
+        block |= {
+            name: said(value) for name, value in match.groupdict().items() if value and name not in _DIVIDES
         }
     end()
     return tuple(found)
@@ -181,61 +185,26 @@ def table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[See
             below = bool(header.search(line))
             continue
         if match := row.match(line) or (row.match(f"{before} {line}") if before else None):
-            found.append(Seen(match["port"], _said(match["device"]), _said(match["far_port"]), number))
+            found.append(Seen(match["port"], said(match["device"]), said(match["far_port"]), number))
         words = line.split()
         before = words[0] if len(words) == 1 else ""
     return tuple(found)
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
+    """What a device says in a column or a field, "" where that is nothing."""
     text = text.strip().strip('"')
     return "" if text.lower() in ("not advertised", "-", "none", "null", "n/a") else text
 
 
-def parsed(text: str) -> Any:
-    """What a text says as JSON; None for any other."""
-    try:
-        return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
-    except (ValueError, RecursionError):
-        return None
+def itself(box: str) -> tuple[str, ...]:
+    """`Collected.products` where tables of products have a box as the device calls it; none for no box."""
+    return (box,) if box else ()
 
 
-def under(value: Any, name: str) -> Iterator[Any]:
-    """Every value of that name, however deep; a list of values is each of them."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, list):
-            waiting += reversed(each)
-        elif isinstance(each, dict):
-            if name in each:
-                yield from each[name] if isinstance(each[name], list) else (each[name],)
-            waiting += [below for key, below in reversed(each.items()) if key != name]
-
-
-def leaf(value: Any, *names: str) -> str:
-    """The text of the first of these names that says one; `value`, `data` and lists around it are looked through."""
-    for name in names:
-        found = value.get(name) if isinstance(value, dict) else None
-        while isinstance(found, list | dict):
-            found = (
-                (found[0] if found else None)
-                if isinstance(found, list)
-                else found.get("value", found.get("data"))
-            )
-        if isinstance(found, str | int) and (text := _said(str(found))):
-            return text
-    return ""
-
-
-def neighbours(text: str, found: Iterable[tuple[str, str, str]]) -> tuple[Seen, ...]:
-    """Neighbours of JSON, as port, device and far port, at the line that first names the port."""
-    made = []
-    for port, device, far_port in found:
-        at = text.find(json.dumps(port)) if port else -1
-        if port and (device or far_port):
-            made.append(Seen(port, device, far_port, text.count("\n", 0, max(at, 0)) + 1))
-    return tuple(made)
+def in_full(spelling: str) -> str:
+    """`Collected.port` of a system that abbreviates none."""
+    return spelling
 
 
 def expanded(spelling: str, names: Mapping[str, str]) -> str:

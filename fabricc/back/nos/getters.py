@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import Identity, Output, leaf, neighbours, parsed
+from fabricc.back.nos.answers import leaf, neighbours, parsed
+from fabricc.back.nos.collected import Identity, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable

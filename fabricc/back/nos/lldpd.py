@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.collected import Seen, details, leaf, neighbours, parsed, table, under
+from fabricc.back.nos.answers import leaf, neighbours, parsed, under
+from fabricc.back.nos.collected import Seen, details, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import Claim, Identity, Output, claim, leaf, parsed, table, told, weight
+from fabricc.back.nos.answers import leaf, parsed
+from fabricc.back.nos.collected import Claim, Identity, Output, claim, in_full, itself, table, told, weight
 from fabricc.back.nos.cumulus import flat
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import found as frr
@@ -63,7 +64,7 @@ def identity(files: Mapping[str, str]) -> Identity:
     """What the header of a start-up file says."""
     found = told(files.get(FILE, "")[:4096], _HEADER)
     box = found.get("box", "")
-    return Identity("", box, found.get("release", ""), (box,) if box else ())
+    return Identity("", box, found.get("release", ""), itself(box))
 
 
 def output(text: str) -> Output | None:
@@ -76,16 +77,8 @@ def output(text: str) -> Output | None:
     if not neighbours and not found.keys() & {"release", "box"}:
         return None
     box = found.get("box", "")
-    return Output(
-        Identity(found.get("name", ""), box, found.get("release", ""), (box,) if box else ()), neighbours
-    )
+    return Output(Identity(found.get("name", ""), box, found.get("release", ""), itself(box)), neighbours)
 
 
-def port(spelling: str) -> str:
-    """The name itself."""
-    return spelling
-
-
-def products(box: str) -> tuple[str, ...]:
-    """The name itself; none for no box."""
-    return (box,) if box else ()
+port = in_full
+products = itself

@@ -5,21 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import (
-    Claim,
-    Identity,
-    Output,
-    claim,
-    details,
-    expanded,
-    leaf,
-    neighbours,
-    parsed,
-    table,
-    told,
-    under,
-    weight,
-)  # fmt: skip
+from fabricc.back.nos.answers import leaf, neighbours, parsed, under
+from fabricc.back.nos.collected import Identity, Output, by_signs, details, expanded, table, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,9 +57,8 @@ _KINDS = {"Et": "Ethernet", "Eth": "Ethernet", "Ma": "Management", "Po": "Port-C
           "Vx": "Vxlan"}  # fmt: skip
 
 
-def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
-    """A running configuration, by what only EOS prints."""
-    return claim(FILE, weight(text, _SIGNS))
+takes = by_signs(FILE, _SIGNS)
+"""A running configuration, by what only EOS prints."""
 
 
 def identity(files: Mapping[str, str]) -> Identity:
@@ -104,7 +90,13 @@ def _of_json(text: str, answer: object) -> Output | None:
     rows: list[tuple[str, str, str]] = []
     for each in under(answer, "lldpNeighbors"):
         if isinstance(each, dict) and "neighborDevice" in each:
-            rows.append((leaf(each, "port"), leaf(each, "neighborDevice"), leaf(each, "neighborPort")))
+            rows.append(
+                (
+                    leaf(each, "port"),
+                    leaf(each, "neighborDevice"),
+                    leaf(each, "neighborPort"),
+                )
+            )
             continue
         for name, of_port in each.items() if isinstance(each, dict) else ():
             for far in under(of_port, "lldpNeighborInfo"):

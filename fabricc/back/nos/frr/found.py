@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import Claim, Identity, Output, claim, told, weight
+from fabricc.back.nos.collected import Claim, Identity, Output, claim, in_full, told, weight
 from fabricc.back.nos.lldpd import seen
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ def output(text: str) -> Output | None:
     return Output(Identity(found.get("name", ""), "", found.get("release", "")), neighbours)
 
 
-def port(spelling: str) -> str:
-    """The name itself: Linux abbreviates none."""
-    return spelling
+port = in_full
 
 
 def products(box: str) -> tuple[str, ...]:

@@ -5,20 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import (
-    Claim,
-    Identity,
-    Output,
-    claim,
-    details,
-    leaf,
-    neighbours,
-    parsed,
-    table,
-    told,
-    under,
-    weight,
-)  # fmt: skip
+from fabricc.back.nos.answers import leaf, neighbours, parsed, under
+from fabricc.back.nos.collected import Identity, Output, by_signs, details, in_full, itself, table, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,9 +50,8 @@ _DAY = re.compile(r"-20\d{10}[\d.]*(?=-|$)")
 """When a release of Junos Evolved was built, in the middle of its name."""
 
 
-def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
-    """A configuration in curly braces, or of `set` commands."""
-    return claim(FILE, weight(text, _SIGNS))
+takes = by_signs(FILE, _SIGNS)
+"""A configuration in curly braces, or of `set` commands."""
 
 
 def identity(files: Mapping[str, str]) -> Identity:
@@ -107,14 +94,8 @@ def _of_json(text: str, answer: object) -> Output | None:
 
 
 def _identity(name: str, box: str, release: str) -> Identity:
-    return Identity(name, box, _DAY.sub("", release), (box,) if box else ())
+    return Identity(name, box, _DAY.sub("", release), itself(box))
 
 
-def port(spelling: str) -> str:
-    """The name itself: Junos abbreviates none."""
-    return spelling
-
-
-def products(box: str) -> tuple[str, ...]:
-    """The name itself; none for no box."""
-    return (box,) if box else ()
+port = in_full
+products = itself

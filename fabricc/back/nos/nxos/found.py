@@ -5,21 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import (
-    Claim,
-    Identity,
-    Output,
-    claim,
-    details,
-    expanded,
-    leaf,
-    neighbours,
-    parsed,
-    table,
-    told,
-    under,
-    weight,
-)  # fmt: skip
+from fabricc.back.nos.answers import leaf, neighbours, parsed, under
+from fabricc.back.nos.collected import Identity, Output, by_signs, details, expanded, table, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,9 +53,8 @@ _ROW = re.compile(
 _KINDS = {"Eth": "Ethernet", "Po": "port-channel", "Lo": "loopback"}
 
 
-def takes(path: str, text: str) -> Claim | None:  # noqa: ARG001 - its texts tell themselves
-    """A running configuration, by what only NX-OS prints."""
-    return claim(FILE, weight(text, _SIGNS))
+takes = by_signs(FILE, _SIGNS)
+"""A running configuration, by what only NX-OS prints."""
 
 
 def identity(files: Mapping[str, str]) -> Identity:
@@ -100,7 +86,11 @@ def _of_json(text: str, answer: object) -> Output | None:
     box = next((str(each) for each in under(answer, "chassis_id")), "") if release else ""
     box = box.removesuffix(" Chassis").removesuffix(" chassis")
     rows = [
-        (port(leaf(each, "l_port_id")), leaf(each, "sys_name", "chassis_id"), leaf(each, "port_id"))
+        (
+            port(leaf(each, "l_port_id")),
+            leaf(each, "sys_name", "chassis_id"),
+            leaf(each, "port_id"),
+        )
         for row in ("ROW_nbor_detail", "ROW_nbor")
         for each in under(answer, row)
     ]

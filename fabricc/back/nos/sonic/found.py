@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.collected import Claim, Identity, Output, parsed, told
+from fabricc.back.nos.answers import parsed
+from fabricc.back.nos.collected import Claim, Identity, Output, in_full, itself, told
 from fabricc.back.nos.frr import found as frr
 from fabricc.back.nos.lldpd import seen
 
@@ -60,11 +61,5 @@ def output(text: str) -> Output | None:
     return Output(Identity("", sku or platform, release, products), neighbours)
 
 
-def port(spelling: str) -> str:
-    """The name itself."""
-    return spelling
-
-
-def products(box: str) -> tuple[str, ...]:
-    """The name itself; none for no box."""
-    return (box,) if box else ()
+port = in_full
+products = itself

@@ -1,0 +1,57 @@
+"""What devices answer as JSON, in whatever nesting: values and neighbours by the names that tell them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back.nos.collected import Seen, said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def parsed(text: str) -> Any:
+    """What a text says as JSON; None for any other."""
+    try:
+        return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def under(value: Any, name: str) -> Iterator[Any]:
+    """Every value of that name, however deep; a list of values is each of them."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += reversed(each)
+        elif isinstance(each, dict):
+            if name in each:
+                yield from each[name] if isinstance(each[name], list) else (each[name],)
+            waiting += [below for key, below in reversed(each.items()) if key != name]
+
+
+def leaf(value: Any, *names: str) -> str:
+    """The text of the first of these names that says one; `value`, `data` and lists around it are looked through."""
+    for name in names:
+        found = value.get(name) if isinstance(value, dict) else None
+        while isinstance(found, list | dict):
+            found = (
+                (found[0] if found else None)
+                if isinstance(found, list)
+                else found.get("value", found.get("data"))
+            )
+        if isinstance(found, str | int) and (text := said(str(found))):
+            return text
+    return ""
+
+
+def neighbours(text: str, found: Iterable[tuple[str, str, str]]) -> tuple[Seen, ...]:
+    """Neighbours of JSON, as port, device and far port, at the line that first names the port."""
+    made = []
+    for port, device, far_port in found:
+        at = text.find(json.dumps(port)) if port else -1
+        if port and (device or far_port):
+            made.append(Seen(port, device, far_port, text.count("\n", 0, max(at, 0)) + 1))
+    return tuple(made)
