@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from importlib import import_module, util
 from typing import TYPE_CHECKING
 
@@ -39,12 +40,12 @@ class Emulation:
     device: str
     endpoint: Callable[[int, str], str]
     first_ifindex: int | None
-    startup: str
-    binds: Mapping[str, str]
-    port_map: tuple[str, Callable[[Switch, PortMap], str]] | None
-    env: Mapping[str, str]
-    namespace: bool
     unverified: tuple[str, ...]
+    startup: str = ""
+    binds: Mapping[str, str] = field(default_factory=dict)
+    port_map: tuple[str, Callable[[Switch, PortMap], str]] | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    namespace: bool = False
 
 
 def by_place(first: int, prefix: str = "eth") -> Callable[[int, str], str]:

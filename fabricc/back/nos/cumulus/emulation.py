@@ -12,11 +12,6 @@ EMULATION = Emulation(
     device="cumulus_nvue",
     endpoint=by_place(1, "swp"),
     first_ifindex=1,
-    startup="",
-    binds={},
-    port_map=None,
-    env={},
-    namespace=False,
     unverified=(
         "the kind takes no start-up file: `nv config replace` the exported startup.yaml on each node",
         "ports are numbered in panel order; the virtual machine has no split ports",

@@ -33,7 +33,5 @@ EMULATION = Emulation(
     startup=FILE,
     binds={_MAPPING: f"/mnt/flash/{_MAPPING}:ro"},
     port_map=(_MAPPING, _mapping),
-    env={},
-    namespace=False,
     unverified=("cEOS has no ASIC: it may refuse or ignore lines of queues, buffers and PFC",),
 )

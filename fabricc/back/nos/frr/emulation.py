@@ -12,10 +12,7 @@ EMULATION = Emulation(
     device="frr",
     endpoint=by_name,
     first_ifindex=None,
-    startup="",
     binds={"frr.conf": "/etc/frr/frr.conf", "daemons": "/etc/frr/daemons"},
-    port_map=None,
-    env={},
     namespace=True,
     unverified=("an image of FRR's release with the patch level .1 exists",),
 )

@@ -15,10 +15,7 @@ EMULATION = Emulation(
     endpoint=by_place(4),
     first_ifindex=0,
     startup=FILE,
-    binds={},
-    port_map=None,
     env={"CPTX_COSIM": "BX"},
-    namespace=False,
     unverified=(
         "the container is a PTX, not a QFX: class of service may be refused, and children of split ports do not exist",
         "the management address comes from the configuration, for it has no FXP0ADDRESS token",

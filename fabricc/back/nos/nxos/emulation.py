@@ -14,10 +14,6 @@ EMULATION = Emulation(
     endpoint=by_place(1),
     first_ifindex=1,
     startup=FILE,
-    binds={},
-    port_map=None,
-    env={},
-    namespace=False,
     unverified=(
         "ports are numbered in panel order; the virtual machine has no split ports, so a child's name does not come up",
         "the virtual machine has no queues: it may refuse lines of queuing and PFC",

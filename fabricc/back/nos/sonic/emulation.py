@@ -13,10 +13,6 @@ EMULATION = Emulation(
     endpoint=by_place(1),
     first_ifindex=0,
     startup="config_db.json",
-    binds={},
-    port_map=None,
-    env={},
-    namespace=False,
     unverified=(
         "the virtual switch has 32 ports of the platform it was built for: names and lanes of another platform's "
         "PORT table may not come up",
