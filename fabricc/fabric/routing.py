@@ -212,3 +212,9 @@ class Bgp(BgpSettings):
     def families(self) -> tuple[str, ...]:
         """The address families carried, as facts name them."""
         return tuple(name for name, on in (("ipv4", self.ipv4), ("ipv6", self.ipv6)) if on)
+
+    @property
+    def groups_in_use(self) -> list[tuple[PeerGroup, Transport]]:
+        """The peer groups with each transport that any session of theirs has."""
+        used = {(session.group, session.transport) for session in self.sessions}
+        return [(group, each) for group in self.groups for each in Transport if (group.name, each) in used]

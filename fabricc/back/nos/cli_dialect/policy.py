@@ -18,17 +18,18 @@ _WORDS = ("match", "set", "continue", "sub-route-map")
 """How lines of clauses begin, beside those of our policies."""
 
 
-def _rule(_sequence: int, prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
+def rule_text(prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
     """A rule as its fact's value, `eq` as both bounds."""
     low, high = (ge, le) if eq is None else (eq, eq)
     return prefix + (f" ge {low}" if low is not None else "") + (f" le {high}" if high is not None else "")
 
 
-_RULE = "seq <integer> permit {} (eq <0-128>|[ge <0-128>] [le <0-128>])"
+LENGTHS = "(eq <0-128>|[ge <0-128>] [le <0-128>])"
+"""Of a rule, what `rule_text` takes after the prefix."""
 RULES = {
-    "ip": (Entry(_RULE.format("<prefix4>"), "rules", _rule),),
-    "ipv6": (Entry(_RULE.format("<prefix6>"), "rules", _rule),),
-}
+    family: (Entry(f"seq <integer> permit {kind} {LENGTHS}", "rules", lambda _sequence, *said: rule_text(*said)),)
+    for family, kind in (("ip", "<prefix4>"), ("ipv6", "<prefix6>"))
+}  # fmt: skip
 """Of prefix lists, by family."""
 _CLAUSE: Sequence[Row] = (
     Keep("match community <word>", "community_list"),

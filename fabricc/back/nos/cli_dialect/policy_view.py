@@ -120,6 +120,4 @@ def neighbor_view(session: Session) -> NeighborView:
 
 def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:
     """The peer groups with each transport that any session of theirs has, in order of `group_name`."""
-    used = {(s.group, s.transport) for s in bgp.sessions}
-    groups = [(g, transport) for g in bgp.groups for transport in Transport if (g.name, transport) in used]
-    return sorted(groups, key=lambda found: natural(group_name(found[0].name, found[1])))
+    return sorted(bgp.groups_in_use, key=lambda found: natural(group_name(found[0].name, found[1])))

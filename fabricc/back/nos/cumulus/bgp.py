@@ -54,11 +54,6 @@ DEPARTURES = (
 # --- what NVUE makes of the Fabric's statements ----------------------------------------------------------
 
 
-def carried(bgp: Bgp) -> tuple[str, ...]:
-    """The address families of the process."""
-    return tuple(name for name, there in (("ipv4", bgp.ipv4), ("ipv6", bgp.ipv6)) if there)
-
-
 def router(switch: Switch, release: Release) -> Tree:
     """Everything below `router`."""
     bgp = switch.bgp
@@ -134,7 +129,7 @@ def _static(route: StaticRoute) -> Tree:
 
 
 def _family(bgp: Bgp, family: str, release: Release) -> Tree:
-    if family not in carried(bgp):
+    if family not in bgp.families:
         return {release.enable: release.off}
     tree: Tree = {
         release.enable: release.on,
@@ -163,16 +158,12 @@ def _neighbor(session: Session) -> Tree:
 
 def peer_groups(bgp: Bgp) -> Iterator[tuple[str, PeerGroup, Transport]]:
     """Peer groups are per transport, since what a group activates is."""
-    kinds = {(session.group, session.transport) for session in bgp.sessions}
-    for group in bgp.groups:
-        for kind, suffix in GROUP_SUFFIXES.items():
-            if (group.name, kind) in kinds:
-                yield group.name + suffix, group, kind
+    return ((group.name + GROUP_SUFFIXES[kind], group, kind) for group, kind in bgp.groups_in_use)
 
 
 def activated(bgp: Bgp, kind: Transport) -> tuple[str, ...]:
     """The address families that sessions over a transport carry."""
-    return carried(bgp) if kind is Transport.UNNUMBERED else (kind.value,)
+    return bgp.families if kind is Transport.UNNUMBERED else (kind.value,)
 
 
 def _group(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tree:
@@ -289,7 +280,7 @@ def state(facts: Facts, switch: Switch) -> None:
     for key in neighbors if bgp.ttl_security else ():
         facts[f"bgp/neighbor[{key}]/ttl_security_hops"] = TTL_SECURITY_HOPS
     for family in FAMILIES.values():
-        facts[f"bgp/family[{family}]"] = release.on if family in carried(bgp) else release.off
+        facts[f"bgp/family[{family}]"] = release.on if family in bgp.families else release.off
     for name, _, kind in peer_groups(bgp):
         facts[f"bgp/peer_group[{name}]/configured"] = "true"
         for family in FAMILIES.values():

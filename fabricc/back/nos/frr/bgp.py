@@ -116,7 +116,6 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
 
 
 def _groups(bgp: Bgp) -> list[GroupView]:
-    used = {(session.group, session.transport) for session in bgp.sessions}
     return [
         GroupView(
             group.name + _GROUP_SUFFIX[transport],
@@ -127,9 +126,7 @@ def _groups(bgp: Bgp) -> list[GroupView]:
             group.password,
             None if transport is Transport.IPV6 else group.evpn,
         )
-        for group in bgp.groups
-        for transport in Transport
-        if (group.name, transport) in used
+        for group, transport in bgp.groups_in_use
     ]
 
 
@@ -169,26 +166,8 @@ def ttl_security_facts(switch: Switch) -> Facts:
 # --- and back -----------------------------------------------------------------------------------------
 
 _TAKEN = ("connected", "static")
-_KINDS = (
-    "babel",
-    "eigrp",
-    "isis",
-    "kernel",
-    "local",
-    "nhrp",
-    "openfabric",
-    "ospf",
-    "ospf6",
-    "rip",
-    "ripng",
-    "sharp",
-    "vnc",
-)
-_INSTANCED = ("ospf", "table", "table-direct")
-TYPES: Types = {
-    **policy.TYPES, **sessions.TYPES, **igp.TYPES,
-    "kind": dict(zip(_KINDS, _KINDS, strict=True)), "instanced": dict(zip(_INSTANCED, _INSTANCED, strict=True)),
-}  # fmt: skip
+_KIND = "<babel|eigrp|isis|kernel|local|nhrp|openfabric|ospf|ospf6|rip|ripng|sharp|vnc>"
+TYPES: Types = {**policy.TYPES, **sessions.TYPES, **igp.TYPES}
 
 
 def _taken(family: str) -> tuple[Row, ...]:
@@ -205,8 +184,8 @@ def _taken(family: str) -> tuple[Row, ...]:
 
     return (
         *(Keep(f"redistribute {kind} {further}", partial(kept, kind)) for kind in _TAKEN),
-        Keep(f"redistribute <kind> {further}", kept),
-        Keep(f"redistribute <instanced> <integer> {further}", lambda kind, number, metric, name: kept(
+        Keep(f"redistribute {_KIND} {further}", kept),
+        Keep(f"redistribute <ospf|table|table-direct> <integer> {further}", lambda kind, number, metric, name: kept(
             f"{kind} {number}", metric, name)),
     )  # fmt: skip
 

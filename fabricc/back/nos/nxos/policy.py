@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.policy import clause_said
+from fabricc.back.nos.cli_dialect.policy import LENGTHS, clause_said, rule_text
 from fabricc.back.nos.nxos.words import beginnings
 from fabricc.back.reading import Block, Document, Each, Entry, Keep, Row, Said, Scope, Silent, Topic
 
@@ -48,11 +48,6 @@ _CLAUSE: Sequence[Row] = (
 )
 
 
-def _denied(_sequence: int, prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
-    """An entry of a prefix list that denies, as a fact's value."""
-    return f"deny {_rule(prefix, eq, ge, le)}"
-
-
 def _odd(_sequence: int, action: str, prefix: str, rest: str) -> str | None:
     """An entry with a mask in place of bounds, or both."""
     said = (
@@ -63,21 +58,13 @@ def _odd(_sequence: int, action: str, prefix: str, rest: str) -> str | None:
     return said if action == "permit" or said is None else f"deny {said}"
 
 
-def _rule(prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
-    low, high = (ge, le) if eq is None else (eq, eq)
-    return prefix + (f" ge {low}" if low is not None else "") + (f" le {high}" if high is not None else "")
-
-
-_LENGTHS = "(eq <0-128>|[ge <0-128>] [le <0-128>])"
-
-
 def _prefixes(keyword: str, kind: str) -> Row:
     """Entries that deny, and those without numbers."""
     return Each(f"{keyword} prefix-list <word>", f"{keyword} prefix-list", (
-        Entry(f"seq <integer> deny {kind} {_LENGTHS}", "rules", _denied),
+        Entry(f"seq <integer> deny {kind} {LENGTHS}", "rules", lambda _, *said: f"deny {rule_text(*said)}"),
         Entry(f"seq <integer> <permit|deny> {kind} <rest>", "rules", _odd),
-        Keep(f"permit {kind} {_LENGTHS}", lambda *said: {_rule(*said): "permit"}),
-        Keep(f"deny {kind} {_LENGTHS}", lambda *said: {f"deny {_rule(*said)}": "deny"}),
+        Keep(f"permit {kind} {LENGTHS}", lambda *said: {rule_text(*said): "permit"}),
+        Keep(f"deny {kind} {LENGTHS}", lambda *said: {f"deny {rule_text(*said)}": "deny"}),
         Silent("description <rest>"),
     ))  # fmt: skip
 
