@@ -24,10 +24,15 @@ def listed(words: Sequence[str], most: int, between: str = ", ") -> str:
 
 def ranges(values: Iterable[int]) -> str:
     """`0-7, 9` for 0…7 and 9."""
+    return ", ".join(spans(values))
+
+
+def spans(values: Iterable[int]) -> list[str]:
+    """`0-7` and `9` for 0…7 and 9."""
     runs: list[list[int]] = []
     for value in sorted(values):
         if runs and runs[-1][1] == value - 1:
             runs[-1][1] = value
         else:
             runs.append([value, value])
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+    return [str(low) if low == high else f"{low}-{high}" for low, high in runs]

@@ -11,7 +11,7 @@ from fabricc.back.nos.eos import (
     found,
     igp,
     interfaces,
-    lists,
+    policy,
     qos,
     routing,
     services,
@@ -79,7 +79,7 @@ EOS = SingleFileNos(
     gaps=gaps,
     view=view,
     reader=Reader(
-        (services.TOPIC, qos.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, lists.POLICY, *OTHERS),
+        (services.TOPIC, qos.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC, *OTHERS),
         {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},
         ragged=("exit",),
         blanked=blanked,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import clause_view
-from fabricc.back.nos.frr import evpn, igp, policy, routes, sessions
+from fabricc.back.nos.frr import evpn, igp, policy, routing, sessions
 from fabricc.back.nos.frr.sessions import FAMILIES, joint
 from fabricc.back.nos.frr.settings import put_settings, settings, settings_in
 from fabricc.back.nos.frr.words import (
@@ -274,7 +274,7 @@ ROWS: Sequence[Row] = (
     Keep("frr defaults datacenter", "datacenter"),
     Silent("frr defaults traditional"),
     *policy.ROWS,
-    *routes.ROWS,
+    *routing.ROWS,
     *igp.ROWS,
     Block("router bgp <asn>", "bgp", (
         Fact("bgp router-id <address4>", "bgp/router_id"),
@@ -311,7 +311,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
     """State lists, maps, timers, and sessions with what their peer groups say; the first process counts."""
     scope = document.scope
     policy.finish(document)
-    routes.finish(document)
+    routing.finish(document)
     igp.finish(document)
     processes = [*scope.each("bgp").items()]
     for number, bgp in processes[:1]:

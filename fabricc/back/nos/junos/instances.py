@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos import bgp, bridging, igp
+from fabricc.back.nos.junos import bgp, igp, switching
 from fabricc.back.nos.junos.settings import put_settings, verbatim
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
@@ -34,7 +34,7 @@ _TARGETS: Sequence[Keep | Entry] = (
     Keep("vtep-source-interface <unit> [<below>]", "vtep", lambda unit, _below: unit),
 )  # fmt: skip
 _COMMON: Sequence[Row] = (
-    *bridging.COMMON,
+    *switching.COMMON,
     *bgp.COMMON,
     *igp.COMMON,
     *(row._replace(pattern=f"switch-options {row.pattern}") for row in _TARGETS),
@@ -139,7 +139,7 @@ _OF_PORT = "channel-speed|unused|fec|no-mcast-replication|port-mode|power"
 
 ROWS: Sequence[Row] = (
     *_COMMON,
-    *bridging.ROWS,
+    *switching.ROWS,
     Block("routing-instances <word>", "instance", (
         Keep("instance-type <word>", "kind"),
         Keep("description <word>", "description"),
@@ -192,7 +192,7 @@ def finish(document: Document) -> None:
         _overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
         put_settings(document, f"vrf[{name}]/", instance, "instance")
         document.put_kept(f"vxlan/vrf[{name}]/vni", instance.values, "routed vni")
-    bridging.finish(document, ids)
+    switching.finish(document, ids)
     document.reject_unused("as-list")
 
 
@@ -203,7 +203,7 @@ def _is_gateway(prefix: str, route: Scope) -> bool:
 
 def _common(document: Document, scope: Scope) -> dict[str, int]:
     """State what a routing instance may say as the default one does; the numbers of its VLANs."""
-    ids = bridging.state(document, scope)
+    ids = switching.state(document, scope)
     bgp.finish(document)
     igp.finish(document)
     for vni, (target, line) in scope.table("targets of VNIs").items():

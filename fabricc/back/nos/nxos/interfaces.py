@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.nxos import qos
-from fabricc.back.nos.nxos.overlay import leaks
+from fabricc.back.nos.nxos.instances import leaks
 from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
 from fabricc.back.nos.nxos.words import (
     BREAKOUTS,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
 from fabricc.back.reading.types import ports
+from fabricc.base.diagnostics.wording import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -99,13 +100,7 @@ def queue_name(group: int, prefix: str) -> str:
 
 def ranges(numbers: Iterable[int]) -> str:
     """Numbers as the command line lists them: `0-7,9,11-63`."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in runs)
+    return ",".join(spans(numbers))
 
 
 def queues(prefix: str) -> dict[str, int]:

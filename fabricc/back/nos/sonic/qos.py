@@ -27,8 +27,9 @@ from fabricc.back.nos.sonic.config_db import (
     value_of,
 )
 from fabricc.back.nos.sonic.limits import MARKS, has
-from fabricc.back.nos.sonic.words import MAP, Platform, expand, number, pg_profile_name, ranges
+from fabricc.back.nos.sonic.words import MAP, Platform, expand, number, pg_profile_name
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.base.diagnostics.wording import spans
 from fabricc.fabric.facts import boolean, congestion_facts
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -272,8 +273,8 @@ def _buffers(
             _shut_ports(switch, platform),
             reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, _lossy_pool(tables["BUFFER_POOL"])),
             group=str(lossy_group(lossless)),
-            lossless_queues=ranges(lossless),
-            lossy_queues=ranges([queue for queue in QUEUES if queue not in lossless]),
+            lossless_queues=spans(lossless),
+            lossy_queues=spans([queue for queue in QUEUES if queue not in lossless]),
         )
     if qos.trimming:
         trim: Row = {**shared[LOSSY_QUEUE_PROFILE], **_TRIMS}
@@ -314,10 +315,10 @@ def _bound(
     queues: Table = {}
     cables: Row = {}
     lossy_key = str(lossy_group(lossless))
-    lossless_keys = ranges(lossless)
-    lossy_keys = ranges([queue for queue in QUEUES if queue not in lossless and queue not in trimmed])
-    every_key = ranges([queue for queue in QUEUES if queue not in trimmed])
-    trim_keys = ranges(trimmed)
+    lossless_keys = spans(lossless)
+    lossy_keys = spans([queue for queue in QUEUES if queue not in lossless and queue not in trimmed])
+    every_key = spans([queue for queue in QUEUES if queue not in trimmed])
+    trim_keys = spans(trimmed)
     lossy_pg: Row = {"profile": LOSSY_PG_PROFILE}
     lossless_pg: Table = {p.name: {"profile": pg_profile_name(p)} for p in profiles.values()}
     lossy_queue: Row = {"profile": LOSSY_QUEUE_PROFILE}

@@ -39,17 +39,6 @@ def number(text: str) -> Value:
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else text
 
 
-def ranges(numbers: Sequence[int]) -> list[str]:
-    """Ascending numbers as SONiC's keys write them: `[3, 4, 6]` is `3-4` and `6`."""
-    runs: list[list[int]] = []
-    for each in numbers:
-        if runs and each == runs[-1][-1] + 1:
-            runs[-1].append(each)
-        else:
-            runs.append([each])
-    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-
-
 @lru_cache(maxsize=256)
 def expand(numbers: str) -> range:
     """The numbers of a key's last part, `3` or `3-4`; none when it is neither."""

@@ -117,4 +117,4 @@ def _filter(document: Document, name: str, rules: Scope) -> None:
         document.put(f"access_list[{name}]/{place}", entry, line)
 
 
-POLICY = Topic(ROWS, finish)
+TOPIC = Topic(ROWS, finish)
