@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ def suggest(name: str, names: Iterable[str]) -> tuple[str, ...]:
 
     A name that contains the word, or is contained in it, counts as near (`7060x6` finds `7060x6-64pe`).
     """
-    from difflib import get_close_matches
-
     word = name.lower()
     if not word or len(word) > MAX_LENGTH:
         return ()

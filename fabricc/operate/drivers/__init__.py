@@ -63,17 +63,3 @@ def door(nos: str, options: Mapping[str, Any]) -> str:
 def proofs(nos: str, options: Mapping[str, Any]) -> frozenset[str]:
     """What a driver can prove a login by with these `optional_args`: over SSH always by a key too."""
     return PROOFS[nos] | ({"key"} if door(nos, options) == "ssh" else frozenset())
-
-
-def driver_class(nos: str) -> Any:
-    """The NAPALM driver class of a network operating system.
-
-    Every class has the attribute `CONFIRM_STEP`: seconds of which `revert_in` is a multiple, 0 when the device
-    cannot revert a commit by itself.
-
-    Raises:
-        KeyError: no driver for that name.
-    """
-    from napalm import get_network_driver
-
-    return get_network_driver(DRIVERS[nos])

@@ -6,13 +6,20 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import paramiko
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommandTimeoutException,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ConnectionException,
+)
+
 from fabricc.operate.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cutting
 from fabricc.operate.drivers.redact import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import paramiko
 
 _KEEPALIVE_S = 15
 _PART = 1 << 16
@@ -33,15 +40,11 @@ class Ran:
     err: str
 
 
-def _any_key() -> paramiko.MissingHostKeyPolicy:
+class _AnyKey(paramiko.MissingHostKeyPolicy):
     """Accepts an unknown key for this connection alone: paramiko's own policy writes it to the file of known hosts."""
-    import paramiko
 
-    class AnyKey(paramiko.MissingHostKeyPolicy):
-        def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-            """Nothing is refused, and nothing kept."""
-
-    return AnyKey()
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+        """Nothing is refused, and nothing kept."""
 
 
 class Shell:
@@ -70,9 +73,6 @@ class Shell:
             ConnectAuthError: the login is refused.
             ConnectionException: no connection, or the host's key is unknown or another one.
         """
-        import paramiko
-        from napalm.base.exceptions import ConnectAuthError, ConnectionException
-
         options = self._options
         client = paramiko.SSHClient()
         if options.get("system_host_keys", True):
@@ -81,7 +81,7 @@ class Shell:
             if known := options.get("alt_key_file"):
                 client.load_host_keys(str(known))
             strict = options.get("ssh_strict", True)
-            client.set_missing_host_key_policy(paramiko.RejectPolicy() if strict else _any_key())
+            client.set_missing_host_key_policy(paramiko.RejectPolicy() if strict else _AnyKey())
             client.connect(
                 self.hostname,
                 port=int(options.get("port", 22)),
@@ -130,13 +130,6 @@ class Shell:
             CommandTimeoutException: the command did not end in time; it may still run.
             CommandErrorException: its output is larger than any answer.
         """
-        import paramiko
-        from napalm.base.exceptions import (
-            CommandErrorException,
-            CommandTimeoutException,
-            ConnectionClosedException,
-        )
-
         transport = self._client.get_transport() if self._client is not None else None
         if transport is None or not transport.is_active():
             raise ConnectionClosedException(f"{self.hostname}: not connected")

@@ -11,14 +11,14 @@ from napalm import get_network_driver
 from napalm.base.base import NetworkDriver
 
 import custom_napalm
-from fabricc.operate.drivers import DRIVERS, driver_class
+from fabricc.operate.drivers import DRIVERS
 
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("nos", sorted(DRIVERS))
 def test_every_driver_is_found_and_says_how_it_confirms(nos: str) -> None:
-    found = driver_class(nos)
+    found = get_network_driver(DRIVERS[nos])
     assert issubclass(found, NetworkDriver)
     assert found.__module__ == f"fabricc.operate.drivers.{nos}"
     assert found.CONFIRM_STEP >= 0

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from napalm import get_network_driver
 from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 
 from fabricc.operate.devices.kinds import GETTERS
-from fabricc.operate.drivers import DRIVERS, driver_class, linux_views
+from fabricc.operate.drivers import DRIVERS, linux_views
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, Tally
 from tests.operate.drivers.servers.eos import eos_switch
 from tests.operate.drivers.servers.junos import junos_switch
@@ -149,7 +150,7 @@ def test_a_lost_connection_is_an_error_and_no_absence(tmp_path: Path) -> None:
 def test_every_driver_tells_what_push_and_verify_read(nos: str) -> None:
     wanted = {"get_ecmp_widths", "get_lossless_counters", "get_alarms"}
     assert wanted <= GETTERS.keys()
-    lacking = {name for name in wanted if not hasattr(driver_class(nos), name)}
+    lacking = {name for name in wanted if not hasattr(get_network_driver(DRIVERS[nos]), name)}
     assert lacking == ({"get_alarms"} if nos == "frr" else set())
 
 
