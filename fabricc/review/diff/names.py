@@ -61,10 +61,3 @@ def _runs(members: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
         (first if first == last else f"[{first}-{last}]", count)
         for (first, last), count in zip(runs, counts, strict=True)
     ]
-
-
-def listed(numbers: Iterable[int]) -> str:
-    """Numbers with runs folded: `0-3, 7`."""
-    return ", ".join(
-        text.strip("[]") for text, _ in _runs([(str(number), 1) for number in sorted(set(numbers))])
-    )

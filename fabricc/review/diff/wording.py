@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.text import inert
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.names import fold, listed
+from fabricc.review.diff.names import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,7 +78,7 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
     count = review.renumbering
     rows = [("worst effect", IMPACTS[review.impact])]
     if review.gpus_affected:
-        rails = f"rail{'s' if len(review.rails_affected) > 1 else ''} {listed(review.rails_affected)}"
+        rails = f"rail{'s' if len(review.rails_affected) > 1 else ''} {ranges(review.rails_affected)}"
         where = f"{plural(review.hosts_affected, 'host')}, {rails}"
         step = f"; {review.gpus_per_step:,} at a time, device by device"
         if review.gpus_per_step == review.gpus_affected or _together(review):
@@ -133,7 +133,7 @@ def title(group: Group) -> str:
     platform = "" if group.kind == "host" else f" ({group.platform})"
     text = f"{noun}{platform}: {IMPACTS[group.impact]}"
     if group.gpus:
-        text += f", {plural(group.gpus, 'GPU')} on rail{'s' if len(group.rails) > 1 else ''} {listed(group.rails)}"
+        text += f", {plural(group.gpus, 'GPU')} on rail{'s' if len(group.rails) > 1 else ''} {ranges(group.rails)}"
     return text
 
 

@@ -6,7 +6,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.review.diff.names import fold, listed
+from fabricc.base.diagnostics.wording import ranges
+from fabricc.review.diff.names import fold
 
 
 def expanded(text: str) -> set[str]:
@@ -42,4 +43,4 @@ def test_folding_loses_and_invents_no_name(pairs: set[tuple[int, int]]) -> None:
 
 
 def test_numbers_are_listed_in_runs() -> None:
-    assert listed([7, 0, 1, 2]) == "0-2, 7"
+    assert ranges([7, 0, 1, 2]) == "0-2, 7"
