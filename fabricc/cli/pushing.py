@@ -20,7 +20,7 @@ from fabricc.operate.push.hook import Hook
 from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.run import Teller
-from fabricc.operate.push.start import Setting
+from fabricc.operate.push.setting import Setting
 from fabricc.proof import signed
 from fabricc.tree import EmitError
 

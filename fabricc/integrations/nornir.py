@@ -20,7 +20,7 @@ from fabricc.fabric import links
 from fabricc.fabric.model import TierName
 from fabricc.operate.devices.access import NAME, access_of
 from fabricc.operate.devices.connection import driver_name
-from fabricc.operate.devices.inventory import device
+from fabricc.operate.devices.device import device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.access import Access
-    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.devices.device import Device
 
 
 class FabriccInventory:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.connection import Connection
-    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.devices.device import Device
 
 GETTERS = {"lldp.json": "get_lldp_neighbors_detail", "facts.json": "get_facts"}
 """File -> the getter whose answer it has."""

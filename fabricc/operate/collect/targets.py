@@ -10,8 +10,8 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Position
 from fabricc.base.documents.reader import STRICT, parsed
 from fabricc.base.foreign import files
+from fabricc.operate.devices.device import Device
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.devices.inventory import Device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -21,7 +21,7 @@ from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret,
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.devices.device import Device
 
 NAME = "fabricc-access.yaml"
 _LARGEST = 4 << 20  # bytes

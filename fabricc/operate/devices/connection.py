@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.operate.devices.access import Access, Login
-    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.devices.device import Device
 
 _LONGEST = 400
 _LATER = (

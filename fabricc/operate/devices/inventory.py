@@ -1,4 +1,4 @@
-"""The live switches of a fabric, and their export for Nornir."""
+"""The inventory of a fabric's switches for Nornir."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from fabricc.base.values import dataclass
-from fabricc.fabric.management import management_place
 from fabricc.operate.devices.connection import driver_name
+from fabricc.operate.devices.device import devices
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
@@ -18,42 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.access import Access, Login
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """One switch to log in to.
-
-    Attributes:
-        kind: `tor`, `spine` or `core`.
-        address: of management, without prefix length.
-        former: name that the same switch had before, "" for none.
-    """
-
-    name: str
-    kind: str
-    nos: str
-    release: str
-    address: str
-    former: str = ""
-
-
-def device(fabric: Fabric, at: SwitchId) -> Device:
-    """One switch of the fabric."""
-    name, tier = fabric.name(at), fabric.tiers[at.tier]
-    change = fabric.changes.get(name)
-    nos = (change and change.nos) or tier.nos
-    release = (change and change.release) or (tier.release if nos == tier.nos else "")
-    address = management_place(fabric, at).address
-    return Device(name, at.tier.value, nos, release, address, fabric.moves.renamed.get(name, ""))
-
-
-def devices(fabric: Fabric) -> dict[str, Device]:
-    """Every switch by name, in the fabric's order."""
-    found = (device(fabric, at) for at in fabric.switch_ids())
-    return {one.name: one for one in found}
 
 
 def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import CableRow
     from fabricc.operate.lab.predict import End
 
-MANAGEMENT_NODE = "management"
 MANAGEMENT_PORT = "eth0"
 _RULE = re.compile(r"interface\[([^\]]+)\]/rule\[([^\]]+)\]")
 _ROUTE = re.compile(r"interface\[([^\]]+)\]/route\[([^\]]+)\]")

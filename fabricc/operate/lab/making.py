@@ -10,8 +10,9 @@ import time
 from typing import TYPE_CHECKING
 
 from fabricc.operate.lab import kernel, logins
-from fabricc.operate.lab.blueprint import MANAGEMENT_NODE, MANAGEMENT_PORT
+from fabricc.operate.lab.blueprint import MANAGEMENT_PORT
 from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.state import cable_ends, ends
 from fabricc.operate.lab.supervisor import WANTED
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
+MANAGEMENT_NODE = "management"
+"""The name of the namespace that switches' management ports lead to."""
 HOST_QUIET = {
     "net.ipv4.ip_forward": 0,
     "net.ipv6.conf.default.accept_dad": 0,

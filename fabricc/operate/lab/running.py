@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
 from fabricc.operate.lab import kernel, logins, state, vty
-from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
 from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.supervisor import READY, UNSHARE
 
 if TYPE_CHECKING:
@@ -118,11 +118,7 @@ class Lab:
         Raises:
             LabError: FAB8013, frr-reload did not get there.
         """
-        self._put(switch, configuration)
-        ran = self.run(switch, ["python3", RELOAD, "--reload", f"/etc/frr/{CANDIDATE}"])
-        if ran.returncode:
-            said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
-            raise LabError("FAB8013", f"{switch} did not take its new configuration: {''.join(said)}")
+        self._reload(switch, configuration, "--reload", trouble=" did not take its new configuration")
 
     def pending(self, switch: str, configuration: str) -> list[str]:
         """What frr-reload would change to bring a running switch to an `frr.conf`; empty when it is there already.
@@ -130,16 +126,19 @@ class Lab:
         Raises:
             LabError: FAB8013, frr-reload does not answer.
         """
-        self._put(switch, configuration)
-        ran = self.run(switch, ["python3", RELOAD, "--test", "--stdout", f"/etc/frr/{CANDIDATE}"])
-        if ran.returncode:
-            said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
-            raise LabError("FAB8013", f"{switch}: frr-reload does not compare: {''.join(said)}")
-        return [line.rstrip() for line in ran.stdout.splitlines() if line.strip(" =")]
+        told = self._reload(
+            switch, configuration, "--test", "--stdout", trouble=": frr-reload does not compare"
+        )
+        return [line.rstrip() for line in told.splitlines() if line.strip(" =")]
 
-    def _put(self, switch: str, configuration: str) -> None:
+    def _reload(self, switch: str, configuration: str, *words: str, trouble: str) -> str:
         text = with_overlay(logins.filled(self, configuration), self.record.overlay)
         (self.box(switch) / "etc" / "frr" / CANDIDATE).write_text(text)
+        ran = self.run(switch, ["python3", RELOAD, *words, f"/etc/frr/{CANDIDATE}"])
+        if ran.returncode:
+            said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
+            raise LabError("FAB8013", f"{switch}{trouble}: {''.join(said)}")
+        return ran.stdout
 
     def memory_kib(self) -> dict[str, int]:
         """Switch -> its processes' share of memory, KiB."""

@@ -17,7 +17,7 @@ from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.qos import unsent
-from fabricc.operate.devices import inventory
+from fabricc.operate.devices.device import devices
 from fabricc.operate.push import snapshot
 from fabricc.operate.push.origin import Origin, state_of
 from fabricc.proof.tree import TreeError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import AddressPlan
     from fabricc.fabric.model import Switch
     from fabricc.fabric.shape import SwitchId
-    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.devices.device import Device
     from fabricc.operate.push.snapshot import Snapshot
 
 _REBUILD = "Build again, review the difference, and push what was built."
@@ -192,4 +192,4 @@ def read_source(
             "FAB9130", f"the switches of {path} are not configured one by one: its subnet manager routes"
         )
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    return BuiltTree(held, path, fabric, places, inventory.devices(fabric))
+    return BuiltTree(held, path, fabric, places, devices(fabric))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.operate.devices.reverting import Reverting
-    from fabricc.operate.push.start import Setting
+    from fabricc.operate.push.setting import Setting
 
 
 def remarks(setting: Setting, names: Sequence[str]) -> tuple[Diagnostic, ...]:

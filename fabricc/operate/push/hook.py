@@ -19,7 +19,7 @@ from fabricc.operate.push.images import Images, Wanted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.devices.device import Device
 
 FORMAT = 1
 INSTALL, RETURN = "install", "return"

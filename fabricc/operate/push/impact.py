@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
-    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.devices.device import Device
     from fabricc.review.diff.model import Statement
 
 FAMILIES = ("ipv4", "ipv6", "unnumbered")

@@ -27,7 +27,7 @@ from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.origin import Origin
 
 if TYPE_CHECKING:
-    from fabricc.operate.devices.inventory import Device
+    from fabricc.operate.devices.device import Device
 
 R = TypeVar("R")
 _FORMAT = 1

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts
     from fabricc.operate.devices import access
-    from fabricc.operate.devices.inventory import Device
-    from fabricc.operate.push.start import Setting
+    from fabricc.operate.devices.device import Device
+    from fabricc.operate.push.setting import Setting
 
 ACCESS = "management/access"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
@@ -11,17 +10,16 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import readings, running
-from fabricc.operate.push import confirming, lockout, sequence
+from fabricc.operate.push import confirming, lockout
 from fabricc.operate.push import resume as resuming
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import MARK, NEW, Journal, State, alone
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.proof import prove
-from fabricc.operate.push.run import Outcome, Push, Teller, estimate_s, planned_waves
+from fabricc.operate.push.run import Outcome, Push, estimate_s, planned_waves
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.review.diff.model import Impact
 
@@ -29,88 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.operate.devices.access import Access
-    from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.push.executor import Asked, Files
-    from fabricc.operate.push.hook import Hook
+    from fabricc.operate.push.executor import Asked, Executor, Files
     from fabricc.operate.push.journal import Run
+    from fabricc.operate.push.setting import Setting
     from fabricc.operate.push.waves import Wave
 
 _BACK = "rollback"
 """How the kind of a run begins that brings switches back."""
 _HOOKED = " by hook"
 """How the kind of a run ends that calls a hook; the action stands before it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """Everything that a run needs beside its number.
-
-    Attributes:
-        journal: path of the journal.
-        only: the switches to push to; empty for all.
-        stop: set by Ctrl-C.
-        stated: names of the options that were asked for, which a resumed run takes in place of its own.
-        vouched: whether the tree's digest was named, so that nothing else need prove it.
-        consents: accounts that the push may lock out.
-        login_known: whether an access file says how to log in; waves alone are planned without one.
-        hook: installs the release of every switch; None where they run it.
-    """
-
-    source: BuiltTree
-    access: Access
-    journal: Path
-    options: Options = field(default_factory=Options)
-    teller: Teller = field(default_factory=Teller)
-    only: Sequence[str] = ()
-    stop: threading.Event = field(default_factory=threading.Event)
-    stated: frozenset[str] = frozenset()
-    vouched: bool = False
-    consents: frozenset[str] = frozenset()
-    login_known: bool = True
-    hook: Hook | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """The switches to push to, in the fabric's order.
-
-        Raises:
-            RefusedError: FAB9127, one that the fabric does not have.
-        """
-        return self.source.chosen(self.only)
-
-    def executor(
-        self,
-        journal: Journal,
-        run: int,
-        target: Callable[[str], Files] | None = None,
-        action: str = INSTALL,
-        *,
-        back: bool = False,
-    ) -> Executor:
-        """The acts of a run, towards the tree or another target; `back` to what switches ran before."""
-        files = target or self.source.files
-        parts = (self.source, self.access, journal, run, self.options, files, self.stop)
-        silent = {} if back else self._silent(journal)
-        return Executor(*parts, hook=self.hook, action=action, silent=silent)
-
-    def _silent(self, journal: Journal) -> dict[str, frozenset[int]]:
-        """Switch -> code points that nobody sends, neither by the tree that it runs nor by this one."""
-        now = self.source.origin.unsent
-        origins = journal.origins(self.source.devices.values())
-        return {name: origin.unsent & now for name, origin in origins.items()}
-
-    def in_order(self, journal: Journal) -> tuple[Diagnostic, ...]:
-        """Hold the step of a migration to its order; what to know of it.
-
-        Raises:
-            RefusedError: FAB9460, the step before it has not reached the switches; FAB9461.
-        """
-        source = self.source
-        origins = journal.origins(source.devices.values())
-        return sequence.require(
-            source.spec, source.origin.state, self.names, origins, adopt=self.options.adopt
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +123,14 @@ def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) 
     return journal.begin(kind, str(source.tree), source.digest, stated, iter(names))
 
 
-def push(setting: Setting, *, kind: str = "push", target: Callable[[str], Files] | None = None) -> Outcome:
+def push(setting: Setting) -> Outcome:
     """Bring every switch to the tree.
 
     Raises:
         RefusedError: it does not start; nothing was changed.
     """
     with held(setting) as journal:
-        return _push(setting, journal, setting.names, kind, target)
+        return _push(setting, journal, setting.names, "push", None)
 
 
 def _push(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.push.start import Setting
+    from fabricc.operate.push.setting import Setting
 
 _LONGEST = 400
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from fabricc.operate.lab import demands, lifecycle, logins, state
-from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
 from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import MANAGEMENT_NODE
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.operate.lab import growth, lifecycle, logins, observe
-from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
 from fabricc.operate.lab.making import management_port
+from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.steady import Network
 from fabricc.operate.lab.trial import SETTLE_S
 from tests.operate.lab import specs

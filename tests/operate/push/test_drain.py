@@ -15,7 +15,7 @@ from fabricc.fabric.fabric import DeviceChange, Fabric
 from fabricc.fabric.model import TierName
 from fabricc.operate.devices import running
 from fabricc.operate.devices.access import Access, Login
-from fabricc.operate.devices.inventory import Device
+from fabricc.operate.devices.device import Device
 from fabricc.operate.push.built_tree import BuiltTree, RefusedError, read_source
 from fabricc.operate.push.drain import drained, patched
 from fabricc.operate.push.executor import Executor

@@ -17,7 +17,7 @@ from fabricc.operate.devices.keys import public_key
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.push import lockout
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.start import Setting
+from fabricc.operate.push.setting import Setting
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 from tests.operate.push.test_drivers import MODELS, NAME, SPEC, bench

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import Fabric
-from fabricc.operate.devices.inventory import devices
+from fabricc.operate.devices.device import devices
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.waves import plan

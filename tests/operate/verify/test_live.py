@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.operate.lab import demands, kernel, lifecycle, lldp, state
-from fabricc.operate.lab.blueprint import MANAGEMENT_NODE
+from fabricc.operate.lab.node import MANAGEMENT_NODE
 from tests.operate.push.live import Live
 
 if TYPE_CHECKING:

@@ -1,0 +1,46 @@
+"""The switches of a fabric as devices to log in to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.management import management_place
+
+if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One switch to log in to.
+
+    Attributes:
+        kind: `tor`, `spine` or `core`.
+        address: of management, without prefix length.
+        former: name that the same switch had before, "" for none.
+    """
+
+    name: str
+    kind: str
+    nos: str
+    release: str
+    address: str
+    former: str = ""
+
+
+def device(fabric: Fabric, at: SwitchId) -> Device:
+    """One switch of the fabric."""
+    name, tier = fabric.name(at), fabric.tiers[at.tier]
+    change = fabric.changes.get(name)
+    nos = (change and change.nos) or tier.nos
+    release = (change and change.release) or (tier.release if nos == tier.nos else "")
+    address = management_place(fabric, at).address
+    return Device(name, at.tier.value, nos, release, address, fabric.moves.renamed.get(name, ""))
+
+
+def devices(fabric: Fabric) -> dict[str, Device]:
+    """Every switch by name, in the fabric's order."""
+    found = (device(fabric, at) for at in fabric.switch_ids())
+    return {one.name: one for one in found}
