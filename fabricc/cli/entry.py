@@ -13,7 +13,7 @@ import click
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.cli import output
-from fabricc.compiler.result import exit_status
+from fabricc.compiler.result import ENVIRONMENT, exit_status
 from fabricc.version import __version__
 
 VERBS = {
@@ -46,7 +46,7 @@ VERBS = {
 }
 _MODULES = {"import": "importing"}
 """Verbs that are no name of a module."""
-USAGE, ENVIRONMENT, INTERRUPTED, BROKEN_PIPE = 2, 3, 130, 141
+INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 class Verbs(click.Group):

@@ -11,7 +11,9 @@ import click
 from click.core import ParameterSource
 
 from fabricc.cli import logins, output
+from fabricc.cli.entry import INTERRUPTED
 from fabricc.compiler import accepted
+from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.devices.access import NAME, Access, Login
 from fabricc.operate.devices.inventory import export
 from fabricc.operate.push import confirming, journal, report, start, trying
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from fabricc.operate.push.run import Outcome
     from fabricc.operate.push.start import Preview
 
-ENVIRONMENT, INTERRUPTED = 3, 130
 _OPTIONS = tuple(one.name for one in fields(Options))
 """Each is named as its parameter of the command line is; `drain` by its contrary, `no_drain`."""
 

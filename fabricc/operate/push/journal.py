@@ -92,7 +92,6 @@ class Entry:
 
     Attributes:
         intent: what was about to be done, "" when nothing was.
-        wave: from 1; 0 before waves are planned.
         before, after: configuration that it ran, and that it is to run; "" before it was asked.
         baseline: what was measured before anything changed.
     """
@@ -101,7 +100,6 @@ class Entry:
     state: State
     intent: str
     detail: str
-    wave: int
     disruptive: bool
     before: str
     after: str
@@ -403,11 +401,11 @@ class Journal:
 
     def entry(self, run: int, name: str) -> Entry:
         """A switch."""
-        columns = "name, state, intent, detail, wave, disruptive, before, after, baseline"
+        columns = "state, intent, detail, wave, disruptive, before, after, baseline"
         rows = self._rows(f"SELECT {columns} FROM device WHERE run=? AND name=?", run, name)
         if len(rows) != 1:
             raise self._damaged(f"run {run} has no {name}")
-        state, intent, detail, wave, disruptive, before, after, baseline = rows[0][1:]
+        state, intent, detail, wave, disruptive, before, after, baseline = rows[0]
         stood = self._state(run, (name, state, intent, detail, wave))
         try:
             measured = json.loads(baseline)
@@ -416,7 +414,7 @@ class Journal:
                 raise ValueError("what was measured is no mapping")
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
             raise self._damaged(f"run {run}, {name}: {error}") from None
-        return Entry(name, stood[0], intent, detail, wave, bool(disruptive), *texts, measured)
+        return Entry(name, stood[0], intent, detail, bool(disruptive), *texts, measured)
 
     def _state(self, run: int, row: tuple[Any, ...]) -> tuple[State, str, str, int]:
         name, state, intent, detail, wave = row

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fabricc.base.foreign.text import Rendered
     from fabricc.operate.verify.model import Report
 
-FORMATS = ("table", "json", "junit", "markdown")
 _THINGS = {
     Aspect.CABLING: "cable ends",
     Aspect.BGP: "sessions",

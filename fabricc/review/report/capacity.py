@@ -64,10 +64,6 @@ class Capacity:
         """Half of it: one half of the hosts sends, the other receives, in one direction."""
         return Fraction(self.carried_gbps, 2)
 
-    def without_tors(self, pod: int, plane: int, down_gbps: int, up_gbps: int, count: int = 1) -> Capacity:
-        """Some ToRs of one kind lost with their hosts' links."""
-        return self.changed(pod, plane, {(down_gbps, up_gbps): -count})
-
     def changed(
         self, pod: int, plane: int, tors: Mapping[tuple[int, int], int], spine_up: int = 0
     ) -> Capacity:

@@ -38,13 +38,13 @@ def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
     yield from _cables(fabric, whole, at, sum(len(each.hosts) for each in alike), tors)
     links = len(at.slots) * attached.rails_per_tor + fabric.uplinks(at.group)
     hit = at_nics(fabric, at.group, tor_ports(fabric, at.group, at.slots))
-    after = whole.without_tors(at.pod, 0, at.down_gbps, at.up_gbps)
+    after = whole.changed(at.pod, 0, {(at.down_gbps, at.up_gbps): -1})
     yield at_access(Part("ToR", tor, tors), links, hit, one_half(whole, after))
     if fabric.shape.spines:
         yield from _uplinks(fabric, whole, at, Part("", tor, tors))
     after, of_unit = whole, list(fabric.tor_ids(at.unit))
     for each in of_unit:
-        after = after.without_tors(at.pod, each.plane, down_gbps(fabric, each), at.up_gbps)
+        after = after.changed(at.pod, each.plane, {(down_gbps(fabric, each), at.up_gbps): -1})
     gpus = len(unit.hosts) * fabric.host_models[at.group].gpus
     part = Part("Power of a whole unit: its hosts and ToRs", unit.name, len(alike))
     dark = Hit(len(unit.hosts), gpus, 0, Fraction(1))
