@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.review.diff.networks import Networks, parts_of
-from fabricc.review.diff.sides import Nothing
+from fabricc.review.diff.sides import Side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,25 +16,22 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.moves import Former as FormerBox
     from fabricc.fabric.moves import Moves
-    from fabricc.review.diff.sides import Scale, Side
     from fabricc.review.diff.view import DeviceView
 
 _PEER = "/peer"
 
 
 @dataclass(frozen=True)
-class Former:
+class Former(Side):
     """A side whose devices are called as the other side calls them.
 
     Attributes:
         side: the side as it is.
         former: present name -> the one that the side has, of devices that it has under another.
-        kinds: as `Side` has them.
     """
 
     side: Side
     former: Mapping[str, str]
-    kinds: Mapping[str, str]
 
     @staticmethod
     def of(side: Side, moves: Moves, kinds: Mapping[str, str]) -> Side:
@@ -48,35 +45,8 @@ class Former:
         if not former:
             return side
         present = {old: new for new, old in former.items()}
-        return Former(side, former, {present.get(name, name): kind for name, kind in side.kinds.items()})
-
-    @property
-    def label(self) -> str:
-        """As the side has it."""
-        return self.side.label
-
-    @property
-    def cluster(self) -> str:
-        """As the side has it."""
-        return self.side.cluster
-
-    @property
-    def scale(self) -> Scale:
-        """As the side has it."""
-        return self.side.scale
-
-    @property
-    def moves(self) -> Moves:
-        """As the side has them."""
-        return self.side.moves
-
-    def suspects(self, other: Side) -> frozenset[str] | None:  # noqa: ARG002
-        """Any: the older side is never asked."""
-        return None
-
-    def same(self, other: Side, name: str) -> bool:  # noqa: ARG002
-        """Not known."""
-        return False
+        own = {present.get(name, name): kind for name, kind in side.kinds.items()}
+        return Former(side.label, side.cluster, own, side, former)
 
     def planned(self, name: str) -> Switch | Host | None:
         """The device as it was planned, under its former name."""
@@ -126,14 +96,16 @@ def under_present_names(base: Side, head: Side) -> Side:
     ours, theirs = parts_of(head), parts_of(base)
     networks = dict(theirs)
     for network, side in ours.items():
-        was = side.moves.network
+        was = side.cluster.moves.network
         if was is not None and was in networks and network not in networks:
             networks[network] = networks.pop(was)
     found = {
-        network: Former.of(side, ours[network].moves, ours[network].kinds) if network in ours else side
+        network: Former.of(side, ours[network].cluster.moves, ours[network].kinds)
+        if network in ours
+        else side
         for network, side in networks.items()
     }
-    if isinstance(base, Nothing) or all(found.get(network) is side for network, side in theirs.items()):
+    if all(found.get(network) is side for network, side in theirs.items()):
         return base
     return Networks.of(found) if len(found) > 1 else found[""]
 
@@ -141,7 +113,7 @@ def under_present_names(base: Side, head: Side) -> Side:
 def box_of(side: Side, name: str) -> FormerBox | None:
     """The former name and the new serial number of a device that is another box, else None."""
     for part in parts_of(side).values():
-        if (found := part.moves.replaced.get(name)) is not None:
+        if (found := part.cluster.moves.replaced.get(name)) is not None:
             return found
     return None
 

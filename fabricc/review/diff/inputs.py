@@ -22,7 +22,7 @@ from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.review_policy import NAME as POLICY_NAME
 from fabricc.review.diff.review_policy import spec_policy
 from fabricc.review.diff.run import Context
-from fabricc.review.diff.sides import Nothing
+from fabricc.review.diff.sides import Cluster, Side
 from fabricc.review.diff.trees import tree_side
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import Document
     from fabricc.compiler.compiled import Compiled
     from fabricc.review.diff.review_policy import Policy
-    from fabricc.review.diff.sides import Side
 
 
 class InputError(FindingsError):
@@ -171,7 +170,7 @@ def _specs(before: Compiled | None, after: Compiled, base: str, head: str, spec:
     new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
     context = Context(spec, changes, lock, stale, after.lock_path.name, new)
     if before is None:
-        return Inputs(Nothing(base), spec_side(head, after), context, None, rules)
+        return Inputs(Side(base, Cluster(), {}), spec_side(head, after), context, None, rules)
     return Inputs(spec_side(base, before), spec_side(head, after, before), context, None, rules)
 
 

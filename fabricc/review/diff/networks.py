@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.review.diff.sides import Nothing, SpecSide, sharing
+from fabricc.review.diff.sides import Cluster, Side, SpecSide, sharing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,24 +14,22 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.moves import Moves
-    from fabricc.review.diff.sides import Scale, Side
     from fabricc.review.diff.view import DeviceView
+
+_NOTHING = Side("", Cluster(), {})
 
 
 @dataclass(frozen=True)
-class Networks:
+class Networks(Side):
     """The sides of a cluster's networks.
 
     Attributes:
         parts: network -> its side; that of the rails, which speaks for the whole, has the name "".
         places: device -> its network, and its name there; the part of a host in a further network is a device.
-        kinds: as `Side` has them.
     """
 
     parts: Mapping[str, Side]
     places: Mapping[str, tuple[str, str]]
-    kinds: Mapping[str, str]
 
     @staticmethod
     def of(parts: Mapping[str, Side]) -> Networks:
@@ -42,27 +40,8 @@ class Networks:
             for name, kind in side.kinds.items():
                 shown = f"{name} ({network})" if network and kind == "host" else name
                 places[shown], kinds[shown] = (network, name), kind
-        return Networks(parts, places, kinds)
-
-    @property
-    def label(self) -> str:
-        """What it is, for people."""
-        return self.parts[""].label
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self.parts[""].cluster
-
-    @property
-    def scale(self) -> Scale:
-        """That of the rails: GPUs are counted once."""
-        return self.parts[""].scale
-
-    @property
-    def moves(self) -> Moves:
-        """That of the rails; each network has its own."""
-        return self.parts[""].moves
+        rails = parts[""]
+        return Networks(rails.label, rails.cluster, kinds, parts, places)
 
     def planned(self, name: str) -> Switch | Host | None:
         """As in its network."""
@@ -74,7 +53,7 @@ class Networks:
         found: set[str] = set()
         theirs = parts_of(other)
         for network, side in self.parts.items():
-            named = side.suspects(theirs.get(network, Nothing("")))
+            named = side.suspects(theirs.get(network, _NOTHING))
             if named is None:
                 return None
             found |= {

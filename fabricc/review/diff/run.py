@@ -92,9 +92,9 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         totals.exchange(base.view(name))
     removed = _fleet(base, [name for name in base.kinds if name not in head.kinds])
     added = _fleet(head, [name for name in head.kinds if name not in base.kinds])
-    scale = head.scale
+    cluster = head.cluster
     return Review(
-        cluster=head.cluster or base.cluster,
+        cluster=cluster.name or base.cluster.name,
         base=base.label,
         head=head.label,
         spec=context.spec,
@@ -109,10 +109,10 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         rails_affected=tuple(sorted({rail for _, rail in totals.reach})),
         drain_hosts=tuple(sorted({host for (host, _), gpus in totals.reach.items() if gpus})),
         gpus_per_step=totals.step,
-        gpus_total=scale.gpus,
+        gpus_total=cluster.gpus,
         sessions=len(totals.sessions),
-        planes_kept=scale.nic_ports - 1,
-        spine_share=Fraction(1, scale.spines) if scale.spines else Fraction(0),
+        planes_kept=cluster.nic_ports - 1,
+        spine_share=Fraction(1, cluster.spines) if cluster.spines else Fraction(0),
         figures=figure_rows(base, head),
         spec_changes=context.spec_changes,
         lock=context.lock,

@@ -1,10 +1,10 @@
-"""The two sides of a comparison: a planned spec, or nothing; a built tree is in `trees`."""
+"""The two sides of a comparison: nothing, or a planned spec; a built tree is in `trees`."""
 
 from __future__ import annotations
 
 from dataclasses import field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -27,124 +27,74 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """Figures of the whole that a review needs of a side."""
+class Cluster:
+    """What a review needs of the whole.
 
+    Attributes:
+        name: "" when there is none.
+        moves: what its devices were called before.
+    """
+
+    name: str = ""
     gpus: int = 0
     nic_ports: int = 1
-    planes: int = 1
     spines: int = 0
-
-
-class Side(Protocol):
-    """One of the two."""
-
-    @property
-    def label(self) -> str:
-        """What it is, for people."""
-        ...
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name, "" when there is none."""
-        ...
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        """Every device in the fabric's order -> `tor`, `spine`, `core` or `host`."""
-        ...
-
-    @property
-    def scale(self) -> Scale:
-        """The whole."""
-        ...
-
-    @property
-    def moves(self) -> Moves:
-        """What its devices were called before."""
-        ...
-
-    def planned(self, name: str) -> Switch | Host | None:
-        """The device as planned; None where only its files are known."""
-        ...
-
-    def suspects(self, other: Side) -> frozenset[str] | None:
-        """The devices that alone can differ from the other side; None when any can."""
-        ...
-
-    def same(self, other: Side, name: str) -> bool:
-        """Whether the device is certainly the same on both sides, found out cheaply."""
-        ...
-
-    def view(self, name: str) -> DeviceView:
-        """The device's facts and cables."""
-        ...
-
-    def files(self, name: str) -> Mapping[str, str]:
-        """The device's files."""
-        ...
-
-    def figures(self) -> Mapping[str, str]:
-        """Figures of the plan, in the order shown."""
-        ...
-
-    def gpus_of(self, name: str) -> Fraction:
-        """GPUs in a host; 0 for a switch."""
-        ...
+    moves: Moves = field(default_factory=Moves)
 
 
 @dataclass(frozen=True)
-class Nothing:
-    """The side of a spec that did not exist yet."""
+class Side:
+    """One of the two; by itself that of a spec that did not exist yet.
+
+    Attributes:
+        label: what it is, for people.
+        kinds: every device in the fabric's order -> `tor`, `spine`, `core` or `host`.
+    """
 
     label: str
-    cluster: str = ""
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    scale: Scale = field(default_factory=Scale)
-    moves: Moves = field(default_factory=Moves)
+    cluster: Cluster
+    kinds: Mapping[str, str]
 
     def planned(self, name: str) -> Switch | Host | None:  # noqa: ARG002
-        """There is no device."""
+        """The device as planned; None where only its files are known."""
         return None
 
     def suspects(self, other: Side) -> frozenset[str] | None:  # noqa: ARG002
-        """None can: there is no device."""
-        return frozenset()
+        """The devices that alone can differ from the other side; None when any can."""
+        return None
 
     def same(self, other: Side, name: str) -> bool:  # noqa: ARG002
-        """Never."""
+        """Whether the device is certainly the same on both sides, found out cheaply."""
         return False
 
     def view(self, name: str) -> DeviceView:
-        """There is no device.
+        """The device's facts and cables.
 
         Raises:
-            KeyError: always.
+            KeyError: there is no such device.
         """
         raise KeyError(name)
 
     def files(self, name: str) -> Mapping[str, str]:  # noqa: ARG002
-        """None."""
+        """The device's files."""
         return {}
 
     def figures(self) -> Mapping[str, str]:
-        """None."""
+        """Figures of the plan, in the order shown."""
         return {}
 
     def gpus_of(self, name: str) -> Fraction:  # noqa: ARG002
-        """None."""
+        """GPUs in a host; 0 for a switch."""
         return Fraction(0)
 
 
 @dataclass(frozen=True)
-class SpecSide:
+class SpecSide(Side):
     """A planned fabric; devices are computed when asked for and not kept."""
 
-    label: str
     compiled: Compiled
     fabric: Fabric
     places: Mapping[str, DeviceId]
-    kinds: Mapping[str, str]
 
     @staticmethod
     def of(label: str, compiled: Compiled, fabric: Fabric) -> SpecSide:
@@ -157,23 +107,9 @@ class SpecSide:
         for host in fabric.host_ids():
             name = fabric.units[host.unit].hosts[host.slot]
             places[name], kinds[name] = host, "host"
-        return SpecSide(label, compiled, fabric, places, kinds)
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self.fabric.cluster
-
-    @property
-    def scale(self) -> Scale:
-        """The whole."""
-        shape = self.fabric.shape
-        return Scale(self.fabric.counts()["gpus"], shape.nic_ports, shape.planes, shape.spines)
-
-    @property
-    def moves(self) -> Moves:
-        """What its devices were called before."""
-        return self.fabric.moves
+        shape, gpus = fabric.shape, fabric.counts()["gpus"]
+        cluster = Cluster(fabric.cluster, gpus, shape.nic_ports, shape.spines, fabric.moves)
+        return SpecSide(label, cluster, kinds, compiled, fabric, places)
 
     def planned(self, name: str) -> Switch | Host | None:
         """The device as planned."""

@@ -21,7 +21,7 @@ from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest
 from fabricc.review.diff.figures import count_figures
 from fabricc.review.diff.networks import whole
-from fabricc.review.diff.sides import Scale
+from fabricc.review.diff.sides import Cluster, Side
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.facts import Facts, Reading
-    from fabricc.fabric.model import Host, Switch
-    from fabricc.review.diff.sides import Side
     from fabricc.tree.manifest import Manifest
 
 _LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
@@ -42,40 +40,14 @@ Cable = tuple[str, str, str, str, int, str]
 
 
 @dataclass(frozen=True)
-class TreeSide:
+class TreeSide(Side):
     """A tree that `build` wrote."""
 
-    label: str
-    tree: Path
-    manifest: Manifest
     plan: Mapping[str, Any]
-    kinds: Mapping[str, str]
     cables: Mapping[str, tuple[Cable, ...]]
     read_files: DeviceFiles
     digests: Mapping[str, tuple[tuple[str, str], ...]] = field(repr=False, default_factory=dict)
     with_gpus: frozenset[str] | None = None
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self.manifest.cluster
-
-    @property
-    def scale(self) -> Scale:
-        """The whole."""
-        shape = self.plan["shape"]
-        return Scale(self.plan["counts"]["gpus"], shape["nic_ports"], shape["planes"], shape["spines"])
-
-    @property
-    def moves(self) -> Moves:
-        """What its devices were called before, as the plan tells."""
-        stated = self.plan.get("moved", {})
-        boxes = {name: Former(*box) for name, box in stated.get("replaced", {}).items()}
-        return Moves(stated.get("renamed", {}), boxes, stated.get("parties", {}), stated.get("network"))
-
-    def planned(self, name: str) -> Switch | Host | None:  # noqa: ARG002
-        """Not known."""
-        return None
 
     @property
     def _models(self) -> Mapping[str, str]:
@@ -94,10 +66,6 @@ class TreeSide:
             or self.cables.get(name) != other.cables.get(name)
             or self._models.get(name) != other._models.get(name)
         )
-
-    def same(self, other: Side, name: str) -> bool:  # noqa: ARG002
-        """Not known before the files are read."""
-        return False
 
     def view(self, name: str) -> DeviceView:
         """The device's facts as read from its files, and its cables."""
@@ -179,11 +147,17 @@ def _part(tree: Path, folder: Folder, own: Manifest, network: str, plan: Mapping
     rows = list(csv.DictReader(StringIO(folder.read(f"{_at(network)}/cabling.csv", limit=_LARGEST).decode())))
     kinds, cables = _devices(rows, own)
     with_gpus = _with_gpus(folder) if plan["counts"].get("hosts_without_gpus") else None
-    side = TreeSide(
-        str(tree), tree, own, plan, kinds, cables, DeviceFiles.of(tree, own), _digests(own), with_gpus
-    )
-    _ = side.scale, side.moves, side.figures(), plan["tiers"]
+    shape, gpus = plan["shape"], plan["counts"]["gpus"]
+    cluster = Cluster(own.cluster, gpus, shape["nic_ports"], shape["spines"], _moves(plan.get("moved", {})))
+    read = DeviceFiles.of(tree, own)
+    side = TreeSide(str(tree), cluster, kinds, plan, cables, read, _digests(own), with_gpus)
+    _ = side.figures(), plan["tiers"]
     return side
+
+
+def _moves(stated: Mapping[str, Any]) -> Moves:
+    boxes = {name: Former(*box) for name, box in stated.get("replaced", {}).items()}
+    return Moves(stated.get("renamed", {}), boxes, stated.get("parties", {}), stated.get("network"))
 
 
 def _files(manifest: Manifest, network: str, networks: Container[str], homes: Mapping[str, str]) -> Manifest:
