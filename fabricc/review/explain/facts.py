@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
+from fabricc.base.values import dataclass
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout_key
 from fabricc.fabric.model import Host
@@ -29,12 +30,11 @@ if TYPE_CHECKING:
 _UNRULED = "A statement of a back end that does not come with fabricc: the table of rules has no row for it."
 
 
+@dataclass(frozen=True)
 class Explainer:
     """Explains facts of one device after another; worksheets are computed once."""
 
-    def __init__(self, plan: PlanSources) -> None:
-        self.plan = plan
-        self._sheets: tuple[Sheet, ...] | None = None
+    plan: PlanSources
 
     def fact(
         self, subject: Subject, path: str, found: Value | None = None, also: tuple[str, ...] = ()
@@ -82,13 +82,12 @@ class Explainer:
             owner = "tor"
         port = subject.port_of(path)
         profile = getattr(port, "profile", None)
-        of_switch = (sheet for sheet in self._all_sheets() if sheet.switches == owner)
+        of_switch = (sheet for sheet in self._sheets if sheet.switches == owner)
         return next((sheet for sheet in of_switch if port is None or sheet.profile.name == profile), None)
 
-    def _all_sheets(self) -> tuple[Sheet, ...]:
-        if self._sheets is None:
-            self._sheets = worksheets(self.plan.spec, self.plan.fabric)
-        return self._sheets
+    @cached_property
+    def _sheets(self) -> tuple[Sheet, ...]:
+        return worksheets(self.plan.spec, self.plan.fabric)
 
 
 def _origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:

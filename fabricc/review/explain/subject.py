@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
+from fabricc.base.values import dataclass
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction, Host, Switch
@@ -36,6 +37,7 @@ _DSCP = re.compile(r"dscp\[(\d+)\]")
 _KINDS = {Direction.HOST: "host", Direction.DOWN: "spine", Direction.UP: "spine"}
 
 
+@dataclass(frozen=True)
 class Subject:
     """One device with its facts.
 
@@ -46,19 +48,11 @@ class Subject:
         waist: the facts that the fabric states of it, whatever its back end can express; of a host as `planned`.
     """
 
-    def __init__(
-        self,
-        plan: PlanSources,
-        at: DeviceId,
-        device: Switch | Host,
-        planned: Facts,
-        waist: Facts,
-    ) -> None:
-        self.plan = plan
-        self.at = at
-        self.device = device
-        self.planned = planned
-        self.waist = waist
+    plan: PlanSources
+    at: DeviceId
+    device: Switch | Host
+    planned: Facts
+    waist: Facts
 
     @property
     def on(self) -> str:
