@@ -43,7 +43,7 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     cluster.yaml su001-tor1a                 a switch or a host
     cluster.yaml su001-tor1a:Ethernet8       a port
     cluster.yaml su001-tor1a:Ethernet8 ecn   some of its settings
-    build/zone/switches/su001-tor1a/running-config.cfg:103   a line of a built tree
+    build/zone/switches/su001-tor1a/frr.conf:103   a line of a built tree
     """  # noqa: D301
     if not words and not alone(first):
         raise click.UsageError(

@@ -18,7 +18,7 @@ from fabricc.integrations.openconfig import MISSING, export
 _SHOWN = 12
 
 
-@click.group()
+@click.group(cls=options.Group)
 def command() -> None:
     """Write a fabric in the words of other systems."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fabricc.cli import output
+from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.netbox import tables_of
 from fabricc.compiler.result import exit_status
@@ -15,7 +15,7 @@ from fabricc.front.spec.netbox import read_export
 from fabricc.tree.file import make_folder, write_file
 
 
-@click.group()
+@click.group(cls=options.Group)
 def command() -> None:
     """Make tables of identities of what another system knows."""
 

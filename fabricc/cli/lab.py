@@ -22,7 +22,7 @@ from fabricc.operate.lab.steady import Network, compare_steady
 from fabricc.operate.lab.trial import SETTLE_S, network_of, trial_of, try_out
 
 
-@click.group("lab")
+@click.group("lab", cls=options.Group)
 def command() -> None:
     """Run the whole compiled fabric on this machine, and compare it with its plan. Needs root."""
 
@@ -218,7 +218,7 @@ def test(
 ) -> int:
     """Compare the running lab with its plan; with SPEC, boot it for the test and take it down again.
 
-    Exit status 1 when anything differs from what was predicted.
+    Exit status: 0 all is as predicted, 1 something differs.
     """
     if spec is None and (units is not None or sample or network):
         raise click.UsageError("--units, --sample and --network go with SPEC.")

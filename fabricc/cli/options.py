@@ -38,7 +38,19 @@ parallel_option = click.option(
 )
 
 
-def formats(names: Sequence[str], help_: str | None = None) -> Callable[[Any], Any]:
+class Group(click.Group):
+    """A verb with verbs of its own, each told in its first sentence."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The verbs with a sentence each, whole."""
+        told = ((name, (command.help or "").partition("\n\n")[0]) for name, command in self.commands.items())
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, text.partition(". ")[0].rstrip(".") + ".") for name, text in told])
+
+
+def formats(
+    names: Sequence[str], help_: str = "How it is told on standard output, to people or programs."
+) -> Callable[[Any], Any]:
     """`--format`, by default the first; errors are told in it, too."""
 
     def noted(context: click.Context, _option: click.Parameter, format_: str) -> str:
@@ -50,9 +62,9 @@ def formats(names: Sequence[str], help_: str | None = None) -> Callable[[Any], A
     )  # fmt: skip
 
 
-def data_option(help_: str | None = None) -> Callable[[Any], Any]:
+def data_option(*help_: str) -> Callable[[Any], Any]:
     """`--format` of verbs that tell people or programs what they found out."""
-    return formats(("text", "json"), help_)
+    return formats(("text", "json"), *help_)
 
 
 format_option = formats(FORMATS, "How findings are told; all but text go to standard output, for machines.")

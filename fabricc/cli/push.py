@@ -95,7 +95,8 @@ from fabricc.cli.words import switches
 def command(mode: str | None, rollback: int | None, inventory_out: Path | None, **chosen: Any) -> int:
     """Bring every switch of TREE (build/<cluster>) to its configuration there.
 
-    Exit status 1 when the push does not start, 3 when a switch failed: it was then brought back, or is told as unknown.
+    Exit status: 0 every switch is as the tree has it, 1 the push did not start, 3 a switch failed: it was then brought
+    back, or is told as unknown.
     """
     if sum(what is not None for what in (mode, rollback, inventory_out)) > 1:
         raise click.UsageError(

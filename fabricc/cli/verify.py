@@ -62,7 +62,7 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 def command(**chosen: Any) -> int:
     """Ask every switch of TREE (build/<cluster>), changing nothing, and compare it with the plan.
 
-    Exit status 0 as planned, 1 something is not, 3 a switch could not be asked.
+    Exit status: 0 all is as planned, 1 something is not, 3 a switch could not be asked.
     """
     from fabricc.cli.verifying import verified  # what asks switches; `--help` and completion do not
 

@@ -139,6 +139,17 @@ def every() -> list[Text]:
     return [*findings(), *titles(), *explained(), *helps()]
 
 
+def verbs() -> Iterator[tuple[str, click.Command]]:
+    """Every verb, and those below it, by what is typed."""
+    context = click.Context(cli)
+    waiting = [(name, cli.get_command(context, name)) for name in VERBS]
+    while waiting:
+        name, command = waiting.pop()
+        if command is not None:
+            yield name, command
+            waiting += [(f"{name} {inner}", each) for inner, each in getattr(command, "commands", {}).items()]
+
+
 def longest(text: str) -> int:
     """Words of the longest sentence or part of one, what is in backquotes being one word."""
     parts = re.split(r"[.?;:]\s|\s\(", re.sub(r"`[^`]*`", "it", text))
@@ -158,6 +169,18 @@ def test_no_sentence_is_too_long() -> None:
 def test_words_are_those_of_the_field() -> None:
     wrong = {each: AVOIDED.findall(QUOTED.sub("", each.text)) for each in every()}
     assert {each: words for each, words in wrong.items() if words} == {}
+
+
+def test_help_says_what_every_option_is_for_and_fits_eighty_columns() -> None:
+    found = dict(verbs())
+    assert {"lab test", "import netbox", "push"} < found.keys()
+    for name, command in found.items():
+        silent = [each.opts for each in command.params if isinstance(each, click.Option) and not each.help]
+        assert silent == [], name
+        assert re.findall(r"(?i)exit status(?!: 0 )", command.help or "") == [], name
+        page = command.get_help(click.Context(command, info_name=f"fabricc {name}", terminal_width=80))
+        assert [line for line in page.splitlines() if len(line) > 80] == [], name
+        assert "..." not in page.partition("\n\n")[2], f"{name}: a sentence is cut"
 
 
 def test_titles_start_with_a_capital_and_have_no_final_stop() -> None:
