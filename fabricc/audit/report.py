@@ -98,7 +98,10 @@ def lines(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
 
 def verdict(audit: Audit) -> str:
     """The whole in a line."""
-    told = summary(audit.every) or "nothing is wrong with what was understood"
+    told = summary(audit.every)
+    if told != summary(audit.diagnostics):
+        told += " in all"
+    told = told or "nothing is wrong with what was understood"
     left = audit.coverage.unknown
     return f"{told}; {plural(left, 'statement')} not understood" if left else told
 

@@ -303,3 +303,42 @@ def test_the_ends_of_a_session_are_of_one_family() -> None:
     two["bgp/neighbor[fd00::1]/families"] = "ipv4"
     found = [each for each in told(device("one", one), device("two", two)) if each.code == "FAB9601"]
     assert ["two: neighbour fd00::1: carries no ipv6" in each.message for each in found] == [True]
+
+
+def test_bridged_lossless_ports_are_told_once_a_switch() -> None:
+    """32 ports of one design are one thing to tell, with a remedy that says what to do about ports."""
+    ports = {
+        f"interface[Ethernet{n}]/{leaf}": value
+        for n in range(2, 6)
+        for leaf, value in (("pfc", "3"), ("switchport", "access"), ("routed", "false"))
+    }
+    found = one(pair(ports), "FAB6211")
+    assert found.message.startswith("leaf: Ethernet2, Ethernet3 and 2 more")
+    assert "Route" in found.help
+    assert "announcement" not in found.help
+
+
+def test_an_outlier_is_told_in_words_and_not_by_a_path() -> None:
+    paths = {"qos/priority[3]/traffic_class": 3, "qos/dscp[26]/traffic_class": 3}
+    alike = [device(f"leaf{n}", {"qos/dscp[26]/traffic_class": 3}) for n in range(6)]
+    found = one(told(*alike, device("odd", paths)), "FAB9610")
+    assert found.message == "odd qos priority 3 traffic class: 3 here, nothing on 6 switches"
+
+
+def test_switches_without_a_known_link_are_told_once() -> None:
+    """No link means that nothing of tiers, ends and paths was compared: silence would look like praise."""
+    alone = [device(f"leaf{n}", {"bgp/asn": 65000 + n, "bgp/router_id": f"10.9.9.{n}"}) for n in range(3)]
+    (found,) = [each for each in told(*alone) if each.code == "FAB9511"]
+    assert found.severity is Severity.NOTE
+    assert found.message.startswith("no link of 3 of 3 switches is known")
+    assert "LLDP" in found.help or "lldp" in found.help
+    assert [each for each in pair({}) if each.code == "FAB9511"] == []
+    assert [each for each in told(alone[0]) if each.code == "FAB9511"] == [], "one switch may be all there is"
+
+
+def test_that_nothing_is_lossless_is_told() -> None:
+    (found,) = [each for each in pair({}) if each.code == "FAB9621"]
+    assert (found.severity, found.message.partition(":")[0]) == (
+        Severity.NOTE, "no port of 2 switches is said to have PFC"
+    )  # fmt: skip
+    assert [each for each in pair({"interface[Ethernet1]/pfc": "3"}) if each.code == "FAB9621"] == []

@@ -379,14 +379,19 @@ def outliers(
             times = max(expected.device[path][1] for path in paths)
             who = f"{times:,} {_peers(expected.kind)}"
             yield _told(
-                sheet, Where(paths[:1], ""), f"{head} ({len(paths)} statements)", None, "something", who
+                sheet,
+                Where(paths[:1], ""),
+                f"{_words(head)} ({len(paths)} statements)",
+                None,
+                "something",
+                who,
             )
     alone = {path for paths in absent.values() for path in paths}
     for path, (value, times) in expected.device.items():
         mine = sheet.rest.get(path)
         if mine != value and path not in alone and not _whole_map(sheet, path):
             where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
-            yield _told(sheet, where, path, mine, value, f"{times:,} {_peers(expected.kind)}")
+            yield _told(sheet, where, _words(path), mine, value, f"{times:,} {_peers(expected.kind)}")
     if (BETWEEN,) in expected.roles:
         ports = [port for role, each in roles_of(sheet).items() if role[1] in _SWITCHES for port in each]
         says = {port: _port_says(sheet, port) for port in ports}
@@ -520,8 +525,11 @@ def _shown(value: Value) -> str:
     return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)
 
 
-def _words(leaf: str) -> str:
-    return leaf.replace("_", " ").replace("/", " ")
+_SPELLED = str.maketrans({"_": " ", "/": " ", "[": " ", "]": None})
+
+
+def _words(path: str) -> str:
+    return path.translate(_SPELLED)
 
 
 def _peers(kind: Kind) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import PORT
-from fabricc.audit.model import Evidence, Tier
+from fabricc.audit.model import Evidence, Kind, Tier
 from fabricc.audit.rules.sheet import told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.audit.rules.sheet import Sheet
     from fabricc.proof.invariants.digest import SwitchDigest
 
-LEADS, MEANS = "FAB9609", "FAB9611"
+LEADS, MEANS, UNLINKED, LOSSY = "FAB9609", "FAB9611", "FAB9511", "FAB9621"
 _DESIGNS = (
     ("a link-state protocol", ("ospf[", "isis["),
      "every switch takes any shortest path, so after a failure traffic can come down and go up again, and lossless "
@@ -77,6 +77,34 @@ def designs_of(sheet: Sheet) -> tuple[tuple[str, str], ...]:
         if path is not None:
             found.append((design, path))
     return tuple(found)
+
+
+def unlinked(devices: Mapping[str, Device], links: Iterable[Link]) -> Iterator[Finding]:
+    """That nothing shows a link of some switches, where there are several: no end, tier or path is compared there."""
+    linked = {end.device for link in links for end in (link.a, link.b)}
+    switches = [device for device in devices.values() if device.kind is Kind.SWITCH]
+    alone = [device for device in switches if device.name not in linked]
+    if alone and len(switches) > 1:
+        message = (
+            f"no link of {len(alone):,} of {plural(len(switches), 'switch')} is known, such as {alone[0].name}: "
+            "far ends, tiers and paths are not checked there"
+        )
+        remedy = (
+            "Put the outputs of `show lldp neighbors` beside the configurations, called after their devices."
+        )
+        yield Finding(UNLINKED, message, "", 0, "unlinked", Severity.NOTE, remedy)
+
+
+def lossy(devices: Mapping[str, Device]) -> Iterator[Finding]:
+    """That no switch of the folder says that it has PFC, so that nothing here is lossless."""
+    switches = [device for device in devices.values() if device.kind is Kind.SWITCH]
+    if switches:
+        message = (
+            f"no port of {plural(len(switches), 'switch')} is said to have PFC: where they are congested they drop, "
+            "RDMA too"
+        )
+        remedy = "Where RDMA is to run, give its class PFC, headroom and marking on every port of its paths."
+        yield Finding(LOSSY, message, "", 0, "lossy", Severity.NOTE, remedy)
 
 
 def ratios(

@@ -17,6 +17,7 @@ from fabricc.audit.rules import waist
 from fabricc.audit.rules.lossless import classes_of
 from fabricc.audit.rules.sheet import place_of
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants import clos
@@ -57,6 +58,9 @@ _GRAVITY = {
     19: Severity.WARNING, 22: Severity.WARNING,
 }  # fmt: skip
 """Rules of which a breach can be a design; those of the others are what they are in a fabric that was planned."""
+_FLOODING = 11
+_HELP = {RULES[_FLOODING].code: "Route the ports, or leave PFC off where frames are bridged."}
+"""Remedies of rules that say something else of one switch alone than of a fabric that was planned."""
 _DIFFERS = re.compile(r" says of .* another \S+ than ")
 _ASSUMED = "; the device does not state the length of the cable, {} m are assumed"
 
@@ -113,7 +117,7 @@ def proved(sheet: Sheet, sessions: Sessions, models: Models, cnp: int | None) ->
     told = findings_of(
         _breaches(seen, sheet, contracts, cnp), name, lambda path: place_of(sheet.device, path)
     )
-    findings = [_graver(each) for each in told]
+    findings = [_graver(each)._replace(help=_HELP.get(each.code, each.help)) for each in told]
     routed = _routed(seen)
     has = bool(sessions.addresses), bool(sessions.said), bool(seen.evpn)
     answers = sheet.once(
@@ -230,12 +234,20 @@ def _breaches(
 def _of_ports(seen: SwitchView, sheet: Sheet) -> Iterator[Breach]:
     """Breaches that hang on nothing of the switch's own."""
     placed = all(link.port.cage for link in seen.links)
+    flooding = []
     for each in port_breaches(seen):
         if each.number == 19 or (each.number == 1 and not placed):
             continue  # both ends and the peers tell of the MTU; lanes are those of a known model
-        if each.number == 11 and not _bridges(sheet, each.path):
-            continue  # what is said of a bundle's member elsewhere, or in no file that is here
-        yield each._replace(warning=True) if each.number == 11 else each
+        if each.number != _FLOODING:
+            yield each
+        elif _bridges(
+            sheet, each.path
+        ):  # else it is said of a bundle's member elsewhere, or in no file that is here
+            flooding.append(each)
+    if flooding:
+        ports = listed([_port_in(each.path) for each in flooding], 2)
+        text = f"{ports}: PFC on bridged ports, so lossless frames can be flooded"
+        yield flooding[0]._replace(message=text, warning=True)
     for each in lossless_breaches(seen):
         if each.number == 18 and each.path.endswith("watchdog"):
             continue  # told of all ports at once, also where nothing is said
@@ -343,6 +355,10 @@ def _answers(
     answers[20] = yes
     segments = any(path.startswith(("evpn/segment[", "vxlan/")) for path in sheet.rest)
     answers[22] = (
-        yes if seen.evpn else Answer(False, "said otherwise") if segments else Answer(None, "no segments")
+        yes
+        if seen.evpn
+        else Answer(False, "its segments are stated without EVPN")
+        if segments
+        else Answer(None, "no segments")
     )
     return answers

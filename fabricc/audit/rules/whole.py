@@ -96,6 +96,8 @@ def examine(
     for each in _of_rdma(found, digests, fars, jobs):
         told += each
     told += digests.designs.notes(found.devices)
+    told += design.unlinked(found.devices, found.links)
+    told += () if digests.proof.lossless or digests.lossless else design.lossy(found.devices)
     told += design.ratios(digests.proof.switches, _tiers(found), found.devices)
     for each in _odd(found, digests, fars, jobs):
         told += each
