@@ -337,6 +337,15 @@ def test_an_invariant_that_what_runs_breaks_is_accepted_and_told(foreign):
         assert any(code in each.message for each in foreign.findings if each.code == "FAB9705")
 
 
+def test_the_spec_says_what_its_parts_are_for_and_has_a_line_for_each_overlay(foreign):
+    lines = foreign.files["cluster.yaml"].split("\n")
+    assert lines[0].startswith("# What runs, as `fabricc adopt` read it")
+    at = lines.index("overlays:")
+    assert lines[at - 1].startswith("# Lines that no word of the spec says")
+    entries = yaml.safe_load(foreign.files["cluster.yaml"])["overlays"]
+    assert all(line.startswith("- {file: ") for line in lines[at + 1 : at + 1 + len(entries)])
+
+
 def test_every_difference_is_told_with_its_line_and_reason(foreign):
     wrong = Mismatch("bgp/maximum_paths", 64, 4, "running-config.cfg", 7)
     told = run.Adoption(

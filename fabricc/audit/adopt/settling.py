@@ -101,9 +101,12 @@ def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
         if (made := site.compiled(tried)).sound:
             draft, compiled = tried, made
             break
-    tried = replace(draft, links=tables.link_rows(compiled, site.found, site.order))
-    if tried.links and (made := site.compiled(tried)).sound:
-        return tried, made
+    links = tables.link_rows(compiled, site.found, site.order)
+    between = [row for row in links if row["b_device"] not in {host.name for host in site.order.hosts}]
+    for some in (links, between) if links != between else (links,):
+        tried = replace(draft, links=some)
+        if some and (made := site.compiled(tried)).sound:
+            return tried, made
     return draft, compiled
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_interface
+from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.adopt.trial import matched
@@ -60,25 +60,22 @@ def _numbers(switch: Switch, facts: Facts, blocks: tuple[str, str]) -> Row:
     management = str(facts.get("management/address", ""))
     if management and management != switch.management.address:
         row["management"] = management.partition("/")[0]
-    for column, block, planned in zip(("hosts4", "hosts6"), blocks, _aggregates(switch), strict=True):
-        if block and block != planned:
+    for column, block in zip(("hosts4", "hosts6"), blocks, strict=True):
+        if block and block not in switch.bgp.aggregates:
             row[column] = block
     return row
 
 
-def _aggregates(switch: Switch) -> tuple[str, str]:
-    """The blocks of hosts that a switch announces, of either family."""
-    four = [block for block in switch.bgp.aggregates if ":" not in block]
-    six = [block for block in switch.bgp.aggregates if ":" in block]
-    return four[0] if len(four) == 1 else "", six[0] if len(six) == 1 else ""
-
-
 def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
-    """ToR -> its blocks of hosts: those that it announces, else the smallest of one length that hold its links."""
+    """ToR -> its blocks of hosts: those that it announces, else the smallest of one length that hold its links.
+
+    Of several it is the one that the links to a unit's own hosts are in; blocks of hosts beside them are computed.
+    """
+    own = {host.name for unit in order.units for host in unit.hosts}
     blocks: dict[str, list[str]] = {name: ["", ""] for name in order.tier(Tier.TOR)}
     for at, family in enumerate(("ipv4", "ipv6")):
         held: dict[str, list[Network]] = {}
-        for cable in (cable for host in order.hosts for cable in host.cables):
+        for cable in (cable for host in order.hosts if host.name in own for cable in host.cables):
             stated = found.devices[cable.peer].reading.facts.get(f"interface[{cable.peer_port}]/{family}")
             if stated is not None and (network := ip_interface(str(stated)).network).num_addresses == 2:
                 held.setdefault(cable.peer, []).append(network)
@@ -92,11 +89,19 @@ def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
                 if path.startswith(prefix)
             ]
             told = [block for block in told if (":" in block) == bool(at)]
+            if len(told) > 1:
+                told = [
+                    block for block in told if any(_within(each, block) for each in held.get(name, ())[:1])
+                ]
             if len(told) == 1:
                 blocks[name][at] = told[0]
             elif not told and name in covers:
                 blocks[name][at] = str(covers[name].supernet(new_prefix=length))
     return {name: (four, six) for name, (four, six) in blocks.items()}
+
+
+def _within(link: Network, block: str) -> bool:
+    return ip_interface(f"{link.network_address}").ip in ip_network(block)
 
 
 def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:

@@ -42,6 +42,14 @@ SPEC, LOCK, DEVICES, LINKS, CATALOG = "cluster.yaml", "fabricc.lock", "devices.c
 SWITCHES = "switches.yaml"
 
 
+_WIDTH, _UNBROKEN = 118, 1 << 20
+_HEAD = "# What runs, as `fabricc adopt` read it; adoption.txt has what was assumed, and what is left over.\n"
+_COMMENTS = {
+    "catalog": "# Models that no output named, made of the ports that are there: put the boxes' own in their place.\n",
+    "overlays": "# Lines that no word of the spec says; what is taken away comes first, and is told by every build.\n",
+    "identities": "# Names and numbers that follow no rule.\n",
+    "accept": "# Notes of every build: what to mend one after the other, or to keep for good.\n",
+}
 _OUTWARD = re.compile(r"FAB(?:308|318|325)\d")
 """Errors about ways out, which show only where all else can be planned."""
 _FAR = 1000
@@ -81,9 +89,13 @@ class Draft:
         accepted = {one["code"]: dict(one) for each in self.every() for one in each.accept}
         if accepted:
             words["accept"] = list(accepted.values())
-        text = yaml.safe_dump(words, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
         more = {name: text for _, own in sections.values() for name, text in own.items()}
-        return {SPEC: text, **files, **more, **({LOCK: self.lock} if self.lock else {})}
+        return {
+            SPEC: _HEAD + "".join(_section_text(*each) for each in words.items()),
+            **files,
+            **more,
+            **({LOCK: self.lock} if self.lock else {}),
+        }
 
     def _section(self, before: str) -> tuple[dict[str, Any], dict[str, str]]:
         """The words with the tables that they name, and these tables and other files."""
@@ -132,6 +144,20 @@ class Site:
         if part is None:
             return replace(whole, planned=None)
         return replace(part, diagnostics=whole.diagnostics)
+
+
+def _section_text(key: str, value: Any) -> str:
+    """A section as people would write it: a line for each entry of a list, and why it is there."""
+    if not (isinstance(value, list) and all(isinstance(each, dict) for each in value)):
+        nested = isinstance(value, dict | list)
+        return _COMMENTS.get(key, "") + _yaml({key: value}, None if nested else False, _WIDTH)
+    entries = "".join(f"- {_yaml(each, True, _UNBROKEN)}" for each in value)
+    return f"{_COMMENTS.get(key, '')}{key}:\n{entries}"
+
+
+def _yaml(value: Any, flow: bool | None, width: int) -> str:
+    text = yaml.safe_dump(value, sort_keys=False, default_flow_style=flow, width=width, allow_unicode=True)
+    return str(text)
 
 
 def _csv(rows: Sequence[Mapping[str, str]]) -> str:
