@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
-from fabricc.fabric.links import cable_rows
+from fabricc.fabric.links import DOWN, HOST, cable_rows
 from fabricc.fabric.model import Direction, TierName
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ SIZED = (("addresses", ADDRESSES), ("cabling", CABLING), ("sessions", SESSIONS))
 CLASSES = ("class", "priority", "dscps", "lossless", "strict", "weight_percent", "ecn", "cnp")
 _UPLINK_KINDS = {TierName.TOR: "spine", TierName.SPINE: "core"}
 _CHUNK_ROWS = 4096
+
+EXTERNAL = Direction.EXTERNAL  # as `links.HOST`
 
 Row = tuple[object, ...]
 TextRow = tuple[str, ...]
@@ -105,30 +107,35 @@ def switch_addresses(switch: Switch) -> Iterator[TextRow]:
         yield switch.name, "loopback", "ipv4", f"{switch.loopback4}/32", "", ""
     if switch.loopback6:
         yield switch.name, "loopback", "ipv6", f"{switch.loopback6}/128", "", ""
+    name = switch.name
     for port in switch.ports:
-        peer = (port.peer.device, port.peer.port) if port.peer else ("", "")
+        device, far = (port.peer.device, port.peer.port) if port.peer else ("", "")
         if port.ipv4:
-            yield switch.name, port.name, "ipv4", port.ipv4, *peer
+            yield name, port.name, "ipv4", port.ipv4, device, far
         if port.ipv6:
-            yield switch.name, port.name, "ipv6", port.ipv6, *peer
+            yield name, port.name, "ipv6", port.ipv6, device, far
         if port.unnumbered:
-            yield switch.name, port.name, "link-local", "", *peer
+            yield name, port.name, "link-local", "", device, far
 
 
 def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
     """A switch's part of the cabling plan: as `Fabric.cables` has it a ToR's host links and uplinks, then ways out."""
-    there = {(port.cage, port.child): port for port in switch.ports}
-    for at in (*layout.down, *layout.up):
-        port = there.get((layout.slots[at].cage, layout.slots[at].child))
-        if port is None or port.peer is None or port.direction is Direction.DOWN:
+    name, kind, slots = switch.name, _UPLINK_KINDS.get(switch.tier, ""), layout.slots
+    there = {
+        (port.cage, port.child): port for port in switch.ports if port.peer and port.direction is not DOWN
+    }
+    for at in (*layout.down, *layout.up) if there else ():
+        port = there.get((slots[at].cage, slots[at].child))
+        if port is None or port.peer is None:
             continue
-        near, far = (switch.name, port.name), (port.peer.device, port.peer.port)
-        lower, upper = (far, near) if port.direction is Direction.HOST else (near, far)
-        kind = "host" if port.direction is Direction.HOST else _UPLINK_KINDS[switch.tier]
-        yield kind, *lower, *upper, str(port.speed_gbps), port.medium or "", str(port.cable_m)
+        far, end = port.peer, (str(port.speed_gbps), port.medium or "", str(port.cable_m))
+        if port.direction is HOST:
+            yield "host", far.device, far.port, name, port.name, *end
+        else:
+            yield kind, name, port.name, far.device, far.port, *end
     for port in switch.ports:
-        if port.peer and port.direction is Direction.EXTERNAL:
-            ends = (switch.name, port.name, port.peer.device, port.peer.port)
+        if port.peer and port.direction is EXTERNAL:
+            ends = (name, port.name, port.peer.device, port.peer.port)
             yield "external", *ends, str(port.speed_gbps), port.medium or "", str(port.cable_m)
 
 
