@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 STEADY = "steady"
 ECT0 = 2  # RFC 3168: ECN-capable transport, as RoCEv2 senders mark
 _LLDP_LIMIT_S = 30.0
+_HEARD_LIMIT_S, _POLL_S = 15.0, 0.5
 _MOST_RELOADS, _PARALLEL = 48, 2
 """frr-reload takes a quarter of a second of CPU a switch; beyond so many switches, the first ones are asked."""
 _LINE = re.compile(r"^(\S+) from (\S+) .*?dev (\S+)")
@@ -231,12 +233,20 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
         if party.asn is not None:
             check = trial.check(STEADY, "prefixes that outside parties hear", "aggregates alone")
             name = outside.name_of(party)
-            seen = bgp_widths(network.lab.record.namespace(name)).keys()
+            seen = _heard(network.lab.record.namespace(name), aggregates)
             for prefix in sorted(seen | aggregates):
                 check.add(
                     prefix in seen and prefix in aggregates,
                     f"{name}: {prefix} is {'not one' if prefix in seen else 'missing'}",
                 )
+
+
+def _heard(namespace: str, wanted: set[str]) -> set[str]:
+    """Prefixes that a party hears, once they are those wanted: what switches know reaches it a little later."""
+    limit = time.monotonic() + _HEARD_LIMIT_S
+    while (seen := set(bgp_widths(namespace))) != wanted and time.monotonic() < limit:
+        time.sleep(_POLL_S)
+    return seen
 
 
 def compare_policy_routes(network: Network, trial: Trial) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.operate.lab import faults, lifecycle, observe, outside, steady
+from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.lab.blueprint import blueprint
 from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.predict import predict
@@ -17,8 +20,6 @@ from tests.outward import SPINE, TOR, spec_text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from fabricc.operate.lab.agreement import Trial
 
 __all__ = ["folder"]
 FILER, CORE = "outside-filer", "outside-dc-core"
@@ -67,6 +68,22 @@ def test_hosts_reach_what_a_party_is_accepted_with_until_its_last_link_is_gone(t
     assert predict(network.switches).widths[TOR].get("203.0.113.0/24") is None
 
 
+def test_a_prefix_that_a_party_hears_a_little_later_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = planned(tmp_path / "spec", "frr")
+    lab = SimpleNamespace(record=SimpleNamespace(namespace=str))
+    aggregates = {prefix: 1 for switch in network.switches for prefix in switch.bgp.aggregates}
+    _, *rest = aggregates
+    looks = iter([dict.fromkeys(rest, 1), aggregates])
+    monkeypatch.setattr(steady, "bgp_widths", lambda _: next(looks))
+    monkeypatch.setattr(outside, "endpoints", lambda _: ())
+    trial = Trial("zone", "10", 0, 0, None, {})
+    steady.compare_outside(replace(network, lab=lab), network.predict(), trial)
+    (check,) = trial.checks
+    assert (check.facts, check.wrong) == (len(aggregates), [])
+
+
 @pytest.mark.parametrize(("nos", "dual"), [("sonic", False), ("frr", True)])
 def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     tmp_path: Path,
@@ -79,7 +96,7 @@ def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     prediction = network.predict()
     assert observe.settle(lab, prediction, LIMIT_S) is not None
     assert observe.session_differences(lab, predict(network.switches)), "sessions with nobody would be down"
-    trial: Trial = trial_of(lab)
+    trial = trial_of(lab)
     steady.compare_outside(network, prediction, trial)
     checks = {check.name: (check.facts, check.wrong) for check in trial.checks}
     assert {name for name, (facts, wrong) in checks.items() if facts and not wrong} == checks.keys()
