@@ -116,8 +116,8 @@ def specs() -> dict[str, dict[str, Any] | Path]:
     for nos in ("eos", "frr"):
         found[f"segments, {nos}"] = yaml.safe_load(segmented(nos))
     found["segments, both families"] = yaml.safe_load(segmented("frr", dual=True))
-    page = (DOCS / "cookbook.md").read_text("utf-8")
-    for section in page.split("\n## ")[1:]:
+    recipes = (DOCS / "cookbook.md").read_text("utf-8")
+    for section in recipes.split("\n## ")[1:]:
         task = section.partition("\n")[0]
         if recipe := re.search(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
             found[f"cookbook: {task}"] = recipe_words(recipe[1])

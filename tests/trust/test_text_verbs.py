@@ -276,7 +276,7 @@ def filled(review: Review, text: str) -> Review:
         "spec": text or "x",
         "lock": (f"+{text}",),
     }
-    made = {
+    made: dict[str, Any] = {
         "groups": (group,),
         "figures": (figure,),
         "spec_changes": changes,

@@ -10,15 +10,15 @@ from markdown_it import MarkdownIt
 
 from fabricc.review.diff.markdown import FORGES, Forge, render
 from fabricc.review.diff.model import FileDiff, SpecChange
+from tests.review.diff.conftest import Bench
 
 if TYPE_CHECKING:
     from fabricc.review.diff.model import Review
-    from tests.review.diff.conftest import Bench
 
 
-@pytest.fixture
-def review(bench: Bench) -> Review:
-    return bench.review("superpod-b200-4su", ("dscp: 26", "dscp: 34"))
+@pytest.fixture(scope="module")
+def review(tmp_path_factory: pytest.TempPathFactory) -> Review:
+    return Bench(tmp_path_factory.mktemp("review")).review("superpod-b200-4su", ("dscp: 26", "dscp: 34"))
 
 
 def enlarged(review: Review, groups: int, lines: int) -> Review:
