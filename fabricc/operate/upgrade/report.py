@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
-    from fabricc.fabric.gap import Gap
     from fabricc.operate.upgrade.plan import Upgrade
     from fabricc.review.diff.model import Group
 
@@ -140,8 +139,8 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
         "to": str(found.wish.to),
         "switches": [taker._asdict() for taker in found.takers],
         "features": [feature._asdict() for feature in found.features],
-        "gaps": [_gap(gap) for gap in found.gaps],
-        "gaps_closed": [_gap(gap) for gap in found.closed],
+        "gaps": [asdict(gap) for gap in found.gaps],
+        "gaps_closed": [asdict(gap) for gap in found.closed],
         "impact": found.review.impact.label,
         "changes": [
             {
@@ -180,13 +179,3 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
         "findings": [entry(one) for one in found.findings],
     }
     return json_document(answer)
-
-
-def _gap(gap: Gap) -> dict[str, Any]:
-    return {
-        "code": gap.code,
-        "feature": gap.feature,
-        "reason": gap.reason,
-        "remedy": gap.remedy,
-        "fatal": gap.fatal,
-    }
