@@ -73,10 +73,20 @@ def test_the_source_archive_is_what_git_has(dist: Path) -> None:
     assert held == {*listed.splitlines(), "PKG-INFO"}
 
 
+def validated(bill: dict[str, object]) -> object:
+    """What CycloneDX's own schema has against a bill, None for nothing."""
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    return JsonStrictValidator(SchemaVersion.from_version(bill["specVersion"])).validate_str(json.dumps(bill))
+
+
 def test_the_bill_of_materials_names_every_dependency(dist: Path) -> None:
     bill = json.loads((dist / f"fabricc-{__version__}.cdx.json").read_text())
     assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "fabricc")
     assert bill["metadata"]["component"]["version"] == __version__
+    assert validated(bill) is None
+    assert validated({**bill, "components": [{"name": "click"}]}) is not None
     found = {component["name"].lower(): component for component in bill["components"]}
     assert {"click", "jinja2", "napalm", "nornir", "paramiko", "ruamel.yaml"} <= found.keys()
     assert found["click"]["purl"].startswith("pkg:pypi/click@")

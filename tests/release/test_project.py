@@ -56,6 +56,18 @@ def test_only_the_jobs_that_sign_may_ask_for_an_identity_and_hold_no_secret() ->
     assert "secrets." not in WORKFLOW.read_text()
 
 
+@pytest.mark.parametrize(
+    "file",
+    [WORKFLOW, ROOT / "action.yml", ROOT / "fabricc/cli/starter/workflow.yml"],
+    ids=lambda path: path.name,
+)
+def test_an_auditor_of_workflows_finds_no_way_in(file: Path, tmp_path: Path) -> None:
+    shutil.copy(file, place := tmp_path / ("action.yml" if file.name == "action.yml" else "release.yml"))
+    command = [program("zizmor"), "--offline", "--no-progress", "--format", "json", str(place)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, json.loads(ran.stdout)) == (0, [])
+
+
 def test_a_container_is_made_as_the_linter_wants_it() -> None:
     ran = subprocess.run(
         [program("hadolint"), "--no-color", str(ROOT / "Dockerfile")],
