@@ -94,6 +94,14 @@ def test_the_spec_of_the_readme_has_no_findings(tmp_path: Path, fabricc: Fabricc
     assert fabricc("validate", str(spec)).out == f"{spec}: valid, no findings\n"
 
 
+def test_the_commands_of_the_readme_name_the_tree_of_the_spec_that_init_writes() -> None:
+    used = (ROOT / "README.md").read_text("utf-8").partition("## Use it")[2].partition("```\n\n")[0]
+    starter = (ROOT / "fabricc/cli/starter/cluster.yaml").read_text("utf-8")
+    (cluster,) = re.findall(r"^cluster: (\S+)", starter, re.MULTILINE)
+    assert set(re.findall(r"\bbuild/([\w-]+)", used)) == {cluster}
+    assert set(re.findall(r"^fabricc (\S+)", used, re.MULTILINE)) <= VERBS.keys()
+
+
 def test_a_sample_of_init_pins_nothing_until_it_is_built(
     tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
