@@ -144,23 +144,26 @@ class Said:
     """What a device says of where it stands: all that links and places are found by.
 
     Attributes:
-        shape: what it shares with devices that are built alike; `own`: the rest of what it says of its ports, and their
-            addresses, packed.
-        neighbours: BGP neighbour, an address or a port -> of a port what the facts say of it that tells where it is.
+        shape: what it shares with devices that are built alike; `own`: the rest of what it says of its ports, their
+            addresses, and its neighbours, packed.
         heard: what LLDP told.
         facts: of the device as a whole, those that tell where it stands.
     """
 
     shape: Shape
     own: bytes
-    neighbours: Mapping[str, Says]
     heard: tuple[Neighbour, ...]
     facts: Facts
 
     def __reduce__(self) -> tuple[object, ...]:
         """With the shape as what it is made of, so that it is shared where it arrives."""
         shape = self.shape
-        return _said, (shape.system, shape.content, self.own, self.neighbours, self.heard, self.facts)
+        return _said, (shape.system, shape.content, self.own, self.heard, self.facts)
+
+    @property
+    def neighbours(self) -> Mapping[str, Says]:
+        """BGP neighbour, an address or a port -> of a port what the facts say of it that tells where it is."""
+        return _opened(self.shape, self.own)[2]
 
     @property
     def ports(self) -> Mapping[str, Says]:
@@ -252,8 +255,8 @@ def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
     for path, value in parts.rest().facts.items():
         if path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
             facts[path] = value
-    packed = pickle.dumps((own, addresses), pickle.HIGHEST_PROTOCOL)
-    return Said(_shape_of(system, parts.frame), packed, neighbours, heard, facts)
+    packed = pickle.dumps((own, addresses, neighbours), pickle.HIGHEST_PROTOCOL)
+    return Said(_shape_of(system, parts.frame), packed, heard, facts)
 
 
 def _shape_of(system: str, frame: Frame) -> Shape:
@@ -274,18 +277,8 @@ def _shape_of(system: str, frame: Frame) -> Shape:
     return found
 
 
-def _said(
-    system: str,
-    content: bytes,
-    own: bytes,
-    neighbours: dict[str, Says],
-    heard: tuple[Neighbour, ...],
-    facts: Facts,
-) -> Said:
-    for name, says in neighbours.items():
-        if not says:
-            neighbours[name] = _NUMBERED
-    return Said(_shape(system, content), own, neighbours, heard, facts)
+def _said(system: str, content: bytes, own: bytes, heard: tuple[Neighbour, ...], facts: Facts) -> Said:
+    return Said(_shape(system, content), own, heard, facts)
 
 
 _shape = lru_cache(maxsize=1 << 12)(Shape)
@@ -294,9 +287,8 @@ _shape = lru_cache(maxsize=1 << 12)(Shape)
 @lru_cache(maxsize=64)
 def _opened(
     shape: Shape, own: bytes
-) -> tuple[Mapping[str, Says], Mapping[str, Sequence[tuple[str, int, int, int]]]]:
-    """What is said of each port, and its addresses."""
-    mine, addresses = pickle.loads(own)
-    return {
-        port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()
-    }, addresses
+) -> tuple[Mapping[str, Says], Mapping[str, Sequence[tuple[str, int, int, int]]], Mapping[str, Says]]:
+    """What is said of each port, its addresses, and what is said of neighbours."""
+    mine, addresses, neighbours = pickle.loads(own)
+    ports = {port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()}
+    return ports, addresses, neighbours

@@ -9,7 +9,6 @@ from fabricc.audit.report import as_json, parts
 from fabricc.audit.run import audit
 from fabricc.base.diagnostics.render import document
 from fabricc.cli import output
-from fabricc.cli.audit_page import html
 from fabricc.compiler.quoting import tree_texts
 from fabricc.tree.file import write_file
 
@@ -34,6 +33,8 @@ def audited(folder: Path, format_: str, target: Path | None, jobs: int | None, *
 def _rendered(found: Audit, format_: str, *, every: bool) -> Rendered:
     diagnostics = found.every if every else found.diagnostics
     if format_ == "html":
+        from fabricc.cli.audit_page import html  # the report's page, a third of starting up
+
         return html(found)
     return as_json(found, diagnostics) if format_ == "json" else document(diagnostics, format_)
 
