@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import re
 import types
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Union, get_args, get_origin
 
@@ -43,6 +44,9 @@ PATHS = [
 ]
 
 
+LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
 def row_of(keys: tuple[str, ...]) -> Written | None:
     """The row of a path as it is written."""
     same = (row for row in PATHS if len(row.keys) == len(keys))
@@ -60,10 +64,11 @@ def leaves(tree: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield above
 
 
-def written(name: str, release: str) -> set[tuple[str, ...]]:
+@cache
+def written(name: str, release: str) -> frozenset[tuple[str, ...]]:
     """The paths that a variant writes in a release."""
-    _, content = yaml.load(CUMULUS.render(variant(name, release))["startup.yaml"], yaml.BaseLoader)
-    return set(leaves(content["set"]))
+    _, content = yaml.load(CUMULUS.render(variant(name, release))["startup.yaml"], LOADER)
+    return frozenset(leaves(content["set"]))
 
 
 def arms(annotation: Any) -> list[Any]:

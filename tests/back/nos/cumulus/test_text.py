@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.back.nos.cumulus.startup import find, natural, parsed, scalar, write
+from fabricc.back.nos.cumulus.startup import natural, parsed, scalar, write
+from fabricc.back.reading.tree import find
 from fabricc.fabric.model import Switch, Tacacs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS, parallel, tor, variant
@@ -32,8 +33,11 @@ def text_of(name: str, release: str) -> str:
     return CUMULUS.render(variant(name, release))["startup.yaml"]
 
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def content(name: str, release: str) -> Any:
-    return yaml.safe_load(text_of(name, release))[1]["set"]
+    return yaml.load(text_of(name, release), LOADER)[1]["set"]
 
 
 @pytest.mark.parametrize(("name", "release"), CASES)
@@ -366,7 +370,7 @@ def test_a_paused_group_resumes_between_empty_and_pausing_however_the_threshold_
         for p in base.qos.profiles
     )
     text = CUMULUS.render(replace(base, qos=replace(base.qos, profiles=profiles)))["startup.yaml"]
-    tree = yaml.safe_load(text)[1]["set"]
+    tree = yaml.load(text, LOADER)[1]["set"]
     for row in tree["qos"]["pfc"].values():
         stop, start = int(row["xoff-threshold"]), int(row["xon-threshold"])
         assert stop == pause
