@@ -17,7 +17,7 @@ from fabricc.catalog.model import AnnexFigures, Buffers, Pools, SwitchModel
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction, Management, Peer, Port, Switch, TierName
 from fabricc.fabric.qos import SwitchQos, TrafficClass
-from fabricc.fabric.routing import Bgp
+from fabricc.fabric.routing import OPTIONS, Bgp
 from fabricc.proof.invariants.view import SwitchView, as_int, lead, priorities, sort_facts, view
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ UNKNOWN = SwitchModel(
 )  # fmt: skip
 """A model of which nothing is known: no figure of it contradicts anything."""
 _NO_BGP = Bgp(
-    keepalive_s=0, hold_s=0, bfd_interval_ms=None, bfd_multiplier=0, ttl_security=False, asn=0, router_id="",
-    maximum_paths=0, multipath_relax=False, ipv4=False, ipv6=False, redistribute_map="", aggregates=(), groups=(),
-    sessions=(), prefix_lists=(), community_lists=(), route_maps=(),
+    keepalive_s=0, hold_s=0, bfd_interval_ms=None, bfd_multiplier=0, **dict.fromkeys(OPTIONS, False), asn=0,
+    router_id="", maximum_paths=0, multipath_relax=False, ipv4=False, ipv6=False, redistribute_map="", aggregates=(),
+    groups=(), sessions=(), prefix_lists=(), community_lists=(), route_maps=(), static_map=None, evpn_transit=False,
 )  # fmt: skip
 _MANAGEMENT = Management(ntp=(), dns=(), syslog=(), users=())
 _HEIGHT = {Tier.HOST: 0, Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
