@@ -1,53 +1,37 @@
-"""What NVUE says of designs of others: bridges, bonds, VLANs, MLAG, VXLAN, VRFs, access lists, all of BGP and OSPF.
+"""What NVUE says of designs of others: bridges, bonds, VLANs, MLAG, VXLAN, VRFs, access lists, static routes and OSPF.
 
-The rows of this module read a configuration of which the rows of a plan left something unknown, a statement a line:
-each with the words on the way there, ranges of names spelled out. What they state counts where it comes from a line
-that was unknown. Names are those of NVIDIA's NVUE reference (docs.nvidia.com/networking-ethernet-software, NVUE).
+BGP and its policy are rows of `peering` and `policy`. The rows read a configuration of which the rows of a plan left
+something unknown, a statement a line: each with the words on the way there, ranges of names spelled out. What they
+state counts where it comes from a line that was unknown. Names are those of NVIDIA's NVUE reference
+(docs.nvidia.com/networking-ethernet-software, NVUE).
 """
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import startup
-from fabricc.back.nos.frr import bgp as frr_bgp
-from fabricc.back.nos.frr import igp, sessions
+from fabricc.back.nos.cumulus import peering, policy, startup
+from fabricc.back.nos.cumulus.settings import ENABLE, place_of, put_settings, settings
+from fabricc.back.nos.frr import igp
 from fabricc.back.reading import Each, Entry, Fact, Keep, Node, Reader, Scope, Silent, Topic, Tree
-from fabricc.fabric.facts import Reading, Unplanned, clause_text, static_text
+from fabricc.fabric.facts import Reading, Unplanned, static_text
 from fabricc.fabric.paths import port_paths
-from fabricc.fabric.routing import Clause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.back.reading import Document, Row, Types
 
-MULTIPATH_LIMIT = 128
-"""Next hops that Cumulus Linux installs where nothing is said (NVIDIA's user guide, Equal Cost Multipath)."""
 _SWITCH: Mapping[str, str] = {
     "on": "true", "off": "false", "enable": "true", "disable": "false", "enabled": "true", "disabled": "false",
     "yes": "true", "no": "false",
 }  # fmt: skip
-_ENABLE = "(enable|state)"
 _FAMILIES = {
     "ipv4-unicast": "ipv4", "ipv6-unicast": "ipv6", "l2vpn-evpn": "evpn", "ipv4-labeled-unicast":
     "ipv4 labeled-unicast", "ipv6-labeled-unicast": "ipv6 labeled-unicast",
 }  # fmt: skip
 TYPES: Types = {"switch": _SWITCH, "family": _FAMILIES, "lower": str.lower, **igp.TYPES}
-
-
-def _settings(*beginnings: str, under: str = "setting", before: str = "") -> tuple[Row, ...]:
-    """Statements that begin with these words: what follows is an entry of the table `setting[words]`."""
-    return tuple(
-        Entry(f"{before}{words} [<rest>]", f"{under}[{words}]", lambda _: "true")
-        for words in dict.fromkeys(beginnings)
-    )
-
-
-def _line(word: str, rest: str) -> dict[str, str]:
-    """A line of a clause, kept as it stands."""
-    return {f"{word} {rest}": "true"}
 
 
 # --- rows ------------------------------------------------------------------------------------------------
@@ -69,7 +53,7 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("link (admin-state|admin-status) up", "enabled", "true"),
     Keep("link (admin-state|admin-status) down", "enabled", "false"),
     Silent("link (state|speed auto|duplex full|lanes auto)"),
-    *_settings("link speed", "link lanes", "link duplex", "link breakout", "link protodown-delay",
+    *settings("link speed", "link lanes", "link duplex", "link breakout", "link protodown-delay",
                "link link-training", "link flap-protection", "link loopback", "link force-down"),
     *(
         Entry(f"{family} address <prefix>", "addresses", "true")
@@ -80,29 +64,29 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("[ip] vrf <word>", "vrf"),
     Entry("(ip|ipv4|ipv6) vrr address <prefix>", "gateways", "true"),
     Entry("ip vrrp virtual-router <word> address <address>", "gateways", "true"),
-    *_settings("ip vrr mac-address", "ip vrr mac-id", "ip vrrp virtual-router", "ip ipv4 forward", "ip ipv6 forward",
+    *settings("ip vrr mac-address", "ip vrr mac-id", "ip vrrp virtual-router", "ip ipv4 forward", "ip ipv6 forward",
                "ipv4 forward", "ipv6 forward", "ip arp", "ip neighbor-discovery", "neighbor-discovery", "ip igmp",
                "ip neighbor", "ipv4 vrr mac-address", "ipv6 vrr mac-address"),
-    Silent(f"(ip|ipv4|ipv6) vrr {_ENABLE} [<rest>]"),
+    Silent(f"(ip|ipv4|ipv6) vrr {ENABLE} [<rest>]"),
     Silent("ip ipv6 enable [<rest>]"),
     Silent("ipv6 (enable|state) [<rest>]"),
     Entry("bond member <word>", "bond members", "true"),
     Keep("bond mode (lacp|802.3ad)", "mode", "active"),
     Keep("bond mode static", "mode", "on"),
     Keep("bond mlag id <word>", "mlag"),
-    Silent(f"bond mlag {_ENABLE} [<rest>]"),
-    *_settings("bond lacp-bypass", "bond lacp-rate", "bond down-delay", "bond up-delay", "bond min-links",
+    Silent(f"bond mlag {ENABLE} [<rest>]"),
+    *settings("bond lacp-bypass", "bond lacp-rate", "bond down-delay", "bond up-delay", "bond min-links",
                "bond mlag lacp-conflict"),
     Keep("evpn multihoming segment local-id <word>", "ethernet_segment"),
     Keep("evpn multihoming segment identifier <word>", "ethernet_segment"),
-    Silent(f"evpn multihoming segment {_ENABLE} [<rest>]"),
-    *_settings("evpn multihoming segment mac-address", "evpn multihoming segment df-preference",
+    Silent(f"evpn multihoming segment {ENABLE} [<rest>]"),
+    *settings("evpn multihoming segment mac-address", "evpn multihoming segment df-preference",
                "evpn multihoming uplink"),
     Each("bridge domain <word>", "domain", (
         Keep("access <integer>", "access"),
         Keep("untagged <word>", "untagged"),
         Entry("vlan <word>", "vlans", "true"),
-        *_settings("learning", "type", "ports-isolated"),
+        *settings("learning", "type", "ports-isolated"),
         Entry("stp <rest>", "stp", "true"),
     )),
     Silent("bridge domain <word>"),
@@ -110,7 +94,7 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("base-interface <word>", "setting[base-interface]"),
     Entry("acl <word> inbound [<rest>]", "inbound", lambda *_: "true"),
     Entry("acl <word> outbound [<rest>]", "outbound", lambda *_: "true"),
-    *_settings("buffer", "egress-queue-mapping", "egress-scheduler", "egress-shaper", "mapping", "remark", "roce",
+    *settings("buffer", "egress-queue-mapping", "egress-scheduler", "egress-shaper", "mapping", "remark", "roce",
                "storm-control", "link-pause", under="qos", before="qos "),
     Keep("qos congestion-control <rest>", "qos[congestion-control]"),
     Keep("qos pfc <rest>", "qos[pfc]"),
@@ -119,115 +103,28 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("router ospf area <area>", "ospf_area"),
     Keep("router ospf cost <integer>", "ospf_cost"),
     Keep("router ospf network-type <word>", "ospf_network"),
-    Silent(f"router ospf {_ENABLE} [<rest>]"),
-    *_settings("authentication", "bfd", "mtu-ignore", "passive", "priority", "timers", under="ospf_setting",
+    Silent(f"router ospf {ENABLE} [<rest>]"),
+    *settings("authentication", "bfd", "mtu-ignore", "passive", "priority", "timers", under="ospf_setting",
                before="router ospf "),
-    *_settings("router adaptive-routing", "router pbr", "router pim"),
-    *_settings("tunnel", "port-security", "acl"),
+    *settings("router adaptive-routing", "router pbr", "router pim"),
+    *settings("tunnel", "port-security", "acl"),
     *(
         Silent(f"{words} [<rest>]")
         for words in ("aggregate-ethernet", "dot1x", "lldp", "ptp", "sflow", "synce", "telemetry")
     ),
 )  # fmt: skip
 
-_SESSION: tuple[Row, ...] = (
-    Keep("remote-as <asn>", "remote_asn"),
-    Keep("remote-as <external|internal>", "remote_kind"),
-    Keep("remote-as auto", "setting[remote-as]", "auto"),
-    Silent("type <word>"),
-    Keep("peer-group <word>", "group"),
-    Keep("description <rest>", "description"),
-    Keep("password <rest>", "password", lambda _: "set"),
-    Keep(f"{_ENABLE} <switch>", "enabled"),
-    Keep("shutdown on", "enabled", "false"),
-    Keep("multihop-ttl <integer>", "multihop"),
-    Keep("update-source <word>", "update_source"),
-    Keep("local-as asn <asn>", "local_asn"),
-    Silent(f"local-as {_ENABLE} [<rest>]"),
-    Keep("timers keepalive <integer>", "keepalive_s"),
-    Keep("timers hold <integer>", "hold_s"),
-    Keep("capabilities extended-nexthop <switch>", "extended_next_hop"),
-    Keep(f"bfd {_ENABLE} on", "bfd_on", "true"),
-    Keep(f"bfd {_ENABLE} enabled", "bfd_on", "true"),
-    Keep("bfd profile <word>", "bfd_profile"),
-    Silent("bfd enable off"),
-    Keep("ttl-security hops <integer>", "ttl_security_hops"),
-    *_settings("bfd detect-multiplier", "bfd min-rx-interval", "bfd min-tx-interval", "timers connection-retry",
-               "timers route-advertisement", "nexthop-connected-check", "passive-mode", "enforce-first-as",
-               "graceful-restart mode", "graceful-shutdown", "local-as prepend", "local-as replace",
-               "capabilities source-address", "ttl-security", "v6only"),
-    Each("address-family <family>", "family", (
-        Keep(f"{_ENABLE} <switch>", "active"),
-        Keep("policy inbound route-map <word>", "import"),
-        Keep("policy outbound route-map <word>", "export"),
-        Keep("policy inbound prefix-list <word>", "prefix_list_in"),
-        Keep("policy outbound prefix-list <word>", "prefix_list_out"),
-        Keep("policy inbound aspath-list <word>", "filter_in", "as_path_list {0}".format),
-        Keep("policy outbound aspath-list <word>", "filter_out", "as_path_list {0}".format),
-        Keep("prefix-limits inbound maximum <integer>", "maximum_prefixes"),
-        Keep("aspath allow-my-asn (enable|state) <on|enabled>", "allowed", "true"),
-        Keep("aspath allow-my-asn occurrences <integer>", "allow_as_in"),
-        Keep("aspath private-as remove", "remove_private", "true"),
-        Keep("aspath private-as replace", "remove_private", "replace"),
-        Keep("route-reflector-client <on|enabled>", "reflector_client", "true"),
-        Keep("attribute-mod nexthop <on|enabled>", "next_hop_unchanged", "true"),
-        Keep("nexthop-setting self [<rest>]", "next_hop_self", lambda _: "true"),
-        Keep("default-route-origination (enable|state) <on|enabled>", "originated", "true"),
-        Keep("default-route-origination policy <word>", "default_originate"),
-        *_settings("add-path-tx", "aspath", "attribute-mod", "community-advertise", "conditional-advertise",
-                   "default-route-origination", "nexthop-setting", "policy outbound unsuppress-map",
-                   "prefix-limits", "route-reflector-client", "route-server-client", "soft-reconfiguration", "weight",
-                   "soo"),
-    )),
-    Silent("address-family <family>"),
-)  # fmt: skip
-_BGP: tuple[Row, ...] = (
-    Keep("autonomous-system <asn>", "asn"),
-    Keep("router-id <address4>", "router_id"),
-    Silent(f"{_ENABLE} [<rest>]"),
-    Keep("timers keepalive <integer>", "keepalive_s"),
-    Keep("timers hold <integer>", "hold_s"),
-    Keep("path-selection multipath aspath-ignore <switch>", "multipath_relax"),
-    Keep("confederation id <integer>", "confederation", str),
-    Keep("confederation member-as <rest>", "confederation peers"),
-    Keep("route-reflection cluster-id <word>", "cluster_id"),
-    Entry("dynamic-neighbor listen-range <prefix> peer-group <word>", "listen", lambda _, group: group),
-    *_settings("confederation", "convergence-wait", "dynamic-neighbor", "graceful-restart", "graceful-shutdown",
-               "maintenance-mode", "path-selection", "rd", "route-export", "route-import", "route-reflection",
-               "soft-reconfiguration", "timers", "dynamic-peer", "nexthop-tracking", "wait-for-install",
-               "wait-for-install-time", "default-as-set", "l2vpn-evpn"),
-    Each("address-family <family>", "family", (
-        Keep(f"{_ENABLE} <switch>", "on"),
-        Entry("network <prefix>", "networks", "all"),
-        Entry("network <prefix> route-map <word>", "networks", lambda _, name: name),
-        Entry("aggregate-route <prefix> [<rest>]", "aggregates",
-              lambda _, rest: "summary-only" if (rest or "") in ("summary-only on", "summary-only enabled") else
-              rest or "with its more specifics"),
-        Keep("redistribute <word> (enable|state) <on|enabled>", lambda kind, _: {f"redistribute[{kind}]": "true"}),
-        Keep("redistribute <word> route-map <word>", lambda kind, name: {f"map[{kind}]": name}),
-        Keep("multipaths ebgp <integer>", "paths"),
-        Keep("multipaths ibgp <integer>", "ibgp paths"),
-        *_settings("add-path-rx", "admin-distance", "convergence", "label", "multipaths", "nexthop-tracking",
-                   "redistribute", "rib-filter", "route-export", "route-import", "soft-reconfiguration", "advertise",
-                   "advertise-default-gw", "advertise-svi-ip"),
-    )),
-    Silent("address-family <family>"),
-    Each("neighbor <word>", "neighbor", _SESSION),
-    Silent("neighbor <word>"),
-    Each("peer-group <word>", "peer group", _SESSION),
-    Silent("peer-group <word>"),
-)  # fmt: skip
 _OSPF: tuple[Row, ...] = (
     Keep("router-id <address4>", "router_id"),
-    Silent(f"{_ENABLE} [<rest>]"),
+    Silent(f"{ENABLE} [<rest>]"),
     Keep("area <area> network <prefix4>", lambda area, network: {f"network[{network}]": area}),
     Keep("area <word> type <rest>", lambda area, kind: {f"area[{area}]": kind}),
-    *_settings("area", "default-originate", "distance", "log", "max-metric", "reference-bandwidth", "timers",
+    *settings("area", "default-originate", "distance", "log", "max-metric", "reference-bandwidth", "timers",
                "default-route"),
     Keep("redistribute <word> <rest>", lambda kind, rest: {f"redistribute[{kind}]": rest}),
 )  # fmt: skip
 _VRF: tuple[Row, ...] = (
-    Each("router bgp", "bgp", _BGP),
+    Each("router bgp", "bgp", peering.PROCESS),
     Each("router ospf", "ospf", _OSPF),
     Each("router static <prefix>", "static", (
         Silent("address-family <word>"),
@@ -235,25 +132,15 @@ _VRF: tuple[Row, ...] = (
         Entry("via <word> type <word>", "via", "true"),
         Entry("via <word> interface <word>", "via", lambda _, interface: interface),
         Entry("distance <integer> via <word> [<rest>]", "distant", lambda number, hop, _: f"{hop} distance {number}"),
-        *_settings("via", "distance", "tag"),
+        *settings("via", "distance", "tag"),
     )),
     Silent("router static <prefix>"),
     Keep("evpn vni <integer> [<rest>]", "vni", lambda vni, _: vni),
-    Silent(f"evpn {_ENABLE} [<rest>]"),
+    Silent(f"evpn {ENABLE} [<rest>]"),
     Entry("loopback ip address <prefix>", "addresses", "true"),
-    *_settings("evpn", "router nexthop-tracking", "router rib", "router pim", "router pbr", "table"),
+    *settings("evpn", "router nexthop-tracking", "router rib", "router pim", "router pbr", "table"),
     *(Silent(f"{words} [<rest>]") for words in ("ptp", "ssh-server")),
 )  # fmt: skip
-_LIST_RULE: tuple[Row, ...] = (
-    Keep("action <word>", "action"),
-    Entry("match <word>", "matches", "true"),
-    Each("match <word>", "bounds", (
-        Keep("min-prefix-len <integer>", "ge"), Keep("max-prefix-len <integer>", "le"),
-    )),
-    Entry("(community|large-community|rt|soo) <word>", "matches", "true"),
-    Entry("aspath-exp <rest>", "matches", "true"),
-)  # fmt: skip
-_LISTS = ("prefix-list", "community-list", "large-community-list", "ext-community-list", "as-path-list")
 _ASIDE = (
     "system aaa", "system api", "system banner", "system cli", "system config", "system control-plane",
     "system cpu", "system date-time", "system debug", "system dhcp-server", "system dns", "system docker",
@@ -280,21 +167,21 @@ ROWS: tuple[Row, ...] = (
         Entry("vlan <word>", "vlans", "true"),
         Entry("vlan <integer> vni <integer>", "vnis", lambda _, vni: vni),
         Keep("stp mode <word>", "stp mode"),
-        *_settings("vlan", "stp", "untagged", "type", "encap", "mac-address", "multicast", "ageing", "svi-force-up",
+        *settings("vlan", "stp", "untagged", "type", "encap", "mac-address", "multicast", "ageing", "svi-force-up",
                    "vlan-vni-offset", "port-vni", "svi-vni-offset"),
     )),
     Fact("mlag mac-address <word>", "mlag/mac"),
     Fact("mlag peer-ip <word>", "mlag/peer"),
     Fact("mlag backup <word> [<rest>]", lambda address, _: {"mlag/backup": address}),
-    Fact(f"mlag {_ENABLE} <on|enabled>", "mlag/domain", "mlag"),
-    *_settings("init-delay", "priority", "debug", "lacp-conflict", "anycast-ip", under="mlag", before="mlag "),
+    Fact(f"mlag {ENABLE} <on|enabled>", "mlag/domain", "mlag"),
+    *settings("init-delay", "priority", "debug", "lacp-conflict", "anycast-ip", under="mlag", before="mlag "),
     Fact("nve vxlan source address <address>", "vxlan/source"),
     Fact("nve vxlan mlag shared-address <address>", "vxlan/source_mlag"),
     Fact("nve vxlan port <integer>", "vxlan/port"),
     Entry("nve vxlan flooding head-end-replication <address>", "vteps", "true"),
-    *_settings("arp-nd-suppress", "decapsulation", "encapsulation", "enable", "state", "flooding", "mac-learning",
+    *settings("arp-nd-suppress", "decapsulation", "encapsulation", "enable", "state", "flooding", "mac-learning",
                "mtu", "source", "port", under="vxlan", before="nve vxlan "),
-    *_settings("enable", "state", "dad", "evi", "multihoming", "route-advertise", "vni", "mlag", under="evpn",
+    *settings("enable", "state", "dad", "evi", "multihoming", "route-advertise", "vni", "mlag", under="evpn",
                before="evpn "),
     Each("acl <word>", "acl", (
         Keep("type <word>", "type"),
@@ -302,28 +189,19 @@ ROWS: tuple[Row, ...] = (
             Silent("remark <rest>"),
             Entry("action <rest>", "actions", "true"),
             Entry("match <rest>", "matches", "true"),
-            *_settings("hw-offload"),
+            *settings("hw-offload"),
         )),
     )),
-    Each("router policy route-map <word>", "route-map", (
-        Each("rule <word>", "clause", (
-            *(Keep(f"action {action}", "action", action) for action in ("permit", "deny")),
-            *(Keep(f"{word} <rest>", partial(_line, word)) for word in ("match", "set", "exit-policy", "continue")),
-            Silent("description <rest>"),
-        )),
-    )),
-    *(Each(f"router policy {kind} <word>", kind, (
-        Keep("type <ipv4|ipv6>", "type"), Each("rule <word>", "rule", _LIST_RULE), Silent("description <rest>"),
-    )) for kind in _LISTS),
-    Each("router bgp", "global bgp", _BGP),
+    *policy.ROWS,
+    Each("router bgp", "global bgp", peering.PROCESS),
     Each("router ospf", "global ospf", _OSPF),
-    *_settings("router adaptive-routing", "router vrr", "router vrrp", "router pbr", "router pim", "router igmp",
+    *settings("router adaptive-routing", "router vrr", "router vrrp", "router pbr", "router pim", "router igmp",
                "router nexthop", "router nexthop-tracking", "router bfd", "router policy", "router vrf",
                "router graceful-restart", "router static", under="routing"),
-    *_settings("advance-buffer-config", "buffer", "congestion-control", "egress-queue-mapping", "egress-scheduler",
+    *settings("advance-buffer-config", "buffer", "congestion-control", "egress-queue-mapping", "egress-scheduler",
                "egress-shaper", "link-pause", "mapping", "pfc", "pfc-watchdog", "remark", "roce", "traffic-pool",
                "hash", under="qos", before="qos "),
-    *_settings(*_SYSTEM, under="system", before="system "),
+    *settings(*_SYSTEM, under="system", before="system "),
     Fact("system hostname <word>", "system/hostname"),
     *(Silent(f"{words} [<rest>]") for words in dict.fromkeys(_ASIDE)),
 )  # fmt: skip
@@ -427,16 +305,6 @@ def _below(nodes: Sequence[Node], heads: set[int]) -> dict[int, list[int]]:
     return found
 
 
-_IN_CLAUSES = {
-    "match ip-prefix-list": "prefix_list", "match community-list": "community_list",
-    "set local-preference": "local_preference", "set community": "add_community",
-}  # fmt: skip
-"""Lines of clauses that a plan has -> what `Clause` calls them."""
-_APART = (["match", "type"], ["set", "ipv6-nexthop-prefer-global"])
-"""Lines that say nothing of which routes pass, or have a fact of their own."""
-_WELL_KNOWN = {"graceful-shutdown": "65535:0"}
-
-
 # --- what the statements say -----------------------------------------------------------------------------
 
 
@@ -456,14 +324,14 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
         document.put(port_paths(member)["bundle"], bond, line)
         document.put(port_paths(member)["bundle_mode"], mode, line)
     _finish_bridges(document)
-    _finish_policy(document, unknown)
+    policy.finish(document, unknown)
     for name, acl in scope.each("acl").items():
         document.put_kept(f"access_list[{name}]/setting[type]", acl.values, "type")
         for number, rule in acl.each("rule").items():
             texts = [*rule.table("actions"), *rule.table("matches")]
             if texts:
                 document.put(
-                    f"access_list[{name}]/{number}", " ".join(map(str, texts)), _place(rule, unknown)
+                    f"access_list[{name}]/{number}", " ".join(map(str, texts)), place_of(rule, unknown)
                 )
     process = next(iter(scope.each("global bgp").values()), None)
     for name, vrf in scope.each("vrf").items():
@@ -478,34 +346,8 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
         ("evpn", "evpn/"),
         ("mlag", "mlag/"),
     ):
-        _put_settings(document, prefix, scope, under)
+        put_settings(document, prefix, scope, under)
     document.put_set("vxlan/peers", scope.table("vteps"))
-
-
-def _place(scope: Scope, unknown: frozenset[int]) -> int:
-    """The first unknown line of what a scope says, else its own."""
-    return min((line for _, line in scope.said() if line in unknown), default=scope.line)
-
-
-def _gathered(scope: Scope, under: str = "setting") -> dict[str, tuple[str, int]]:
-    """Settings of a scope: what follows their words, joined."""
-    found = {
-        name: (str(value), line)
-        for name, (value, line) in scope.values.items()
-        if name.startswith(under + "[")
-    }
-    for name, table in scope.tables.items():
-        if name.startswith(under + "["):
-            texts = ["true" if text is None else str(text) for text in table]
-            found[name] = (", ".join(texts), max(line for _, line in table.values()))
-    return found
-
-
-def _put_settings(
-    document: Document, prefix: str, scope: Scope, under: str = "setting", leaf: str = "setting"
-) -> None:
-    for name, said in _gathered(scope, under).items():
-        document.put(f"{prefix}{leaf}{name[len(under) :]}", *said)
 
 
 _OF_INTERFACE = (
@@ -526,9 +368,9 @@ def _finish_interface(document: Document, name: str, interface: Scope) -> None:
     document.put_kept(paths["vlan_tag"], interface.values, "vlan")
     for way, table in (("in", "inbound"), ("out", "outbound")):
         document.put_set(paths[f"access_list_{way}"], interface.table(table))
-    _put_settings(document, prefix, interface)
-    _put_settings(document, prefix, interface, "ospf_setting", "ospf_setting")
-    _put_settings(document, prefix, interface, "qos", "qos_setting")
+    put_settings(document, prefix, interface)
+    put_settings(document, prefix, interface, "ospf_setting", "ospf_setting")
+    put_settings(document, prefix, interface, "qos", "qos_setting")
     for domain in interface.each("domain").values():
         _finish_domain(document, name, domain)
 
@@ -561,7 +403,7 @@ def _finish_domain(document: Document, name: str, domain: Scope) -> None:
         )
     if stp := domain.table("stp"):
         document.put(paths["spanning_tree"], ", ".join(map(str, stp)), max(at for _, at in stp.values()))
-    _put_settings(document, paths.prefix, domain)
+    put_settings(document, paths.prefix, domain)
 
 
 def _finish_bridges(document: Document) -> None:
@@ -573,80 +415,7 @@ def _finish_bridges(document: Document) -> None:
         for vlan, (vni, line) in bridge.table("vnis").items():
             document.put(f"vlan[{vlan}]/enabled", "true", line)
             document.put(f"vxlan/vlan[{vlan}]/vni", vni, line)
-        _put_settings(document, f"interface[{name}]/", bridge)
-
-
-def _finish_policy(document: Document, unknown: frozenset[int]) -> None:
-    scope = document.scope
-    for name, route_map in scope.each("route-map").items():
-        for sequence, clause in route_map.each("clause").items():
-            action, _ = clause.values.get("action", ("permit", 0))
-            document.put(
-                f"route_map[{name}]/{sequence}", _clause(str(action), clause), _place(clause, unknown)
-            )
-    for kind in _LISTS:
-        for name, each in scope.each(kind).items():
-            rules = [
-                _rule(kind, str(each.values.get("type", ("ipv4", 0))[0]), rule, unknown)
-                for _, rule in sorted(
-                    each.each("rule").items(), key=lambda item: startup.natural(str(item[0]))
-                )
-            ]
-            texts = [(text, line) for text, line in rules if text]
-            if kind == "prefix-list" or kind == "as-path-list":
-                document.put_places(f"{kind.replace('-', '_')}[{name}]", texts)
-            elif texts:
-                before = {"large-community-list": "large ", "ext-community-list": "extended "}.get(kind, "")
-                document.put(
-                    f"community_list[{before}{name}]", ", ".join(text for text, _ in texts), texts[0][1]
-                )
-
-
-def _clause(action: str, clause: Scope) -> str:
-    """A clause as its fact's value; lines that a plan has none of stand as they are."""
-    said: dict[str, str] = {}
-    communities: list[str] = []
-    further: list[str] = []
-    for text in (name for name in clause.values if name != "action"):
-        words = text.split()
-        key = _IN_CLAUSES.get(" ".join(words[:2]), "")
-        if key == "add_community" and words[2:] not in ([], ["none"]):
-            communities.append(_WELL_KNOWN.get(words[2], words[2]))
-        elif key and key != "add_community" and len(words) == 3:
-            said[key] = words[2]
-        elif words[:2] not in _APART:
-            further.append(text)
-    planned = Clause(
-        0,
-        action == "permit",
-        prefix_list=said.get("prefix_list"),
-        community_list=said.get("community_list"),
-        local_preference=int(said["local_preference"])
-        if said.get("local_preference", "").isdecimal()
-        else None,
-        add_community=" ".join(sorted(communities)) or None,
-    )
-    return " ".join([clause_text(planned), *further])
-
-
-def _rule(kind: str, family: str, rule: Scope, unknown: frozenset[int]) -> tuple[str, int]:
-    """A rule of a list as its fact's value; prefixes of one rule are one after the other."""
-    action = str(rule.values.get("action", ("permit", 0))[0])
-    matches = {str(text): line for text, (_, line) in rule.table("matches").items()}
-    texts: list[str] = []
-    for text in dict.fromkeys([*matches, *map(str, rule.each("bounds"))]):
-        bounds = rule.each("bounds").get(text)
-        said = [
-            f"{word} {bounds.values[word][0]}" for word in ("ge", "le") if bounds and word in bounds.values
-        ]
-        prefix = (
-            {"ipv4": "0.0.0.0/0 le 32", "ipv6": "::/0 le 128"}.get(family, text) if text == "any" else text
-        )
-        texts.append(" ".join([prefix, *said]))
-    if kind == "as-path-list":
-        return f"{action} {' '.join(texts)}".rstrip(), _place(rule, unknown)
-    text = " or ".join(texts) if kind == "prefix-list" else " ".join(texts)
-    return (text if action == "permit" else f"deny {text}") if texts else "", _place(rule, unknown)
+        put_settings(document, f"interface[{name}]/", bridge)
 
 
 def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) -> None:
@@ -668,60 +437,15 @@ def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) 
         texts = [text for hop, text in hops.items() if hop not in ("blackhole", "reject")]
         texts += [str(text) for text, _ in scope.table("distant").values()]
         document.put(f"{prefix}static_route[{route}]", static_text(texts), scope.line)
-    _put_settings(document, f"{prefix}routing/", vrf)
+    put_settings(document, f"{prefix}routing/", vrf)
     for process in vrf.each("bgp").values():
         if above and prefix:
             process.values = {**above.values, **process.values}
         document.put_leaves(f"{prefix}bgp/", process.values, ("asn", "router_id"))
-        _finish_bgp(document, process, prefix)
+        peering.finish(document, process, prefix)
     for process in vrf.each("ospf").values():
         document.put_leaves(f"{prefix}ospf[default]/", process.values, ("router_id",))
         for key, said in process.values.items():
             if key.startswith(("redistribute[", "area[", "network[")):
                 document.put(f"{prefix}ospf[default]/{key}", *said)
-        _put_settings(document, f"{prefix}ospf[default]/", process)
-
-
-def _finish_bgp(document: Document, process: Scope, prefix: str) -> None:
-    """State a process and its sessions as those of FRR, which is what runs."""
-    bgp = Scope(process.line)
-    bgp.values = {**process.values, **_gathered(process)}
-    bgp.tables = {"listen": process.tables.get("listen", {})}
-    for family, scope in process.each("family").items():
-        name = str(family)
-        if scope.values.get("on", ("true", 0))[0] == "true" and name in sessions.FAMILIES:
-            bgp.values[name] = ("true", scope.line)
-        for key in ("paths", "ibgp paths"):
-            if key in scope.values:
-                bgp.values[f"{name} {key}"] = scope.values[key]
-        for table in ("networks", "aggregates"):
-            bgp.tables.setdefault(table, {}).update(scope.table(table))
-        for key, (_, line) in scope.values.items():
-            if key.startswith("redistribute["):
-                kind = key[len("redistribute[") : -1]
-                own = kind in ("connected", "static")
-                value, at = scope.values.get(f"map[{kind}]", ("unfiltered" if own else "all", line))
-                bgp.values[f"{name} {kind}" if own else f"{name} {key}"] = (value, at)
-        bgp.values |= {f"{name} {key}": said for key, said in _gathered(scope).items()}
-    speakers = bgp.scopes.setdefault("neighbor", {})
-    for kind in ("neighbor", "peer group"):
-        for speaker, session in process.each(kind).items():
-            speakers[speaker] = _session(session, group=kind == "peer group")
-    frr_bgp.finish_process(document, bgp, MULTIPATH_LIMIT, prefix)
-    sessions.finish(document, bgp, prefix)
-
-
-def _session(session: Scope, *, group: bool) -> Scope:
-    """A neighbour or a group under the names that FRR's own lines are kept under."""
-    found = Scope(session.line)
-    found.values = {**session.values, **_gathered(session)}
-    if group:
-        found.values["is a group"] = ("true", session.line)
-    for family, scope in session.each("family").items():
-        said = dict(scope.values)
-        if "originated" in said:
-            said.setdefault("default_originate", ("all", said.pop("originated")[1]))
-        if "allowed" in said:
-            said.setdefault("allow_as_in", (sessions.ALLOWED_AS, said.pop("allowed")[1]))
-        found.values |= {f"{family} {leaf}": value for leaf, value in {**said, **_gathered(scope)}.items()}
-    return found
+        put_settings(document, f"{prefix}ospf[default]/", process)

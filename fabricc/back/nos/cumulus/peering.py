@@ -1,0 +1,147 @@
+"""BGP of others: rows of processes, of neighbours and of groups, which are stated as those of FRR."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus.settings import ENABLE, gathered, settings
+from fabricc.back.nos.frr import bgp, sessions
+from fabricc.back.reading import Each, Entry, Keep, Scope, Silent
+
+if TYPE_CHECKING:
+    from fabricc.back.reading import Document, Row
+
+MULTIPATH_LIMIT = 128
+"""Next hops that Cumulus Linux installs where nothing is said (NVIDIA's user guide, Equal Cost Multipath)."""
+_SESSION: tuple[Row, ...] = (
+    Keep("remote-as <asn>", "remote_asn"),
+    Keep("remote-as <external|internal>", "remote_kind"),
+    Keep("remote-as auto", "setting[remote-as]", "auto"),
+    Silent("type <word>"),
+    Keep("peer-group <word>", "group"),
+    Keep("description <rest>", "description"),
+    Keep("password <rest>", "password", lambda _: "set"),
+    Keep(f"{ENABLE} <switch>", "enabled"),
+    Keep("shutdown on", "enabled", "false"),
+    Keep("multihop-ttl <integer>", "multihop"),
+    Keep("update-source <word>", "update_source"),
+    Keep("local-as asn <asn>", "local_asn"),
+    Silent(f"local-as {ENABLE} [<rest>]"),
+    Keep("timers keepalive <integer>", "keepalive_s"),
+    Keep("timers hold <integer>", "hold_s"),
+    Keep("capabilities extended-nexthop <switch>", "extended_next_hop"),
+    Keep(f"bfd {ENABLE} on", "bfd_on", "true"),
+    Keep(f"bfd {ENABLE} enabled", "bfd_on", "true"),
+    Keep("bfd profile <word>", "bfd_profile"),
+    Silent("bfd enable off"),
+    Keep("ttl-security hops <integer>", "ttl_security_hops"),
+    *settings("bfd detect-multiplier", "bfd min-rx-interval", "bfd min-tx-interval", "timers connection-retry",
+               "timers route-advertisement", "nexthop-connected-check", "passive-mode", "enforce-first-as",
+               "graceful-restart mode", "graceful-shutdown", "local-as prepend", "local-as replace",
+               "capabilities source-address", "ttl-security", "v6only"),
+    Each("address-family <family>", "family", (
+        Keep(f"{ENABLE} <switch>", "active"),
+        Keep("policy inbound route-map <word>", "import"),
+        Keep("policy outbound route-map <word>", "export"),
+        Keep("policy inbound prefix-list <word>", "prefix_list_in"),
+        Keep("policy outbound prefix-list <word>", "prefix_list_out"),
+        Keep("policy inbound aspath-list <word>", "filter_in", "as_path_list {0}".format),
+        Keep("policy outbound aspath-list <word>", "filter_out", "as_path_list {0}".format),
+        Keep("prefix-limits inbound maximum <integer>", "maximum_prefixes"),
+        Keep("aspath allow-my-asn (enable|state) <on|enabled>", "allowed", "true"),
+        Keep("aspath allow-my-asn occurrences <integer>", "allow_as_in"),
+        Keep("aspath private-as remove", "remove_private", "true"),
+        Keep("aspath private-as replace", "remove_private", "replace"),
+        Keep("route-reflector-client <on|enabled>", "reflector_client", "true"),
+        Keep("attribute-mod nexthop <on|enabled>", "next_hop_unchanged", "true"),
+        Keep("nexthop-setting self [<rest>]", "next_hop_self", lambda _: "true"),
+        Keep("default-route-origination (enable|state) <on|enabled>", "originated", "true"),
+        Keep("default-route-origination policy <word>", "default_originate"),
+        *settings("add-path-tx", "aspath", "attribute-mod", "community-advertise", "conditional-advertise",
+                   "default-route-origination", "nexthop-setting", "policy outbound unsuppress-map",
+                   "prefix-limits", "route-reflector-client", "route-server-client", "soft-reconfiguration", "weight",
+                   "soo"),
+    )),
+    Silent("address-family <family>"),
+)  # fmt: skip
+PROCESS: tuple[Row, ...] = (
+    Keep("autonomous-system <asn>", "asn"),
+    Keep("router-id <address4>", "router_id"),
+    Silent(f"{ENABLE} [<rest>]"),
+    Keep("timers keepalive <integer>", "keepalive_s"),
+    Keep("timers hold <integer>", "hold_s"),
+    Keep("path-selection multipath aspath-ignore <switch>", "multipath_relax"),
+    Keep("confederation id <integer>", "confederation", str),
+    Keep("confederation member-as <rest>", "confederation peers"),
+    Keep("route-reflection cluster-id <word>", "cluster_id"),
+    Entry("dynamic-neighbor listen-range <prefix> peer-group <word>", "listen", lambda _, group: group),
+    *settings("confederation", "convergence-wait", "dynamic-neighbor", "graceful-restart", "graceful-shutdown",
+               "maintenance-mode", "path-selection", "rd", "route-export", "route-import", "route-reflection",
+               "soft-reconfiguration", "timers", "dynamic-peer", "nexthop-tracking", "wait-for-install",
+               "wait-for-install-time", "default-as-set", "l2vpn-evpn"),
+    Each("address-family <family>", "family", (
+        Keep(f"{ENABLE} <switch>", "on"),
+        Entry("network <prefix>", "networks", "all"),
+        Entry("network <prefix> route-map <word>", "networks", lambda _, name: name),
+        Entry("aggregate-route <prefix> [<rest>]", "aggregates",
+              lambda _, rest: "summary-only" if (rest or "") in ("summary-only on", "summary-only enabled") else
+              rest or "with its more specifics"),
+        Keep("redistribute <word> (enable|state) <on|enabled>", lambda kind, _: {f"redistribute[{kind}]": "true"}),
+        Keep("redistribute <word> route-map <word>", lambda kind, name: {f"map[{kind}]": name}),
+        Keep("multipaths ebgp <integer>", "paths"),
+        Keep("multipaths ibgp <integer>", "ibgp paths"),
+        *settings("add-path-rx", "admin-distance", "convergence", "label", "multipaths", "nexthop-tracking",
+                   "redistribute", "rib-filter", "route-export", "route-import", "soft-reconfiguration", "advertise",
+                   "advertise-default-gw", "advertise-svi-ip"),
+    )),
+    Silent("address-family <family>"),
+    Each("neighbor <word>", "neighbor", _SESSION),
+    Silent("neighbor <word>"),
+    Each("peer-group <word>", "peer group", _SESSION),
+    Silent("peer-group <word>"),
+)  # fmt: skip
+
+
+def finish(document: Document, process: Scope, prefix: str) -> None:
+    """State a process and its sessions as those of FRR, which is what runs."""
+    frr = Scope(process.line)
+    frr.values = {**process.values, **gathered(process)}
+    frr.tables = {"listen": process.tables.get("listen", {})}
+    for family, scope in process.each("family").items():
+        name = str(family)
+        if scope.values.get("on", ("true", 0))[0] == "true" and name in sessions.FAMILIES:
+            frr.values[name] = ("true", scope.line)
+        for key in ("paths", "ibgp paths"):
+            if key in scope.values:
+                frr.values[f"{name} {key}"] = scope.values[key]
+        for table in ("networks", "aggregates"):
+            frr.tables.setdefault(table, {}).update(scope.table(table))
+        for key, (_, line) in scope.values.items():
+            if key.startswith("redistribute["):
+                kind = key[len("redistribute[") : -1]
+                own = kind in ("connected", "static")
+                value, at = scope.values.get(f"map[{kind}]", ("unfiltered" if own else "all", line))
+                frr.values[f"{name} {kind}" if own else f"{name} {key}"] = (value, at)
+        frr.values |= {f"{name} {key}": said for key, said in gathered(scope).items()}
+    speakers = frr.scopes.setdefault("neighbor", {})
+    for kind in ("neighbor", "peer group"):
+        for speaker, session in process.each(kind).items():
+            speakers[speaker] = _session(session, group=kind == "peer group")
+    bgp.finish_process(document, frr, MULTIPATH_LIMIT, prefix)
+    sessions.finish(document, frr, prefix)
+
+
+def _session(session: Scope, *, group: bool) -> Scope:
+    """A neighbour or a group under the names that FRR's own lines are kept under."""
+    found = Scope(session.line)
+    found.values = {**session.values, **gathered(session)}
+    if group:
+        found.values["is a group"] = ("true", session.line)
+    for family, scope in session.each("family").items():
+        said = dict(scope.values)
+        if "originated" in said:
+            said.setdefault("default_originate", ("all", said.pop("originated")[1]))
+        if "allowed" in said:
+            said.setdefault("allow_as_in", (sessions.ALLOWED_AS, said.pop("allowed")[1]))
+        found.values |= {f"{family} {leaf}": value for leaf, value in {**said, **gathered(scope)}.items()}
+    return found
