@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import KEPT
 from fabricc.audit.model import HOST, Kind
+from fabricc.audit.packed import parts_of
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 
@@ -260,7 +261,7 @@ def _refuted(device: Device, wrong: Mapping[str, Collection[int]]) -> set[str]:
     places = {(file, line) for file, path in device.paths.items() for line in wrong.get(path, ())}
     if not places:
         return set()
-    parts = device.parts
+    parts = parts_of(device.held)
     topics = _topics_of(device.system, parts.frame, parts.places)
     return {topics.get(place, OTHER) for place in places}
 

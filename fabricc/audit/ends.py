@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import HOST, Kind
+from fabricc.audit.packed import parts_of
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.values import dataclass
 
@@ -231,7 +232,9 @@ def address_of(text: str) -> Address | None:
 
 def said(device: Device) -> Said:
     """What a device says of where it stands."""
-    return said_by(HOST if device.kind is Kind.HOST else device.system, device.parts, device.neighbours)
+    return said_by(
+        HOST if device.kind is Kind.HOST else device.system, parts_of(device.held), device.neighbours
+    )
 
 
 def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:

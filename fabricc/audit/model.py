@@ -9,14 +9,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.frame import parted
-from fabricc.audit.packed import Held, parts_of, unpacked
+from fabricc.audit.packed import Held, unpacked
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.audit.frame import Parts
     from fabricc.audit.packed import Contents
     from fabricc.fabric.facts import Reading
 
@@ -71,11 +69,6 @@ class Device:
     def contents(self) -> Contents:
         """What its files say."""
         return unpacked(self.held) if isinstance(self.held, Held) else self.held
-
-    @property
-    def parts(self) -> Parts:
-        """Its facts, parted into what alike devices share and what is its own."""
-        return parts_of(self.held) if isinstance(self.held, Held) else parted(self.held.reading)
 
     @property
     def reading(self) -> Reading:

@@ -7,7 +7,7 @@ import zlib
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from fabricc.audit.frame import KEPT, Frame, Parts
+from fabricc.audit.frame import KEPT, Frame, Parts, parted
 from fabricc.fabric.facts import Reading
 
 K = TypeVar("K")
@@ -90,9 +90,13 @@ def _frame(content: bytes) -> Frame:
     return Frame(*_opened(content))
 
 
+def parts_of(held: Contents | Held) -> Parts:
+    """The facts in their two parts: what alike devices share, and what is a device's own."""
+    return _parts(held) if isinstance(held, Held) else parted(held.reading)
+
+
 @lru_cache(maxsize=_OPEN)
-def parts_of(held: Held) -> Parts:
-    """The facts in their two parts, of the last few devices remembered."""
+def _parts(held: Held) -> Parts:
     names, values, _, _ = _opened(held.own)
     return Parts(_frame(held.frame), names, values, _opened_places(held.places))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import End, Kind, Place, Tier
+from fabricc.audit.packed import parts_of
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
@@ -124,7 +125,7 @@ class Sheet:
 
 def sheet(device: Device, place: Place, fars: Mapping[str, Far]) -> Sheet:
     """Sort the facts of a device."""
-    parts = device.parts
+    parts = parts_of(device.held)
     rest = parts.rest()
     addresses: dict[str, list[str]] = {}
     for port, own in parts.own_of_ports():
