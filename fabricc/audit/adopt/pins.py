@@ -42,10 +42,14 @@ def strides(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
     shown |= _cages(compiled, found, order)
     names, held = matched(compiled, order), blocks_of(found, order)
     blocks = {at: held[names[at]][0] for at in tors}
-    shown |= _of_blocks(fabric, blocks, shown.get("nic_port", fabric.strides.nic_port))
-    return {
-        name: value for name, value in shown.items() if name.endswith("_cage") or value & (value - 1) == 0
-    }
+    shown = {name: value for name, value in shown.items() if name.endswith("_cage") or _of_two(value)}
+    more = _of_blocks(fabric, blocks, shown.get("nic_port", fabric.strides.nic_port))
+    return shown | {name: value for name, value in more.items() if _of_two(value)}
+
+
+def _of_two(number: int) -> bool:
+    """Whether a stride can be that number: a power of two."""
+    return number & (number - 1) == 0
 
 
 def _cages(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:

@@ -37,6 +37,8 @@ _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
 _SPARE = ("10.192.0.0/10", "10.128.0.0/10", "10.64.0.0/10", "100.64.0.0/10")
 """Pools in the place of usual ones that overlap what is there."""
 _TWO_BYTES = 64_512
+_SHARED = IPv4Network("100.64.0.0/10")
+"""Addresses that fabrics may use beside private ones (RFC 6598)."""
 _WIDE = 30
 """The other length that subnets of links between switches may have."""
 _OUT_OF_BAND = (
@@ -274,7 +276,9 @@ def _overlap(one: Network, other: Network) -> bool:
 def _widened(network: Network, others: Iterable[Network]) -> str:
     """The largest private block that begins where a network does and holds nothing of the others."""
     others = list(others)
-    while (above := network.supernet()).network_address == network.network_address and above.is_private:
+    while (above := network.supernet()).network_address == network.network_address and (
+        above.is_private or _within(above, _SHARED)
+    ):
         if above.prefixlen < 8 or any(_overlap(above, each) for each in others):
             break
         network = above
