@@ -18,11 +18,10 @@ from fabricc.compiler.tables import Fragments, fragments
 from fabricc.compiler.workers import usable_cpus
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout
-from fabricc.fabric.model import Direction
 from fabricc.proof import Finding
 from fabricc.proof.invariants import Survey
-from fabricc.proof.invariants.view import in_network
-from fabricc.proof.links import End, host_end, located, switch_end
+from fabricc.proof.invariants.view import in_network, view
+from fabricc.proof.links import End, host_end, located, switch_ends
 from fabricc.proof.placing import Text
 
 if TYPE_CHECKING:
@@ -151,16 +150,10 @@ class Work:
                 piece.findings.add(_below(folder, wrong))
                 if not wrong:
                     self.alike.learn(switch, files, reading)
+        seen = view(switch, reading, common.places if common else None)
         if self.wanted is None:
-            piece.findings.add(piece.survey.add_switch(switch, reading, folder, common))
-        name, families = switch.name, switch.bgp.families
-        ends = [
-            switch_end(
-                name, port.name, (peer.device, peer.port), reading, port.direction is Direction.HOST, families
-            )
-            for port in switch.ports
-            if (peer := port.peer) and port.direction is not Direction.EXTERNAL
-        ]
+            piece.findings.add(piece.survey.add_switch(seen, folder, common))
+        ends = [*switch_ends(seen)]
         return ends if self.wanted is None else _those(self.wanted, ends, reading)
 
     def _host(self, host: Host, piece: Piece) -> list[End]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import several
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.rules import finding as breach
@@ -23,7 +24,8 @@ from fabricc.proof.invariants.view import sibling
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.fabric.facts import Facts, Reading, Value
+    from fabricc.fabric.facts import Reading, Value
+    from fabricc.proof.invariants.view import LinkPort, SwitchView
 
     _Packed = tuple[int, int, bytes]
 
@@ -37,9 +39,7 @@ _OF_EACH = ("addresses", "BGP session")
 _OF_KINDS = tuple(name for name in FIELDS if name not in _OF_EACH)
 _RECORD = struct.Struct("<8sII25s")
 _STATED = struct.Struct("<B6I")
-_STATES_QOS = "qos/dscp[0]/traffic_class"  # every platform that states classes at all states this one
 _FAMILIES = (("ipv4", ("31", "30")), ("ipv6", ("127",)))
-_LEAVES = ("ipv4", "ipv6", "unnumbered", "pfc", "mtu", "speed_gbps", "fec")
 _PLACES = ("ipv4", "ipv6", "description", "enabled")
 
 
@@ -94,40 +94,57 @@ class End(NamedTuple):
         return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings, self.bfd)
 
 
-def switch_end(
-    device: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool, families: Iterable[str]
-) -> End:
-    """The end of a link at a switch port, from its files; `families` are those that the fabric routes."""
-    facts = reading.facts
-    ipv4, ipv6, unnumbered, pfc, mtu, speed, fec = map(facts.get, several(port, _LEAVES))
-    first = (device, port) < peer
+def switch_ends(seen: SwitchView) -> Iterator[End]:
+    """The ends of a switch's links within the fabric, from its files."""
+    get, name, families = seen.facts.get, seen.switch.name, seen.switch.bgp.families
+    asn, timers = str(get("bgp/asn")), (get("bgp/keepalive_s"), get("bgp/hold_s"))
+    multiplier = get("bfd/multiplier")
+    for link in seen.links:
+        port = link.port
+        if port.peer is None or port.direction is Direction.EXTERNAL:
+            continue
+        peer = (port.peer.device, port.peer.port)
+        first = (name, port.name) < peer
+        addresses, neighbours = _own_addresses(link, first)
+        if (vlan := seen.evpn.get(f"port[{port.name}]")) is not None:
+            gateways = (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in _FAMILIES)
+            addresses += [str(gateway) for gateway in gateways if gateway is not None]
+        told, offered, runs = [], [], []
+        for transport, neighbour in neighbours:
+            attributes = seen.neighbours.get(neighbour, {})
+            remote = attributes.get("remote_asn")
+            runs.append(attributes.get("bfd") == "true")
+            if remote is None:
+                told.append(f"{transport} none")
+            else:
+                told.append(f"{transport} {_ordered(first, asn, str(remote))}")
+                offered.append(attributes.get("families"))
+        mtu, speed, pfc, fec = link.stated
+        yield End(
+            name, port.name, *peer, False, mtu, speed, pfc, " ".join(addresses), " ".join(told),
+            _settings(tuple(offered), families, *timers), _bfd(tuple(runs), multiplier), fec,
+        )  # fmt: skip
+
+
+def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[str, str]]]:
+    """The addresses of both ends as a port believes them; transports and names of the neighbours it has by them."""
     addresses, neighbours = [], []
-    for (family, lengths), mine in zip(_FAMILIES, (ipv4, ipv6), strict=True):
-        if not isinstance(mine, str):
+    for (family, lengths), mine in zip(_FAMILIES, (link.ipv4, link.ipv6), strict=True):
+        if mine is None:
             continue
         address, _, prefix_length = mine.partition("/")
         if prefix_length not in lengths:
             addresses.append(f"{family} /{prefix_length}")
-            continue
-        if not (other := sibling(mine)):
+        elif not (other := sibling(mine)):
             addresses.append(f"{family} no address")
-            continue
-        addresses.append(_ordered(first, address, other))
-        if not to_host:
-            neighbours.append((family, other))
-    if unnumbered:
+        else:
+            addresses.append(_ordered(first, address, other))
+            if link.port.direction is not Direction.HOST:
+                neighbours.append((family, other))
+    if link.unnumbered:
         addresses.append("unnumbered")
-        neighbours.append(("unnumbered", port))
-    if (vlan := facts.get(f"evpn/port[{port}]")) is not None:
-        gateways = (facts.get(f"evpn/segment[{vlan}]/{family}") for family, _ in _FAMILIES)
-        addresses += [str(gateway) for gateway in gateways if gateway is not None]
-    if pfc is None:
-        pfc = "none" if _STATES_QOS in facts else ""
-    said = _sessions(facts, first, neighbours, families) if neighbours else ("", "", "")
-    return End(
-        device, port, *peer, False, mtu if isinstance(mtu, int) else 0, speed if isinstance(speed, int) else 0,
-        str(pfc), " ".join(addresses), *said, "" if fec is None else str(fec),
-    )  # fmt: skip
+        neighbours.append(("unnumbered", link.port.name))
+    return addresses, neighbours
 
 
 def host_end(
@@ -201,26 +218,6 @@ def broken_findings(wrong: dict[bytes, tuple[str, ...]], ends: Iterable[End]) ->
     for end in seen.values():
         message = f"{end.device} {end.port} leads to {end.peer} {end.peer_port}, which does not lead back"
         yield Finding("FAB6102", message, end.file, end.line, "link end")
-
-
-def _sessions(
-    facts: Facts, first: bool, neighbours: Iterable[tuple[str, str]], families: Iterable[str]
-) -> tuple[str, str, str]:
-    """The fields `session`, `settings` and `bfd` of an end with neighbours of these transports and names."""
-    asn, told, offered, runs = facts.get("bgp/asn"), [], [], []
-    for transport, neighbour in neighbours:
-        prefix = f"bgp/neighbor[{neighbour}]/"
-        remote = facts.get(prefix + "remote_asn")
-        runs.append(facts.get(prefix + "bfd") == "true")
-        if remote is None:
-            told.append(f"{transport} none")
-        else:
-            told.append(f"{transport} {_ordered(first, str(asn), str(remote))}")
-            offered.append(facts.get(prefix + "families"))
-    settings = _settings(
-        tuple(offered), tuple(families), facts.get("bgp/keepalive_s"), facts.get("bgp/hold_s")
-    )
-    return " ".join(told), settings, _bfd(tuple(runs), facts.get("bfd/multiplier"))
 
 
 @lru_cache(maxsize=1024)

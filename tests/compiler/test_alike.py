@@ -21,6 +21,7 @@ from fabricc.compiler.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
+from fabricc.proof.invariants.view import view
 from tests.back.nos.mutation import KINDS
 from tests.inventories.test_shapes import BOXES, spec_of
 
@@ -271,7 +272,8 @@ def test_rules_find_the_same_in_coordinates_that_files_and_plan_agree_on(nos: st
 
 def surveyed(switch: Switch, found: tuple[Reading, Common | None] | None) -> Iterator[Finding]:
     reading, common = found or (read(switch, rendered(switch)), None)
-    return Survey().add_switch(switch, reading, "switches/x", common)
+    seen = view(switch, reading, common.places if common else None)
+    return Survey().add_switch(seen, "switches/x", common)
 
 
 def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

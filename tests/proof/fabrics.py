@@ -13,10 +13,10 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.device import _host_ends
-from fabricc.fabric.model import Direction
 from fabricc.proof.invariants import Census, Survey
 from fabricc.proof.invariants.declared import Ratio
-from fabricc.proof.links import Meeting, broken_findings, located, switch_end
+from fabricc.proof.invariants.view import view
+from fabricc.proof.links import Meeting, broken_findings, located, switch_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -84,20 +84,9 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
         back_end = nos.load(switch.nos)
         files = dict(back_end.render(switch))
         reading = back_end.read(fault.edit(switch.name, files))
-        found += survey.add_switch(switch, reading, f"switches/{switch.name}")
-        made = (
-            switch_end(
-                switch.name,
-                p.name,
-                (p.peer.device, p.peer.port),
-                reading,
-                p.direction is Direction.HOST,
-                switch.bgp.families,
-            )
-            for p in switch.ports
-            if p.peer and p.direction is not Direction.EXTERNAL
-        )
-        ends += [located(end, reading) for end in made]
+        seen = view(switch, reading)
+        found += survey.add_switch(seen, f"switches/{switch.name}")
+        ends += [located(end, reading) for end in switch_ends(seen)]
     for host_id in built.host_ids():
         host = fault.alter_host(built.host(host_id))
         if host is None:

@@ -23,6 +23,7 @@ from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.declared import Ratio, declared_ratios, softened
 from fabricc.proof.invariants.policy import Clause, Policy, Route, Stance
 from fabricc.proof.invariants.prefixes import _BLOCK, block, overlaps
+from fabricc.proof.invariants.view import view
 from tests.front.planning.support import document, spec_of
 from tests.proof.fabrics import fabric
 
@@ -179,7 +180,9 @@ def test_a_rule_of_the_whole_reads_no_attribute_but_those_it_is_asked_again_for(
     for switch_id in built.switch_ids():
         switch = built.switch(switch_id)
         back_end = nos.load(switch.nos)
-        list(survey.add_switch(switch, back_end.read(back_end.render(switch)), f"switches/{switch.name}"))
+        list(
+            survey.add_switch(view(switch, back_end.read(back_end.render(switch))), f"switches/{switch.name}")
+        )
     census.add(survey)
     attributes, rule = RULES_OF_THE_WHOLE[number]
     read: set[str] = set()
@@ -193,7 +196,7 @@ def test_digests_are_told_apart_by_what_they_say_not_by_where() -> None:
     survey = Survey()
     switch = built.switch(next(iter(built.switch_ids())))
     back_end = nos.load(switch.nos)
-    list(survey.add_switch(switch, back_end.read(back_end.render(switch)), "switches/x"))
+    list(survey.add_switch(view(switch, back_end.read(back_end.render(switch))), "switches/x"))
     (digest,) = survey.switches
     elsewhere = replace(
         digest, line=digest.line + 1, contracts=tuple((c[0], c[1], 9) for c in digest.contracts)

@@ -18,6 +18,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId
 from fabricc.proof.invariants import CODES, RULES, Survey
 from fabricc.proof.invariants.declared import Ratio
+from fabricc.proof.invariants.view import view
 from tests.back.nos.nxos.variants import variant
 from tests.proof.fabrics import Fault, codes, fabric, judge
 from tests.review.report.specs import MIXED_SPEEDS, front_of
@@ -334,7 +335,9 @@ def breaches(switch: Switch, *, replaced: tuple[str, str] = ("", "")) -> list[Fi
         name: re.sub(*replaced, body) if replaced[0] else body
         for name, body in back_end.render(switch).items()
     }
-    return [f for f in Survey().add_switch(switch, back_end.read(files), "switches/x") if f.code in CODES]
+    return [
+        f for f in Survey().add_switch(view(switch, back_end.read(files)), "switches/x") if f.code in CODES
+    ]
 
 
 def test_queues_that_a_nos_numbers_otherwise_raise_no_alarm() -> None:

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.fabric.facts import Reading
-from fabricc.proof.links import FIELDS, End, Meeting, broken_findings, host_end, located, switch_end
+from fabricc.fabric.model import Direction, Peer
+from fabricc.proof.invariants.view import view
+from fabricc.proof.links import FIELDS, End, Meeting, broken_findings, host_end, located, switch_ends
+from tests.proof.fabrics import fabric
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
 
 BASE = {"mtu": 9100, "speed_gbps": 400, "pfc": "3"}
+
+
+@cache
+def any_switch() -> Switch:
+    return fabric().switch(next(iter(fabric().switch_ids())))
+
+
+def switch_end(
+    name: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool, families: tuple[str, ...]
+) -> End:
+    """The end of a link at a switch with that one port, all that its files say being given."""
+    one = any_switch()
+    direction = Direction.HOST if to_host else Direction.UP
+    cabled = replace(one.ports[0], name=port, peer=Peer(*peer), direction=direction)
+    bgp = replace(one.bgp, ipv4="ipv4" in families, ipv6="ipv6" in families)
+    (end,) = switch_ends(view(replace(one, name=name, ports=(cabled,), bgp=bgp), reading))
+    return end
 
 
 def switch(

@@ -23,13 +23,13 @@ from fabricc.proof.invariants.prefixes import address_breaches, packed_blocks
 from fabricc.proof.invariants.rules import findings_of
 from fabricc.proof.invariants.segments import packed_segments, segment_breaches
 from fabricc.proof.invariants.sessions import session_breaches
-from fabricc.proof.invariants.view import as_int, leads_out, places_of, view
+from fabricc.proof.invariants.view import as_int, leads_out, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.facts import Reading
-    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.model import Host
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.rules import Breach
     from fabricc.proof.invariants.view import Places, SwitchView
@@ -128,11 +128,9 @@ class Survey:
     hosts: list[HostDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
 
-    def add_switch(
-        self, switch: Switch, reading: Reading, folder: str, common: Common | None = None
-    ) -> Iterator[Finding]:
+    def add_switch(self, seen: SwitchView, folder: str, common: Common | None = None) -> Iterator[Finding]:
         """Take a switch in; what is wrong with it alone, files below `folder`."""
-        seen = view(switch, reading, common.places if common else None)
+        switch = seen.switch
         if common is None or common.contracts is None or any(True for _ in _own_breaches(seen)):
             contracts = switch_contracts(seen)
             breaches = [*_switch_breaches(seen, contracts)]

@@ -41,6 +41,21 @@ class Marking:
     percent: int
 
 
+class Stated(NamedTuple):
+    """What files say of a port that both ends of a link have in common; 0 or "" where they do not.
+
+    Attributes:
+        mtu: bytes; `speed`: Gb/s.
+        pfc: lossless priorities, e.g. `3`, or `none`; "" when the platform does not state them.
+        fec: forward error correction.
+    """
+
+    mtu: int
+    speed: int
+    pfc: str
+    fec: str
+
+
 class LinkPort(NamedTuple):
     """A cabled port: what the plan says it is, and what the files say about it; None where they do not.
 
@@ -58,6 +73,7 @@ class LinkPort(NamedTuple):
     routed: bool
     pfc: tuple[int, ...] | None
     lossless: Lossless
+    stated: Stated
 
     @property
     def path(self) -> str:
@@ -226,10 +242,12 @@ def _pick(seen: SwitchView, places: Places) -> None:
         seen.neighbours[name] = dict(zip(leaves, [values[place] for place in found], strict=True))
     links = []
     for number, link, ipv4, ipv6 in places.links:
-        _, enabled, mtu, speed_gbps, _, _, unnumbered, routed, pfc, lossless = link
+        _, enabled, mtu, speed_gbps, _, _, unnumbered, routed, pfc, lossless, stated = link
         one, two = (None if place is None else str(values[place]) for place in (ipv4, ipv6))
         links.append(
-            LinkPort(ports[number], enabled, mtu, speed_gbps, one, two, unnumbered, routed, pfc, lossless)
+            LinkPort(
+                ports[number], enabled, mtu, speed_gbps, one, two, unnumbered, routed, pfc, lossless, stated
+            )
         )
     lead(seen, links)
 
@@ -331,7 +349,7 @@ _LEAVES = (
     "pfc", "speed_gbps", "watchdog", "headroom/xoff_bytes", "headroom/xon_bytes", "headroom/size_bytes",
     "headroom/dynamic_th", "headroom/cable_m", "headroom/default_to_m",
 )  # fmt: skip
-_OWN_LEAVES = ("enabled", "mtu", "ipv4", "ipv6", "unnumbered", "routed")
+_OWN_LEAVES = ("enabled", "mtu", "ipv4", "ipv6", "unnumbered", "routed", "fec")
 _QUEUE_LEAVES = ("scheduler", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn_min_fill_percent")
 
 
@@ -348,6 +366,7 @@ class _Links:
         self._facts = facts
         self._queues = queues
         self._routed_else = "" if tells_routed else "true"
+        self._pfc_else = "none" if _CODE_POINT_PATHS[0] in facts else ""  # stated wherever classes are at all
         self._leaves = _leaves(tuple(queues))
         self._kinds: dict[tuple[object, ...], Lossless] = {}
 
@@ -355,7 +374,8 @@ class _Links:
         """One port."""
         get = self._facts.get
         stated = list(map(get, several(port.name, self._leaves)))
-        enabled, mtu, ipv4, ipv6, unnumbered, routed = map(get, several(port.name, _OWN_LEAVES))
+        enabled, mtu, ipv4, ipv6, unnumbered, routed, fec = map(get, several(port.name, _OWN_LEAVES))
+        pfc, speed = stated[:2]
         key = (port.speed_gbps, port.cable_m, port.lanes, *stated)
         lossless = self._kinds.get(key)
         if lossless is None:
@@ -365,6 +385,10 @@ class _Links:
             ipv4 if isinstance(ipv4, str) else None, ipv6 if isinstance(ipv6, str) else None,
             bool(unnumbered), (self._routed_else if routed is None else routed) == "true",
             lossless.pfc if lossless.schedulers else None, lossless,
+            Stated(
+                as_int(mtu) or 0, as_int(speed) or 0, self._pfc_else if pfc is None else str(pfc),
+                "" if fec is None else str(fec),
+            ),
         )  # fmt: skip
 
     def _lossless(self, port: Port, stated: list[Value | None]) -> Lossless:

@@ -15,6 +15,7 @@ from fabricc.back.nos.nxos.words import ranges
 from fabricc.back.reading.types import numbers as listed
 from fabricc.fabric.qos import TrafficClass
 from fabricc.proof.invariants import Survey
+from fabricc.proof.invariants.view import view
 from tests.back.nos.nxos.variants import cabled, variant
 
 
@@ -126,7 +127,8 @@ def test_the_proof_holds_the_platform_s_own_buffers_to_their_length() -> None:
     def told(cable_m: int) -> list[tuple[str, str]]:
         switch = cabled(variant("cloudscale/numbered"), cable_m)
         bare = replace(switch.model, nos={"nxos": {**switch.model.nos["nxos"], "pause": []}})
-        found = Survey().add_switch(switch, NXOS.read(NXOS.render(replace(switch, model=bare))), "tor")
+        reading = NXOS.read(NXOS.render(replace(switch, model=bare)))
+        found = Survey().add_switch(view(switch, reading), "tor")
         return [(finding.code, finding.message) for finding in found if "own buffers" in finding.message]
 
     assert told(100) == []
