@@ -12,32 +12,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import field
 from functools import lru_cache
 from itertools import repeat
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
-from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants.digest import Common
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from fabricc.fabric.coordinates import Rest
-    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.facts import Facts, Reading, Said, Value
     from fabricc.fabric.model import Switch
 
     Files = Mapping[str, str]
     Outline = tuple[str, tuple[tuple[int, int], ...]]
     """What tells at a glance that devices are not alike: system, and how many coordinates and other ones they have."""
 
+_Row = TypeVar("_Row")
 _MOST = 8
 """Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
 _DIGITS = re.compile(r"(\d+)")
@@ -104,6 +105,72 @@ class _Blanks(NamedTuple):
                 texts[at] = text
 
 
+@dataclass(slots=True)
+class _Paths:
+    """The paths of a device by place.
+
+    Attributes:
+        places: those without letters, the same for all that are alike -> place; `lettered`: places of the others.
+        heads: what these begin with; `own`: they -> place, put together when one is asked for.
+    """
+
+    texts: list[str]
+    places: Mapping[str, int]
+    lettered: list[int]
+    heads: tuple[str, ...]
+    own: dict[str, int] = field(default_factory=dict)
+
+    def place(self, path: str) -> int:
+        """The place of a path; -1 for none."""
+        if (found := self.places.get(path)) is not None:
+            return found
+        if not path.startswith(self.heads):
+            return -1
+        if not self.own:
+            self.own = {self.texts[at]: at for at in self.lettered}
+        return self.own.get(path, -1)
+
+
+class _Table(Mapping[str, _Row]):
+    """Path -> what stands at its place: few are asked for, and a table of all takes longer than all the rest."""
+
+    def __init__(self, paths: _Paths, rows: Sequence[_Row | None]) -> None:
+        """None stands for nothing; there may be fewer rows than paths."""
+        self._paths = paths
+        self._rows = rows
+
+    def __getitem__(self, path: str) -> _Row:
+        at = self._paths.place(path)
+        row = self._rows[at] if 0 <= at < len(self._rows) else None
+        if row is None:
+            raise KeyError(path)
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return (path for path, row in zip(self._paths.texts, self._rows, strict=False) if row is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass(slots=True)
+class _Substituted:
+    """A reading by substitution."""
+
+    paths: _Paths
+    values: list[Value]
+    lines: _Table[tuple[str, int]]
+
+    @property
+    def facts(self) -> _Table[Value]:
+        """Path -> value."""
+        return _Table(self.paths, self.values)
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Value]]:
+        """Paths of all facts, and their values, in the order of the files."""
+        return self.paths.texts[: len(self.values)], self.values
+
+
 @dataclass(frozen=True, slots=True)
 class _Pattern:
     """A device with letters, found as planned.
@@ -115,7 +182,8 @@ class _Pattern:
         files: path -> text.
         paths, values: its facts, and paths that only have a line; what has letters: `in_paths`, `in_texts` and
             `in_numbers`, (place, letter).
-        lines: path without letters -> its line; `own_lines`: place of any other path, and its line.
+        places: path without letters -> its place; `heads`: what the others begin with.
+        lines: of each path, None for none.
         common: what rules found of all that are like it.
     """
 
@@ -130,11 +198,12 @@ class _Pattern:
     in_paths: _Blanks
     in_texts: _Blanks
     in_numbers: list[tuple[int, int]]
-    lines: Mapping[str, tuple[str, int]]
-    own_lines: list[tuple[int, tuple[str, int]]]
+    places: Mapping[str, int]
+    heads: tuple[str, ...]
+    lines: list[tuple[str, int] | None]
     common: Common = field(default_factory=Common)
 
-    def reading(self, own: list[str], files: Files) -> Reading | None:
+    def reading(self, own: list[str], files: Files) -> Said | None:
         """The reading of the files of a device with such coordinates; None where they are none of this pattern."""
         values = [own[at] for at in self.first]
         if "" in values or files.keys() != self.files.keys():
@@ -146,13 +215,13 @@ class _Pattern:
             return None
         if any(blank.filled(values) != files[name] for name, blank in self.files.items()):
             return None
-        paths, stated = self.paths.copy(), self.values.copy()
-        self.in_paths.put(paths, values)
+        texts, stated = self.paths.copy(), self.values.copy()
+        self.in_paths.put(texts, values)
         self.in_texts.put(stated, values)
         for at, letter in self.in_numbers:
             stated[at] = int(values[letter])
-        own_lines = {paths[at]: place for at, place in self.own_lines}
-        return Reading(dict(zip(paths, stated, strict=False)), {**self.lines, **own_lines})
+        paths = _Paths(texts, self.places, self.in_paths.places, self.heads)
+        return _Substituted(paths, stated, _Table(paths, self.lines))
 
 
 @dataclass(slots=True)
@@ -162,7 +231,7 @@ class Alike:
     patterns: dict[Outline, list[_Pattern]] = field(default_factory=dict)
     read: Counter[Outline] = field(default_factory=Counter)
 
-    def reading(self, device: Switch | Host, files: Files) -> tuple[Reading, Common] | None:
+    def reading(self, device: Switch | Host, files: Files) -> tuple[Said, Common] | None:
         """A device's reading by substitution, and what those like it have in common; None where it is to be read."""
         rest, own = _parted(device)
         alike = [each for each in self.patterns.get(_outline(device, own), ()) if each.rest == rest]
@@ -257,7 +326,7 @@ def _pattern(
 
     paths, values = list(reading.facts | reading.lines), list(reading.facts.values())
     numbered = [(at, str(value)) for at, value in enumerate(values) if isinstance(value, int)]
-    place_of = {path: at for at, path in enumerate(paths)}
+    found = {path: letter_of.search(path) for path in paths}
     return _Pattern(
         rest=rest,
         letters=[numbers.get(letter, -1) for letter in letters],
@@ -270,10 +339,9 @@ def _pattern(
         in_paths=blanks(paths),
         in_texts=blanks(values),
         in_numbers=[(at, numbers[text]) for at, text in numbered if text in numbers],
-        lines={path: place for path, place in reading.lines.items() if not letter_of.search(path)},
-        own_lines=[
-            (place_of[path], place) for path, place in reading.lines.items() if letter_of.search(path)
-        ],
+        places={path: at for at, path in enumerate(paths) if not found[path]},
+        heads=tuple({path[: first.start()] for path, first in found.items() if first}),
+        lines=[reading.lines.get(path) for path in paths],
     )
 
 

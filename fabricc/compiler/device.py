@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.apart import Held
     from fabricc.fabric.fabric import DeviceId, Fabric
-    from fabricc.fabric.facts import Reading, Value
+    from fabricc.fabric.facts import Said, Value
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import PortLayout
     from fabricc.tree.patch import Patch
@@ -190,7 +190,7 @@ class Work:
             piece.findings.add([Finding("FAB6011", message, folder, group="no files")])
 
 
-def _host_ends(host: Host, reading: Reading) -> Iterator[End]:
+def _host_ends(host: Host, reading: Said) -> Iterator[End]:
     facts = reading.facts
     for port in host.ports:
         prefix = f"interface[{port.name}]/"
@@ -242,7 +242,7 @@ def _below(folder: str, wrong: Iterable[Finding]) -> Iterator[Finding]:
         yield finding._replace(file=f"{folder}/{finding.file}" if finding.file else "")
 
 
-def _those(wanted: frozenset[bytes], ends: Iterable[End], reading: Reading) -> list[End]:
+def _those(wanted: frozenset[bytes], ends: Iterable[End], reading: Said) -> list[End]:
     """The ends of these keys, each with its file below the tree and its line."""
     found = [located(end, reading) for end in ends if end.key in wanted]
     folders = {True: "hosts", False: "switches"}

@@ -7,7 +7,7 @@ Values are integers or text in canonical form; sets are comma-joined in ascendin
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
@@ -16,7 +16,7 @@ from fabricc.fabric.paths import alike, port_paths
 from fabricc.fabric.routing import OPTIONS, Spreading, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fabricc.fabric.model import Management, Port, Switch
     from fabricc.fabric.paths import Alike, PortPaths
@@ -38,6 +38,21 @@ class Unplanned(NamedTuple):
     text: str
 
 
+class Said(Protocol):
+    """What the files of one device say, to be looked at; see `Reading`."""
+
+    @property
+    def facts(self) -> Mapping[str, Value]:
+        """Path -> value."""
+
+    @property
+    def lines(self) -> Mapping[str, tuple[str, int]]:
+        """Path -> file and line."""
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Value]]:
+        """Paths of all facts, and their values, in the order of the files."""
+
+
 @dataclass(slots=True)
 class Reading:
     """What a reader found in the files of one device.
@@ -56,6 +71,10 @@ class Reading:
         """State a fact; a later statement of the same path replaces the earlier one, as devices do."""
         self.facts[path] = value
         self.lines[path] = (file, line)
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Value]]:
+        """Paths of all facts, and their values, in the order of the files."""
+        return list(self.facts), list(self.facts.values())
 
 
 def boolean(value: bool) -> str:

@@ -24,7 +24,7 @@ from fabricc.proof.invariants.view import sibling
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.fabric.facts import Reading, Value
+    from fabricc.fabric.facts import Said, Value
     from fabricc.proof.invariants.view import LinkPort, SwitchView
 
     _Packed = tuple[int, int, bytes]
@@ -266,7 +266,7 @@ def _crc(text: str) -> int:
 _number = lru_cache(maxsize=1024)(_crc)  # of what many ends state alike
 
 
-def located(end: End, reading: Reading) -> End:
+def located(end: End, reading: Said) -> End:
     """The end with the line of its files that tells most of it."""
     for path in several(end.port, _PLACES[:2] if end.host else _PLACES):
         if place := reading.lines.get(path):

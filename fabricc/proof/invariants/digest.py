@@ -28,7 +28,7 @@ from fabricc.proof.invariants.view import as_int, leads_out, places_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Host
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.rules import Breach
@@ -149,7 +149,7 @@ class Survey:
             common.places = common.places or places_of(seen)
 
     def add_host(
-        self, host: Host, reading: Reading, folder: str, common: Common | None = None
+        self, host: Host, reading: Said, folder: str, common: Common | None = None
     ) -> Iterator[Finding]:
         """Take a host in; what is wrong with it alone."""
 
