@@ -46,19 +46,17 @@ def explain_prefix(plan: PlanSources, text: str) -> Explanation:
         same = found.pool.version == network.version
         if same and (found.pool.first, found.pool.length) == (first, network.prefixlen):
             return _pool(plan, network, found)
+        inside = offset_in(found.pool, network.network_address) is not None
+        if inside and found.pool.wide and network.prefixlen == found.pool.link_length:
+            return explain_address(plan, str(network[1]))
         if (
-            same
+            inside
             and found.name == "hosts"
             and network.prefixlen == network.max_prefixlen - fabric.aggregate_bits()
         ):
-            place = (
-                coordinates.host_address(fabric, first - found.pool.first, network.version)
-                if offset_in(found.pool, network.network_address) is not None
-                else None
-            )
+            place = coordinates.host_address(fabric, first - found.pool.first, network.version)
             if (
-                place is not None
-                and place.unit in fabric.units
+                place.unit in fabric.units
                 and place.switch in fabric.tor_ids(place.unit)
                 and found.pool.first
                 + links.host_blocks(fabric, place.switch, place.host_unit)[found.pool.version == 6]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -223,6 +223,28 @@ def test_links_that_are_unnumbered_have_no_addresses() -> None:
     explanation = explain_address(plan, "10.64.0.1")
     assert explanation.title == "not assigned"
     assert "unnumbered" in explanation.statements[0].rule
+
+
+WIDE = known_of(document(**TWO_POD_CORES, addressing={"family": "dual", "link_prefix_length": 30}))
+
+
+def test_links_of_a_30_are_explained_by_their_inner_two_addresses() -> None:
+    """Each end is its port's and its formula gives it; the outer two are nobody's, and the /30 is the link."""
+    everyone = owners(WIDE.fabric)
+    pool = ip_network(str(WIDE.fabric.addresses.links4))
+    ends = {address: owner for address, owner in everyone.items() if ip_address(address) in pool}
+    assert len(ends) == 2 * len({ip_network(f"{address}/30", strict=False) for address in ends}) > 0
+    for address, (device, port) in ends.items():
+        explanation = explain_address(WIDE, address)
+        told, (statement,) = details(explanation), explanation.statements
+        link = ip_network(f"{address}/30", strict=False)
+        assert (told["device"], told["port"], told["prefix"]) == (device, port, str(link))
+        assert statement.formulas[-1].value == address
+        assert_formulas_hold(statement)
+        (far,) = {str(each) for each in link.hosts()} - {address}
+        assert told["far end"] == f"{' '.join(everyone[far])}, {far}"
+        assert {explain_address(WIDE, str(link[end])).title for end in (0, 3)} == {"not assigned"}
+        assert explain_prefix(WIDE, str(link)).title == explain_address(WIDE, str(link[1])).title
 
 
 def test_the_pools_partition_what_is_assigned() -> None:
