@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import HOST, Kind
-from fabricc.audit.packed import parts_of
+from fabricc.audit.packed import few_bytes, parts_of, value_of
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.values import dataclass
 
@@ -258,7 +258,7 @@ def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
     for path, value in parts.rest().facts.items():
         if path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
             facts[path] = value
-    packed = pickle.dumps((own, addresses, neighbours), pickle.HIGHEST_PROTOCOL)
+    packed = few_bytes((own, addresses, neighbours))
     return Said(_shape_of(system, parts.frame), packed, heard, facts)
 
 
@@ -292,6 +292,6 @@ def _opened(
     shape: Shape, own: bytes
 ) -> tuple[Mapping[str, Says], Mapping[str, Sequence[tuple[str, int, int, int]]], Mapping[str, Says]]:
     """What is said of each port, its addresses, and what is said of neighbours."""
-    mine, addresses, neighbours = pickle.loads(own)
+    mine, addresses, neighbours = value_of(own)
     ports = {port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()}
     return ports, addresses, neighbours

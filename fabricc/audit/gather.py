@@ -89,11 +89,12 @@ def gather(
     pieces = [work[at : at + size] for at in range(0, len(work), size)] if work else []
     findings: list[Finding] = []
     read: list[Read] = []
+    alike: dict[bytes, bytes] = {}
     used = done = 0
     with Folder(top) as below:
         spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(below, pieces[n]))
         for number, piece in spreading:
-            read += piece.devices
+            read += [one._replace(held=one.held.shared(alike)) for one in piece.devices]
             findings += piece.findings
             used += piece.used
             done += len(pieces[number])

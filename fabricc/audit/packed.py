@@ -36,30 +36,37 @@ class Held(NamedTuple):
     places: bytes
     own: bytes
 
+    def shared(self, alike: dict[bytes, bytes]) -> Held:
+        """The same, its frame and places one object with equal ones among `alike`."""
+        frame, places, own = self
+        return Held(alike.setdefault(frame, frame), alike.setdefault(places, places), own)
+
 
 def packed(contents: Contents, parts: Parts) -> Held:
     """Contents as few bytes, with their facts in parts; lines are kept of facts alone."""
     frame = parts.frame
     if _BYTES not in frame.memo:
-        frame.memo[_BYTES] = _packed((frame.paths, frame.cuts, frame.values))
+        frame.memo[_BYTES] = few_bytes((frame.paths, frame.cuts, frame.values))
     own = parts.names, parts.values, contents.reading.unknown, contents.aside
-    return Held(frame.memo[_BYTES], _places(parts.places), _packed(own))
+    return Held(frame.memo[_BYTES], _places(parts.places), few_bytes(own))
 
 
 def opened(held: Held) -> Contents:
     """The contents that `packed` made these bytes of."""
-    names, values, unknown, aside = _opened(held.own)
+    names, values, unknown, aside = value_of(held.own)
     places = _opened_places(held.places)
     facts = Parts(_frame(held.frame), names, values, places).facts()
     lines = {path: place for path, place in zip(facts, places, strict=True) if place}
     return Contents(Reading(facts, lines, unknown), aside)
 
 
-def _packed(value: object) -> bytes:
+def few_bytes(value: object) -> bytes:
+    """A value as few bytes."""
     return zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), _QUICK)
 
 
-def _opened(content: bytes) -> Any:
+def value_of(content: bytes) -> Any:
+    """The value that `few_bytes` made these bytes of."""
     return pickle.loads(zlib.decompress(content))
 
 
@@ -81,13 +88,13 @@ def _arrived(content: bytes) -> Shared[Any, Any]:
 
 _BYTES = "packed"
 """Where a frame has its bytes, among what was worked out from it."""
-_places = lru_cache(maxsize=KEPT)(_packed)
-_opened_places = lru_cache(maxsize=KEPT)(_opened)
+_places = lru_cache(maxsize=KEPT)(few_bytes)
+_opened_places = lru_cache(maxsize=KEPT)(value_of)
 
 
 @lru_cache(maxsize=KEPT)
 def _frame(content: bytes) -> Frame:
-    return Frame(*_opened(content))
+    return Frame(*value_of(content))
 
 
 def parts_of(held: Contents | Held) -> Parts:
@@ -97,7 +104,7 @@ def parts_of(held: Contents | Held) -> Parts:
 
 @lru_cache(maxsize=_OPEN)
 def _parts(held: Held) -> Parts:
-    names, values, _, _ = _opened(held.own)
+    names, values, _, _ = value_of(held.own)
     return Parts(_frame(held.frame), names, values, _opened_places(held.places))
 
 

@@ -6,7 +6,6 @@ is one with somebody else, and nothing is said of it.
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
@@ -14,13 +13,14 @@ from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.audit.packed import few_bytes, value_of
 from fabricc.audit.rules.sheet import scope_of, session_path, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.proof.invariants.view import as_int, sibling
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from fabricc.audit.model import Device, End
     from fabricc.audit.rules.sheet import Far, Sheet
@@ -166,12 +166,12 @@ class Held(Mapping[str, Sessions]):
 
 def packed(sessions: Sessions) -> bytes:
     """The sessions of a device as few bytes."""
-    return pickle.dumps(sessions, pickle.HIGHEST_PROTOCOL)
+    return few_bytes(sessions)
 
 
 @lru_cache(maxsize=_OPEN)
 def _opened(content: bytes) -> Sessions:
-    found: Sessions = pickle.loads(content)
+    found: Sessions = value_of(content)
     return found
 
 
@@ -187,7 +187,7 @@ class Meeting:
     """All sessions of the folder, and who has which address."""
 
     sessions: Mapping[str, Sessions]
-    owners: Mapping[str, list[str]]
+    owners: Mapping[str, Sequence[str]]
     groups: Mapping[str, str]
     fars: Mapping[str, Mapping[str, Far]]
 

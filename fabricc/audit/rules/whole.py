@@ -229,10 +229,15 @@ def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
 
 
 def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
-    owners: dict[str, list[str]] = {}
+    owners: dict[str, Sequence[str]] = {}
     for name, each in digests.sessions.items():
+        alone = (name,)
         for address in each.addresses:
-            owners.setdefault(address, []).append(name)
+            known = owners.setdefault(address, alone)
+            if isinstance(known, list):
+                known.append(name)
+            elif known is not alone:
+                owners[address] = [*known, name]
     meeting = sessions.Meeting(digests.sessions, owners, groups_of(found), fars)
     return sessions.session_findings(meeting, found.devices)
 
