@@ -155,10 +155,9 @@ class Found:
 
     Attributes:
         devices: by name; `places`: of each.
-        links: each once; `by_end`: both ends of each -> link.
+        links: each once.
     """
 
     devices: Mapping[str, Device]
     links: tuple[Link, ...]
-    by_end: Mapping[End, Link]
     places: Mapping[str, Place]

@@ -109,5 +109,5 @@ def audit(
     with no_collection():
         links = links_of(gathered.devices, gathered.said)
         places = places_of(gathered.devices, links, gathered.said)
-    found = Found(gathered.devices, links, {end: link for link in links for end in (link.a, link.b)}, places)
+    found = Found(gathered.devices, links, places)
     return Audit(folder, gathered, found, examine(found, jobs=jobs or usable_cpus(), progress=progress))

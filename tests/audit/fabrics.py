@@ -67,9 +67,7 @@ def collected(
 def found_of(devices: Mapping[str, Device]) -> Found:
     """Devices as a folder of them, with links and places as they tell them."""
     links = links_of(devices)
-    return Found(
-        devices, links, {end: link for link in links for end in (link.a, link.b)}, places_of(devices, links)
-    )
+    return Found(devices, links, places_of(devices, links))
 
 
 def everything(compiled: Compiled, *, hosts: bool = True) -> Iterator[tuple[Compiled, Switch | Host]]:

@@ -93,7 +93,7 @@ def found_in(path: Path, files: Mapping[str, Mapping[str, str]] | None = None, h
 def joined(devices: Mapping[str, Device], links: Iterable[Link], places: Mapping[str, Place]) -> Found:
     """Devices and links as one value."""
     every = tuple(sorted(links, key=lambda link: (link.a, link.b)))
-    return Found(devices, every, {end: link for link in every for end in (link.a, link.b)}, places)
+    return Found(devices, every, places)
 
 
 _NAMES = (

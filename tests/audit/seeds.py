@@ -132,7 +132,7 @@ def altered(found: Found, kind: str, system: str, rng: random.Random) -> Planted
     pattern, edits = ALTERED[kind.removesuffix(TO_HOSTS)]
     if system not in edits:
         return None
-    linked = {(end.device, end.port): link for end, link in found.by_end.items()}
+    linked = {(end.device, end.port): link for link in found.links for end in (link.a, link.b)}
     to_hosts = kind.endswith(TO_HOSTS)
     between = {
         key
@@ -166,12 +166,13 @@ def altered(found: Found, kind: str, system: str, rng: random.Random) -> Planted
 
 def _to_hosts(found: Found) -> set[tuple[str, str]]:
     """Ports of ToRs that are lossless and lead to nobody in the folder."""
+    linked = {end for link in found.links for end in (link.a, link.b)}
     return {
         (name, path[len("interface[") : -len("]/pfc")])
         for name, device in found.devices.items()
         if found.places[name].tier is Tier.TOR
         for path in device.reading.facts
-        if path.endswith("]/pfc") and End(name, path[len("interface[") : -len("]/pfc")]) not in found.by_end
+        if path.endswith("]/pfc") and End(name, path[len("interface[") : -len("]/pfc")]) not in linked
     }
 
 

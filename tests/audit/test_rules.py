@@ -269,7 +269,7 @@ def test_nothing_raises_on_odd_values() -> None:
     }  # fmt: skip
     told(device("a", odd), device("b", {**odd, "bgp/neighbor[300.1.1.1]/remote_asn": 1}))
     first = device("a", odd)
-    findings(Found({}, (), {}, {}))
+    findings(Found({}, (), {}))
     told(replace(first, files={}, paths={}))
 
 

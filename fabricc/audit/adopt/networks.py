@@ -85,8 +85,7 @@ def _part_of(found: Found, network: str, switches: Collection[str], known: Colle
         for name, device in found.devices.items()
         if name in switches or (name in ends and device.kind is Kind.HOST)
     }
-    by_end = {end: link for link in links for end in (link.a, link.b)}
-    return Found(devices, links, by_end, places_of(devices, links))
+    return Found(devices, links, places_of(devices, links))
 
 
 def _files_of(host: Device, network: str, *, own: bool) -> Device:

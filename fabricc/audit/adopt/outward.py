@@ -54,20 +54,21 @@ def exits_of(found: Found) -> tuple[Exit, ...]:
         if path.endswith(("/ipv4", "/ipv6"))
         for address in [str(value).partition("/")[0]]
     }
+    linked = {end for link in found.links for end in (link.a, link.b)}
     return tuple(
         way
         for device in found.devices.values()
         if device.kind is Kind.SWITCH
-        for way in _of_switch(found, device, inside)
+        for way in _of_switch(device, inside, linked)
     )
 
 
-def _of_switch(found: Found, switch: Device, inside: Collection[str]) -> Iterator[Exit]:
+def _of_switch(switch: Device, inside: Collection[str], linked: Collection[End]) -> Iterator[Exit]:
     facts, device = switch.reading.facts, said(switch)
     peers = {each: asn for each, asn in _peers(facts).items() if each not in inside}
     hops = {hop: prefixes for hop, prefixes in _hops(facts).items() if hop not in inside}
     for port in device.ports if peers or hops else ():
-        if End(switch.name, port) in found.by_end or device.kind(port) is not PortKind.PORT:
+        if End(switch.name, port) in linked or device.kind(port) is not PortKind.PORT:
             continue
         local = {address.version: str(device.ports[port][leaf]) for leaf, address in device.addresses(port)
                  if leaf in ("ipv4", "ipv6")}  # fmt: skip

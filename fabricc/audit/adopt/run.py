@@ -81,7 +81,7 @@ def adopt(
     gathered = gather(folder, jobs=jobs, progress=progress)
     links = links_of(gathered.devices)
     places = places_of(gathered.devices, links)
-    found = Found(gathered.devices, links, {end: link for link in links for end in (link.a, link.b)}, places)
+    found = Found(gathered.devices, links, places)
     return adopted_of(found, folder, name or _cluster(folder))
 
 
