@@ -114,9 +114,7 @@ def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
         "files": {"all": audit.files, "used": audit.used},
         "devices": {name: _device(audit, name, one) for name, one in audit.coverage.devices.items()},
         "links": [
-            {"a": [link.a.device, link.a.port], "b": [link.b.device, link.b.port],
-             "evidence": [each.value for each in link.evidence]}
-            for link in found.links
+            {"a": link.a, "b": link.b, "evidence": link.evidence} for link in found.links
         ],
         "asked": [one._asdict() for one in audit.asked],
         "rules": {one.topic: {key: value for key, value in one._asdict().items() if key != "topic"}

@@ -43,5 +43,6 @@ def _write(text: Rendered, target: Path | None) -> None:
     if target is None:
         output.document(text)
         return
-    write_file(target, text.encode())
-    output.out(f"{target}: {len(text.encode()) / 1000:,.0f} kB")
+    content = text.encode()
+    write_file(target, content)
+    output.out(f"{target}: {len(content) / 1000:,.0f} kB")

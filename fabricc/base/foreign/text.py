@@ -273,10 +273,14 @@ def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) ->
 
     Half a surrogate pair, which no UTF-8 holds, becomes U+FFFD.
     """
-    text = json.dumps(value, indent=indent, sort_keys=sort_keys, ensure_ascii=False)
+    written = io.StringIO()
+    json.dump(value, written, indent=indent, sort_keys=sort_keys, ensure_ascii=False)
+    written.write("\n")
+    text = written.getvalue()
+    del written
     if not text.isascii() or "\x7f" in text:
         text = "".join([c if _shows(c) or c == "\n" else _json_escape(c) for c in text])
-    return Rendered(_LOGGED.sub(r"\\u0023", text) + "\n")
+    return Rendered(_LOGGED.sub(r"\\u0023", text) if "##" in text else text)
 
 
 def _json_escape(character: str) -> str:
