@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from functools import cache, lru_cache
 from itertools import combinations
+from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.ends import Address, address_of, said
@@ -153,9 +154,9 @@ class _Joining:
         }  # fmt: skip
 
     def _end(self, device: str, port: str) -> End:
-        """The end of that name, one object wherever it is told of."""
+        """The end of that name, one object wherever it is told of; names of ports are those of many devices."""
         known = self.ends[device]
-        return known.get(port) or known.setdefault(port, End(device, port))
+        return known.get(port) or known.setdefault(port, End(device, intern(port)))
 
     def _device(self, told: str) -> str | None:
         """The device that a system name means: as it stands, else without its domain."""

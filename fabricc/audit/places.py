@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.audit.ends import address_of, said
@@ -256,12 +256,16 @@ class _Policies:
             }
         return self._owners.get(address)
 
-    def as_a_tor(self, name: str, spines: Iterable[str], tors: Collection[str]) -> bool | None:
+    def as_a_tor(self, name: str, spines: Iterable[str], theirs: Callable[[str], set[object]]) -> bool | None:
         """Whether spines have the policies for a switch that they have for ToRs; None where they have none."""
-        told = [self.of(spine) for spine in spines]
-        own = {policy for far in told for policy in far.get(name, ())}
-        theirs = {policy for far in told for tor, some in far.items() if tor in tors for policy in some}
-        return own <= theirs if own and theirs else None
+        spines = tuple(spines)
+        own = {policy for spine in spines for policy in self.of(spine).get(name, ())}
+        tors = {policy for spine in spines for policy in theirs(spine)}
+        return own <= tors if own and tors else None
+
+    def for_some(self, spine: str, switches: Collection[str]) -> set[object]:
+        """The policies of the sessions of a spine with any of some switches."""
+        return {policy for far, some in self.of(spine).items() if far in switches for policy in some}
 
 
 def _tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> dict[str, Tier]:
@@ -278,12 +282,13 @@ def _tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> di
     for name in tors | spines:
         for other in graph[name] & (tors | spines):
             parts.join(name, other)
+    theirs = cache(lambda spine: policies.for_some(spine, tors))
     for name in (each for each, far in distance.items() if far == 2):
         above = graph[name] & spines
         if not above:
             tiers[name] = Tier.OTHER
         elif len({parts.root(each) for each in above}) > 1 or not (
-            _is_tor(name, signs[name]) if (alike := policies.as_a_tor(name, above, tors)) is None else alike
+            _is_tor(name, signs[name]) if (alike := policies.as_a_tor(name, above, theirs)) is None else alike
         ):
             tiers[name] = Tier.CORE
         else:
