@@ -217,17 +217,24 @@ def _unmatched(devices: Iterable[Device]) -> Iterator[Finding]:
         if device.kind is Kind.SWITCH and device.model is None:
             kinds.setdefault((device.box, "" if device.box else device.system), []).append(device)
     for (box, system), alike in sorted(kinds.items()):
-        path = min(min(device.paths.values()) for device in alike)
+        first = min(alike, key=lambda device: min(device.paths.values()))
+        place = _names_itself(first)
         of = f"the buffers of {plural(len(alike), 'switch')} are not checked"
         if box:
             message, remedy = (
                 f"the catalog has no {box}: {of}",
                 "What is not known of a box is not guessed; see `fabricc docs catalog`.",
             )
-            yield Finding("FAB9506", message, path, 1, box, Severity.NOTE, remedy)
+            yield Finding("FAB9506", message, *place, box, Severity.NOTE, remedy)
         else:
             message = f"nothing says which boxes run {system}: {of}"
             remedy = (
                 "Put the outputs of `show version` beside the configurations, called after their devices."
             )
-            yield Finding("FAB9507", message, path, 1, system, Severity.NOTE, remedy)
+            yield Finding("FAB9507", message, *place, system, Severity.NOTE, remedy)
+
+
+def _names_itself(device: Device) -> tuple[str, int]:
+    """File and line by which a device says its name, else where its files begin."""
+    file, line = device.reading.lines.get("system/hostname", ("", 1))
+    return device.paths.get(file) or min(device.paths.values()), line

@@ -260,7 +260,9 @@ def test_links_are_not_followed_and_large_files_not_read(tmp_path: Path) -> None
 def test_a_box_that_the_catalog_lacks_is_told(tmp_path: Path) -> None:
     found = gather(folder_of(tmp_path, {"leaf1.cfg": EOS.replace("DCS-7060X6-64PE-F", "cEOSLab")}), jobs=1)
     assert found.devices["leaf1"].model is None
-    assert [finding.code for finding in found.findings] == ["FAB9506"]
+    (finding,) = found.findings
+    named = EOS.split("\n").index("hostname leaf1") + 1
+    assert (finding.code, finding.file, finding.line) == ("FAB9506", "leaf1.cfg", named)
 
 
 # --- texts -----------------------------------------------------------------------------------------------
