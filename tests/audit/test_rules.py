@@ -325,6 +325,12 @@ def test_an_outlier_is_told_in_words_and_not_by_a_path() -> None:
     assert found.message == "odd qos priority 3 traffic class: 3 here, nothing on 6 switches"
 
 
+def test_an_empty_value_is_told_in_a_word() -> None:
+    alike = [device(f"leaf{n}", {"qos/pfc": ""}) for n in range(6)]
+    found = one(told(*alike, device("odd", {"qos/pfc": "3"})), "FAB9610")
+    assert found.message == "odd qos pfc: 3 here, none on 6 switches"
+
+
 def test_switches_without_a_known_link_are_told_once() -> None:
     """No link means that nothing of tiers, ends and paths was compared: silence would look like praise."""
     alone = [device(f"leaf{n}", {"bgp/asn": 65000 + n, "bgp/router_id": f"10.9.9.{n}"}) for n in range(3)]

@@ -522,7 +522,7 @@ _REMEDY = "Set it as its peers have it, or say there why it differs."
 
 
 def _shown(value: Value) -> str:
-    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)
+    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value) or "none"
 
 
 _SPELLED = str.maketrans({"_": " ", "/": " ", "[": " ", "]": None})
