@@ -39,7 +39,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def own_files(folder: str) -> set[PurePosixPath]:
-    files = (path for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
+    files = (
+        path for path in (ROOT / folder).rglob("*") if path.is_file() and path.parent.name != "__pycache__"
+    )
     return {PurePosixPath(path.relative_to(ROOT / folder)) for path in files}
 
 
