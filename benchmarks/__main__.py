@@ -40,7 +40,7 @@ def main() -> None:
             print(f"{size.gpus:,} GPUs: {size.figures.cpu_s:.2f} s CPU", flush=True)
             report.sizes.append(size)
         if len(report.sizes) == len(SIZES):
-            report.results.append(cases.huge(report.sizes[-1]))
+            report.results += cases.huge(bench, report.sizes[-1])
         if options.peers:
             folder = options.scratch or scratch
             report.peers += [peers.against_pyavd(folder, 1), peers.against_netlab(folder, 1)]
