@@ -17,6 +17,12 @@ SYSTEMS = {
 }
 """Name -> switch model and system."""
 
+ASIDE = {
+    "nxos": "cables: {spine: {length_m: 100}, core: {length_m: 100}}\n",
+    "junos": 'accept: [{code: FAB5510, reason: "What is timed is the text; no switch loads it."}]\n',
+}
+"""What a fabric says beside, where a system publishes no buffers for its cables."""
+
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1i0sX7sample bench@example"
 
 
@@ -49,7 +55,7 @@ cluster: bench
 gpus: {{model: dgx-h100, hosts: {self.hosts}, hosts_per_unit: {min(HOSTS_PER_UNIT, self.hosts)}}}
 tors: {switch}
 spines: {switch}
-{cores}priorities:
+{cores}{ASIDE.get(self.system, "")}priorities:
   rdma: {{dscp: 26, lossless: true}}
   cnp: {{dscp: 48, strict: true}}
   default: {{}}
