@@ -10,6 +10,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric import expand
 from tests.cli.test_build import tree_bytes
+from tests.front.planning.support import MILLION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,15 +23,6 @@ if TYPE_CHECKING:
 
     Fabricc = Callable[..., Ran]
 
-MILLION = """\
-cluster: million
-gpus: {model: hgx-2x200, hosts: 131072, hosts_per_unit: 128}
-planes: 2
-tors: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
-spines: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
-cores: {model: 7060x6-64pe, nos: eos}
-addressing: {family: ipv6}
-"""
 ONLY = ("--only", "spine02a", "--only", "su002-host02")
 
 

@@ -18,6 +18,7 @@ from fabricc.compiler.bill import label_rows
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials
 from fabricc.fabric.model import Host
+from tests.front.planning.support import MILLION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,17 +167,6 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def ends_of(row: dict[str, str]) -> list[tuple[str, str]]:
     return [(row["a_device"], row["a_port"]), (row["b_device"], row["b_port"])]
-
-
-MILLION = """
-cluster: million
-gpus: {model: hgx-2x200, hosts: 131072, hosts_per_unit: 128}
-planes: 2
-tors: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
-spines: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
-cores: {model: 7060x6-64pe, nos: eos}
-addressing: {family: ipv6}
-"""
 
 
 def test_single_devices_of_a_million_gpus_are_planned_written_and_read(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ class Editor:
 
     def findings(self, file: str, text: str) -> list[str]:
         """What the editor underlines in a file."""
-        uri = f"file:///work/{file}"
+        uri = f"file:///fabric/{file}"
         document = {"uri": uri, "languageId": "yaml", "version": 1, "text": text}
         self.tell("textDocument/didOpen", {"textDocument": document})
         found = self.hear(
