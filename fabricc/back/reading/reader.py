@@ -268,11 +268,15 @@ def _around(places: list[Place], raw: str) -> Effect:
 
 
 def _met(state: State, raw: str, outer: Captures) -> Effect:
-    """What a line says in a state, wherever it begins, from memory if it was met there."""
+    """What a line says in a state, wherever it begins, from memory if it was met there.
+
+    It is remembered with its column: lines by indentation of another text are looked up in the same memory.
+    """
     begins, known = state.memo.get(raw, _NEW)
     if begins < 0:
-        known = effect(state, raw.strip(), outer) if len(raw) <= _LONGEST_LINE else UNKNOWN
-        _keep(state, raw, 0, known)
+        line = raw.strip()
+        known = effect(state, line, outer) if len(raw) <= _LONGEST_LINE else UNKNOWN
+        _keep(state, raw, raw.index(line), known)
     return known
 
 

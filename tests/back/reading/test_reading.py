@@ -672,6 +672,15 @@ def test_lines_of_yaml_are_never_taken_for_what_a_yaml_library_does_not_see(text
         assert (shown(quick.nodes), quick.faults) == (shown(slow.nodes), slow.faults)
 
 
+def test_what_is_remembered_of_typed_lines_changes_no_other_text() -> None:
+    one = Reader((Topic(ROWS, finish),), TYPES, ragged=("exit",))
+    typed = "bgp 1.1\n      neighbor p asn 65001\n   neighbor p description a\n   shutdown\n"
+    for _ in range(3):
+        assert one.read({"f": typed}).unknown == [("f", 4, "shutdown")]
+        reading = one.read({"f": TEXT})
+        assert (reading.facts, reading.unknown) == (FACTS, [])
+
+
 def test_threads_that_meet_a_block_first_all_know_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Switches are read at once, by a reader that none of them has used before."""
     both, whole = reader(), trie._add_all
