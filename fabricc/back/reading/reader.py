@@ -97,6 +97,11 @@ class Reader:
         """The compiled rows of all topics."""
         return compiled([row for topic in self.topics for row in topic.rows], self.types)
 
+    @cached_property
+    def typed(self) -> State:
+        """The same of lines whose indentation says nothing: what is remembered of a line hangs on how it was read."""
+        return compiled([row for topic in self.topics for row in topic.rows], self.types)
+
     def read(self, files: Mapping[str, str]) -> Reading:
         """The facts of a device's files; what no row knows is listed in `unknown`, by its line."""
         reading = Reading()
@@ -114,12 +119,10 @@ class Reader:
         if self.leave is not None:
             _read_nested(document, place, self.leave)
         elif tree is None:
-            empty = not reading.facts
-            if not _read_lines(document, place, ragged=self.ragged is None) and self.ragged is not None:
-                if empty:
-                    reading.facts.clear()
-                    reading.lines.clear()
-                return self._read_typed(file, text, reading, self.ragged)
+            before = dict(reading.facts), dict(reading.lines)
+            if not _read_lines(document, place, ragged=self.ragged is None):
+                reading.facts, reading.lines = before
+                return self._read_typed(file, text, reading, self.ragged or ())
         else:
             for line, words in tree.faults:
                 if self.whole:
@@ -134,7 +137,7 @@ class Reader:
     def _read_typed(self, file: str, text: str, reading: Reading, leave: Collection[str]) -> Document:
         """Read lines whose indentation says nothing."""
         document = Document(file, text, Reading(reading.facts, reading.lines), once=self.once)
-        _read_nested(document, (self.start, document.scope, (), ()), leave)
+        _read_nested(document, (self.typed, document.scope, (), ()), leave)
         return self._finish(document, reading)
 
     def _finish(self, document: Document, reading: Reading) -> Document:
@@ -268,15 +271,11 @@ def _around(places: list[Place], raw: str) -> Effect:
 
 
 def _met(state: State, raw: str, outer: Captures) -> Effect:
-    """What a line says in a state, wherever it begins, from memory if it was met there.
-
-    It is remembered with its column: lines by indentation of another text are looked up in the same memory.
-    """
+    """What a line says in a state, wherever it begins, from memory if it was met there."""
     begins, known = state.memo.get(raw, _NEW)
     if begins < 0:
-        line = raw.strip()
-        known = effect(state, line, outer) if len(raw) <= _LONGEST_LINE else UNKNOWN
-        _keep(state, raw, raw.index(line), known)
+        known = effect(state, raw.strip(), outer) if len(raw) <= _LONGEST_LINE else UNKNOWN
+        _keep(state, raw, 0, known)
     return known
 
 

@@ -681,6 +681,14 @@ def test_what_is_remembered_of_typed_lines_changes_no_other_text() -> None:
         assert (reading.facts, reading.unknown) == (FACTS, [])
 
 
+def test_what_a_typed_file_said_by_indentation_is_not_left_beside_other_files() -> None:
+    rows = (Fact("hostname <word>", "hostname"), Fact("mtu <integer>", "mtu"),
+            Block("interface <word>", "", (Keep("mtu <integer>", "mtu"),)))  # fmt: skip
+    typed = "interface e1\nmtu 9000\n      hostname b\n   hostname b\n"
+    reading = Reader((Topic(rows),), {}, ragged=("exit",)).read({"e": "hostname a\n", "f": typed})
+    assert (reading.facts, reading.lines, reading.unknown) == ({"hostname": "b"}, {"hostname": ("f", 4)}, [])
+
+
 def test_threads_that_meet_a_block_first_all_know_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Switches are read at once, by a reader that none of them has used before."""
     both, whole = reader(), trie._add_all

@@ -1,0 +1,223 @@
+"""What a reader says of a text does not hang on what it read before: a process reads the texts of a whole fabric."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+from dataclasses import fields, is_dataclass
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricc.back import hosts
+from fabricc.back import nos as back_ends
+from fabricc.back.reading import Reader, Topic
+from tests.audit import corpora
+from tests.back.hosts import variants as host_variants
+from tests.back.reading.test_reading import ROWS, TYPES, finish
+from tests.effort import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fabricc.fabric.facts import Reading
+
+    Files = Mapping[str, str]
+    Change = Callable[[list[str], random.Random], list[str]]
+
+HOSTS = "hosts"
+ALL = (*back_ends.BUILT_IN, HOSTS)
+LARGEST = 40_000
+"""Characters of a text that somebody published; larger ones say no more about memory, and take longer."""
+
+
+def forget() -> None:
+    """Make all readers as they are in a new process."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("fabricc.back.reading", "fabricc.back.nos", "fabricc.back.hosts")):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear") and value.__module__ not in _LASTING:
+                    value.cache_clear()
+                for reader in _readers(value):
+                    vars(reader).pop("start", None)
+                    vars(reader).pop("typed", None)
+
+
+_LASTING = ("fabricc.back.nos", "fabricc.back.nos.templating", "fabricc.back.nos.sonic.consumers")
+"""Modules whose functions remember nothing of texts that are read, and take long to begin anew."""
+
+
+def _readers(value: object) -> Iterator[Reader]:
+    if isinstance(value, Reader):
+        yield value
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from (each for field in fields(value) if isinstance(each := getattr(value, field.name), Reader))
+
+
+@cache
+def built(system: str) -> Sequence[Files]:
+    """Files of devices as fabricc writes them."""
+    if system == HOSTS:
+        return [hosts.render(host) for name, host in host_variants.VARIANTS.items() if name != "other-nic"]
+    back_end, variants = back_ends.load(system), import_module(f"tests.back.nos.{system}.variants")
+    known = variants.VARIANTS
+    switches = [known[name] if isinstance(known, dict) else variants.variant(name) for name in known]
+    return [back_end.render(switch) for switch in switches]
+
+
+@cache
+def foreign(system: str) -> Sequence[Files]:
+    """Files of devices as others write them; what they published is not everywhere."""
+    folder = Path(__file__).parents[1] / "nos" / system / "beyond"
+    alone = [path for path in sorted(folder.glob("*")) if path.is_file() and path.suffix != ".facts"]
+    flat = {path.name: path.read_text() for path in sorted(folder.glob("flat/*"))}
+    published = [] if system == HOSTS else corpora.devices(system).values()
+    return [
+        *({corpora.FILES.get(system, "config_db.json"): path.read_text()} for path in alone),
+        *([flat] if flat else ()),
+        *(each for each in published if sum(map(len, each.values())) < LARGEST),
+    ]
+
+
+def _part(lines: Sequence[str], chance: random.Random) -> slice:
+    first = chance.randrange(len(lines) + 1)
+    return slice(first, first + chance.choice((1, 3, 20)))
+
+
+def _typed(lines: list[str], _: random.Random) -> list[str]:
+    return [line.strip() for line in lines]
+
+
+def _deeper(lines: list[str], chance: random.Random) -> list[str]:
+    by = chance.choice(("  ", "\t", "   "))
+    return [by * ((len(line) - len(line.lstrip()) + 1) // 2) + line.lstrip() for line in lines]
+
+
+def _garbled(lines: list[str], chance: random.Random) -> list[str]:
+    return [" " * chance.randrange(8) + line.lstrip() if chance.random() < 0.1 else line for line in lines]
+
+
+def _cut(lines: list[str], chance: random.Random) -> list[str]:
+    part = _part(lines, chance)
+    return lines[: part.start] + lines[part.stop :]
+
+
+def _moved(lines: list[str], chance: random.Random) -> list[str]:
+    part, to = lines[_part(lines, chance)], chance.randrange(len(lines) + 1)
+    return lines[:to] + part + lines[to:]
+
+
+def _returned(lines: list[str], _: random.Random) -> list[str]:
+    return [line + "\r" for line in lines]
+
+
+def _left(lines: list[str], chance: random.Random) -> list[str]:
+    """Lines that end a block or say nothing, as people and other systems have them."""
+    for _ in range(4):
+        word = chance.choice(("exit", "!", "#", "# a remark", "! a remark", "end", "}", "{"))
+        lines.insert(chance.randrange(len(lines) + 1), " " * chance.choice((0, 3, 6)) + word)
+    return lines
+
+
+def _reworded(lines: list[str], chance: random.Random) -> list[str]:
+    at = chance.randrange(len(lines))
+    return [*lines[:at], re.sub(r"\w+$", "x9", lines[at]), *lines[at + 1 :]]
+
+
+def _commands(lines: list[str], _: random.Random) -> list[str]:
+    """A text in braces as `set` lines, one in JSON on a line: the other form of what says the same."""
+    try:
+        return [json.dumps(json.loads("\n".join(lines)))]
+    except ValueError:
+        above: list[str] = []
+        found = []
+        for line in lines:
+            said = line.strip()
+            if said.endswith("{"):
+                above.append(said[:-1].strip())
+            elif said == "}":
+                del above[-1:]
+            elif said.endswith(";"):
+                found.append(" ".join(("set", *above, said[:-1])))
+        return found or lines
+
+
+CHANGES: Sequence[Change] = (
+    _typed, _deeper, _garbled, _cut, _moved, _returned, _left, _left, _reworded, _commands,
+)  # fmt: skip
+
+
+def changed(files: Files, chance: random.Random) -> Files:
+    """A copy with one or two changes to one file."""
+    name = chance.choice(sorted(files))
+    lines = files[name].split("\n")
+    for change in chance.choices(CHANGES, k=chance.choice((1, 2))):
+        lines = change(lines, chance) if lines else [""]
+    return {**files, name: "\n".join(lines)}
+
+
+def said(system: str, files: Files) -> object:
+    """All that is made of a device's files, in its order."""
+    back_end: Any = hosts if system == HOSTS else back_ends.load(system)
+    reading: Reading = back_end.read(files)
+    return told(reading), () if system == HOSTS else sorted(back_end.aside(files, reading))
+
+
+def told(reading: Reading) -> object:
+    """A reading, in its order; numbers are no text."""
+    unknown = [(type(each), *each) for each in reading.unknown]
+    return list(map(repr, reading.facts.items())), list(reading.lines.items()), unknown
+
+
+def held(system: str, pool: Sequence[Files], chance: random.Random) -> None:
+    """Texts of which some are others with changes, each read several times, in any order."""
+    family = chance.choices(pool, k=chance.choice((1, 2)))
+    family += [changed(chance.choice(family), chance) for _ in range(3)]
+    alone = []
+    for files in family:
+        forget()
+        alone.append(said(system, files))
+    forget()
+    for at in chance.choices(range(len(family)), k=3 * len(family)):
+        assert said(system, family[at]) == alone[at]
+
+
+@pytest.mark.parametrize("system", ALL)
+def test_a_device_is_read_as_in_a_new_process(system: str) -> None:
+    held(system, built(system)[:1], random.Random(system))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ALL)
+def test_any_device_is_read_as_in_a_new_process(system: str) -> None:
+    pool = [*built(system), *foreign(system)]
+    for seed in range(300):
+        held(system, pool, random.Random(seed))
+
+
+PIECES = (
+    "bgp 1.1", "neighbor p asn 65001", "neighbor p description a", "family ipv4", "neighbor p activate", "vrf red",
+    "id 10.0.0.1", "interface e1", "mtu 9000", "shutdown", "exit", "quit", "# a remark", "! a remark", "nothing",
+)  # fmt: skip
+printed = st.lists(st.tuples(st.sampled_from((0, 3, 3, 6)), st.sampled_from(PIECES)), max_size=8).map(
+    lambda lines: "\n".join(" " * indent + line for indent, line in lines)
+)
+"""Lines at the columns of a system, or typed in any."""
+
+
+@settings(max_examples=examples(200))
+@given(st.lists(printed, min_size=2, max_size=3))
+def test_texts_of_lines_are_read_as_by_a_new_reader(texts: list[str]) -> None:
+    leave = ("exit", "quit")
+    for options in ({}, {"ragged": leave}, {"leave": leave}):
+        made = partial(Reader, (Topic(ROWS, finish),), TYPES, **options)  # type: ignore[arg-type]
+        one = made()
+        for text in 3 * texts:
+            assert told(one.read({"f": text})) == told(made().read({"f": text}))
