@@ -28,7 +28,8 @@ class Moves:
         units: name of a unit or rack -> the one that it had.
         parties: name of an outside party -> the one that it had.
         network: name that the fabric's network had; None where it has the same.
-        settled: former names that the spec gives and something now bears in another way.
+        settled: former names that the spec gives and something now bears in another way; no set, whose order would be
+            another in every process.
     """
 
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class Moves:
     parties: Mapping[str, str] = field(default_factory=dict)
     network: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)
-    settled: frozenset[str] = frozenset()
+    settled: tuple[str, ...] = ()
 
     def present(self, name: str) -> str:
         """The device that a former name stands for now, "" where it is none."""

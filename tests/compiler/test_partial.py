@@ -8,6 +8,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -154,6 +156,25 @@ def test_a_comment_concerns_no_device(spec: Path, out: Path) -> None:
     result, _ = build(spec, out)
     assert (result.proved, result.written) == (0, 0)
     assert build(spec, out)[0].up_to_date
+
+
+def test_a_fabric_has_the_same_outline_in_every_process(tmp_path: Path) -> None:
+    """Python orders a set of texts anew in each, and a build in another process is to tell what changed."""
+    moved = {"spine01a": "east", "spine02a": "west", "su002": "hall-b", "su003": "hall-c"}
+    spec = write(tmp_path, DRAINED, moved=moved)
+    program = (
+        "import sys, pathlib; from fabricc import compile_spec; "
+        "from fabricc.compiler.incremental.altered import outline; "
+        "print(outline(compile_spec(pathlib.Path(sys.argv[1])).fabric))"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program, spec], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(told) == 1
 
 
 def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:

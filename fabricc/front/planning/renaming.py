@@ -188,9 +188,9 @@ def _moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]) -> Mov
             for at, unit in fabric.units.items()
             if unit.name != past.units[at].name
         },
-        frozenset(
-            [old for old, new in renames(spec).items() if new in known or new in parties]
-            + [old for old, new in spec.replaced.items() if new.by in known]
+        (
+            *(old for old, new in renames(spec).items() if new in known or new in parties),
+            *(old for old, new in spec.replaced.items() if new.by in known),
         ),
     )
 
