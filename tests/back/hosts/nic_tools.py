@@ -1,11 +1,11 @@
-#!/usr/bin/env python3
 """Stands in for the NIC tools, none of which runs without a NIC: keeps what it is told, and shows it as they do.
 
 The formats are those of mlnx-tools' mlnx_qos, iproute2's dcb and devlink, ethtool and pciutils' setpci. Its name
-decides which tool it is; RECORD lists every call that is not only a question, STATE is what was set.
+decides which tool it is; RECORD lists every call that is not only a question, STATE is what was set. A script asks
+hundreds of times, so little is imported.
 """
 
-import json
+import marshal
 import os
 import sys
 
@@ -162,15 +162,15 @@ def nicctl(state, arguments):
 
 QUESTIONS = ("show", "query", "-a", "-g", "--get", "--show-priv-flags")
 try:
-    with open(STATE) as stored:  # noqa: PTH123
-        state = json.load(stored)
+    with open(STATE, "rb") as stored:  # noqa: PTH123
+        state = marshal.load(stored)
 except FileNotFoundError:
     state = {}
 text = {f.__name__: f for f in (mlnx_qos, dcb, devlink, ethtool, setpci, mlxconfig, mlxreg, nicctl)}[TOOL](
     state, ARGUMENTS
 )
-with open(STATE, "w") as stored:  # noqa: PTH123
-    json.dump(state, stored)
+with open(STATE, "wb") as stored:  # noqa: PTH123
+    marshal.dump(state, stored)
 asked = any(word in QUESTIONS for word in ARGUMENTS) or (TOOL == "mlnx_qos" and len(ARGUMENTS) == 2)
 if not asked and not (TOOL == "setpci" and "=" not in ARGUMENTS[-1]):
     with open(os.environ["RECORD"], "a") as record:  # noqa: PTH123

@@ -51,10 +51,9 @@ def port(root: Path, net: str, rdma: str) -> None:
 def tools(root: Path) -> None:
     """The tools of every family, in a folder of their own."""
     (root / "bin").mkdir()
+    text = f"#!{sys.executable} -IS\nimport sys\nsys.path.insert(0, {str(TOOLS.parent)!r})\nimport {TOOLS.stem}\n"
     for tool in ("mlnx_qos", "ethtool", "setpci", "mlxconfig", "mlxreg", "dcb", "devlink", "nicctl"):
-        (root / "bin" / tool).write_text(
-            TOOLS.read_text().replace("/usr/bin/env python3", f"{sys.executable} -IS")
-        )
+        (root / "bin" / tool).write_text(text)
         (root / "bin" / tool).chmod(0o755)
 
 
