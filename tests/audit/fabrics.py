@@ -6,6 +6,7 @@ import random
 import re
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fabricc import compile_spec
@@ -25,12 +26,40 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, Switch
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
+PARTS = {
+    "8 racks of rack-zone-512": ("rack-zone-512", ("racks: 32", "racks: 8")),
+    "4 racks of gb200-nvl72-su": ("gb200-nvl72-su", (", a05, a06, a07, a08]", "]"), ("capacity: 144", "capacity: 72")),
+    "22 hosts of storage-zone": ("storage-zone", ("hosts: 16, hosts_per_unit: 8", "hosts: 12, hosts_per_unit: 6"),
+                                 ("hosts: 12, hosts_per_unit: 8", "hosts: 8, hosts_per_unit: 6")),
+    "8 hosts of whole-cluster-256": ("whole-cluster-256", ("hosts: 32, hosts_per_unit: 16, capacity: 64",
+                                                           "hosts: 8, hosts_per_unit: 4, capacity: 16")),
+}  # fmt: skip
+"""Inventories with fewer devices of every kind, as good for what hangs on shape alone: of which, and other words."""
 _NAMES = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 @cache
 def inventory(name: str) -> Compiled:
-    return compile_spec(INVENTORIES / name / "cluster.yaml")
+    """An inventory, or one of `PARTS`."""
+    whole, *edits = PARTS.get(name, (name,))
+    spec = INVENTORIES / whole / "cluster.yaml"
+    if not edits:
+        return compile_spec(spec)
+    text = spec.read_text("utf-8")
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    with TemporaryDirectory() as folder:
+        Path(folder, "cluster.yaml").write_text(text, "utf-8")
+        return compile_spec(Path(folder, "cluster.yaml"))
+
+
+@cache
+def anonymous(name: str) -> tuple[Compiled, Mapping[str, str], Mapping[str, Device]]:
+    """An inventory, other names for its devices, and these under them without a description."""
+    compiled = inventory(name)
+    names = disguise(compiled)
+    return compiled, names, collected(compiled, renamed=names, descriptions=False)
 
 
 def device(name: str, system: str, files: Mapping[str, str]) -> Device:

@@ -8,25 +8,26 @@ import pytest
 
 from fabricc.audit.links import links_of
 from fabricc.audit.model import End, Evidence, Neighbour
-from tests.audit.fabrics import cables, collected, device, disguise, inventory, without
+from tests.audit.fabrics import PARTS, anonymous, cables, collected, device, inventory, without
 
-SMALL = ("lab-smallest", "rack-zone-512", "gb200-nvl72-su", "storage-zone", "whole-cluster-256")
+INVENTORIES = (
+    "lab-smallest", *PARTS, *(pytest.param(whole, marks=pytest.mark.slow) for whole, *_ in PARTS.values()),
+)  # fmt: skip
 
 
 def ends(devices):
     return {(link.a, link.b) for link in links_of(devices)}
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", INVENTORIES)
 def test_all_cables_are_found_without_a_name_or_description_that_says_so(name):
-    compiled = inventory(name)
-    names = disguise(compiled)
-    found = links_of(collected(compiled, renamed=names, descriptions=False))
+    compiled, names, devices = anonymous(name)
+    found = links_of(devices)
     assert {(link.a, link.b) for link in found} == cables(compiled, renamed=names)
     assert not any(link.against for link in found)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", INVENTORIES)
 def test_descriptions_alone_tell_the_links_between_switches(name):
     compiled = inventory(name)
     devices = collected(compiled, hosts=False)

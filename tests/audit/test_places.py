@@ -8,20 +8,15 @@ from pathlib import Path
 import pytest
 
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Tier
+from fabricc.audit.model import Kind, Tier
 from fabricc.audit.places import places_of
 from fabricc.fabric.model import Host
 from tests.audit import corpora
-from tests.audit.fabrics import collected, device, disguise, inventory, planned
+from tests.audit.fabrics import PARTS, anonymous, collected, device, disguise, inventory, planned
 
-NAMES = (
-    "lab-smallest",
-    "rack-zone-512",
-    "gb200-nvl72-su",
-    "storage-zone",
-    "whole-cluster-256",
-    "tenant-front-end",
-)
+INVENTORIES = (
+    "lab-smallest", *PARTS, *(pytest.param(whole, marks=pytest.mark.slow) for whole, *_ in PARTS.values()),
+)  # fmt: skip
 
 
 def groups(numbers):
@@ -31,23 +26,20 @@ def groups(numbers):
     return sorted(map(sorted, found.values()))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*INVENTORIES, "tenant-front-end"])
 @pytest.mark.parametrize("hosts", [True, False], ids=["hosts", "switches alone"])
 def test_tiers_are_found_behind_other_names(name, hosts):
-    compiled = inventory(name)
-    names = disguise(compiled)
-    devices = collected(compiled, hosts=hosts, renamed=names, descriptions=False)
+    compiled, names, devices = anonymous(name)
+    devices = {key: each for key, each in devices.items() if hosts or each.kind is Kind.SWITCH}
     places = places_of(devices, links_of(devices))
     want = {names[each.name]: each.tier.value for each in compiled.switches()}
     assert {each: places[each].tier.value for each in want} == want
     assert all(places[names[host.name]].tier is Tier.HOST for host in compiled.hosts() if hosts)
 
 
-@pytest.mark.parametrize("name", ["lab-smallest", "rack-zone-512", "gb200-nvl72-su", "whole-cluster-256"])
+@pytest.mark.parametrize("name", [each for each in INVENTORIES if "storage" not in str(each)])
 def test_units_and_rails_are_those_of_common_hosts(name):
-    compiled = inventory(name)
-    names = disguise(compiled)
-    devices = collected(compiled, renamed=names, descriptions=False)
+    compiled, names, devices = anonymous(name)
     places = places_of(devices, links_of(devices))
     tors = {
         names[name]: each for name, each in planned(compiled).items() if getattr(each, "tier", "") == "tor"
