@@ -48,6 +48,28 @@ class Tally:
         self.total += len(self.seen)
 
 
+@dataclass(frozen=True, slots=True)
+class Longer(Quick):
+    """Goes on from another one, says one of its attributes anew and has a name that constructors use."""
+
+    ports: tuple[int, ...] = (1,)
+    absent: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StandardLonger(Standard):
+    ports: tuple[int, ...] = (1,)
+    absent: str | None = None
+
+
+@dataclass(frozen=True)
+class Open:
+    """Without slots, a default stays an attribute of the class."""
+
+    name: str = dataclasses.field(default="a", repr=False)
+    kept: list[int] = dataclasses.field(default_factory=list)
+
+
 PAIRS = [("a", (1,), "x"), ("a", (1,), "y"), ("a", (2,), "x"), ("b", (1,), "x")]
 
 
@@ -77,6 +99,29 @@ def test_what_is_not_frozen_is_made_as_the_standard_one() -> None:
     with pytest.raises(TypeError, match="kept"):
         Tally("a", kept={})  # type: ignore[call-arg]
     assert pickle.loads(pickle.dumps(other)) == other
+
+
+def test_one_that_goes_on_from_another_is_as_the_standard_one() -> None:
+    one, standard = Longer("a", noted="x"), StandardLonger("a", noted="x")
+    assert repr(one).removeprefix("Longer") == repr(standard).removeprefix("StandardLonger")
+    assert dataclasses.asdict(Longer("b", (2,), "y", "z")) == dataclasses.asdict(
+        StandardLonger("b", (2,), "y", "z")
+    )
+    assert Longer.__match_args__ == StandardLonger.__match_args__
+    assert Longer.__slots__ == StandardLonger.__slots__
+    assert not hasattr(one, "__dict__")
+    told = [(f.name, f.type, f.default, f.compare) for f in dataclasses.fields(Longer)]
+    assert told == [(f.name, f.type, f.default, f.compare) for f in dataclasses.fields(StandardLonger)]
+    assert one == Longer("a") != Quick("a", (1,))
+    assert pickle.loads(pickle.dumps(one)) == one
+    with pytest.raises(TypeError, match=r"Longer.__init__\(\) got an unexpected keyword argument 'other'"):
+        Longer("a", other=1)  # type: ignore[call-arg]
+
+
+def test_one_without_slots_has_its_defaults() -> None:
+    assert (Open.name, hasattr(Open, "kept")) == ("a", False)
+    assert (Open().name, Open().kept, Open("b", [1]).kept) == ("a", [], [1])
+    assert Open().kept is not Open().kept
 
 
 def test_a_value_equals_none_of_another_class() -> None:
