@@ -16,7 +16,8 @@ from fabricc.audit.boxes import Boxes
 from fabricc.audit.device import devices_of
 from fabricc.audit.model import HOST, Device, Kind
 from fabricc.audit.packed import opened
-from fabricc.audit.texts import Texts, parts_of, systems
+from fabricc.audit.substitution import Alike
+from fabricc.audit.texts import Texts, parts_in, systems, texts_of
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
@@ -89,12 +90,12 @@ def gather(
     pieces = [work[at : at + size] for at in range(0, len(work), size)] if work else []
     findings: list[Finding] = []
     read: list[Read] = []
-    alike: dict[bytes, bytes] = {}
+    alike, shared = Alike(), dict[bytes, bytes]()
     used = done = 0
     with Folder(top) as below:
-        spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(below, pieces[n]))
+        spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(below, pieces[n], alike))
         for number, piece in spreading:
-            read += [one._replace(held=one.held.shared(alike)) for one in piece.devices]
+            read += [one._replace(held=one.held.shared(shared)) for one in piece.devices]
             findings += piece.findings
             used += piece.used
             done += len(pieces[number])
@@ -159,16 +160,22 @@ def _beside(name: str, trees: Collection[str]) -> bool:
     return any(name[:end] in trees and name[end:].partition("/")[0] not in _TREE_DEVICES for end in ends)
 
 
-def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]]) -> _Piece:
+def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], alike: Alike) -> _Piece:
     found = _Piece([], [], 0)
     used = 0
     for key, paths in groups:
-        parts, unread = parts_of(folder, paths)
+        texts, unread = texts_of(folder, paths)
         found.findings.extend(unread)
-        devices, taken, told = devices_of(key, parts)
+        if len(texts) == 1 and (read := alike.read(key, *texts[0])):
+            found.devices.append(read)
+            used += 1
+            continue
+        devices, taken, told = devices_of(key, parts_in(texts))
         found.devices.extend(devices)
         found.findings.extend(told)
         used += len(taken)
+        if len(devices) == len(texts) == 1 and not told:
+            alike.learn(*texts[0], devices[0])
     return found._replace(used=used)
 
 

@@ -16,7 +16,7 @@ from fabricc.base.foreign.files import Folder
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from fabricc.back.nos.collected import Collected
@@ -67,9 +67,9 @@ def systems() -> Mapping[str, Collected]:
     return {name: one for name, one in found.items() if one is not None}
 
 
-def parts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[Part], list[Finding]]:
-    """The texts of a device's files with the claims on them."""
-    parts: list[Part] = []
+def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]], list[Finding]]:
+    """A device's files, path and text of each."""
+    texts: list[tuple[str, str]] = []
     unread: list[Finding] = []
     for path in paths:
         try:
@@ -83,9 +83,18 @@ def parts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[Part], list[Fin
             continue
         if text is None:
             unread.append(unknown(path, "it is no text"))
-            continue
-        parts += [Part(path, each.first, each.text, _claims(path, each.text)) for each in sections(text)]
-    return parts, unread
+        else:
+            texts.append((path, text))
+    return texts, unread
+
+
+def parts_in(texts: Iterable[tuple[str, str]]) -> list[Part]:
+    """The texts of files with the claims on them."""
+    return [
+        Part(path, each.first, each.text, _claims(path, each.text))
+        for path, text in texts
+        for each in sections(text)
+    ]
 
 
 def _claims(path: str, text: str) -> dict[str, Claim]:

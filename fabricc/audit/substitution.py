@@ -1,0 +1,361 @@
+"""Configurations that are alike but for coordinates: one is read, what the others say follows by substitution.
+
+Coordinates are what a device has of its own: addresses, AS numbers, its name, descriptions. Readers take them as they
+come, and that is not taken on trust: a text is read twice more with letters in place of its coordinates, in ascending
+and in descending order, and all that comes of it must be the same but for these. Then a text that is the same byte for
+byte but for coordinates, equal where those are and nowhere else, says what the first one says with its own in their
+places. A text that is not so is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import field
+from itertools import chain
+from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.audit.device import Read, devices_of
+from fabricc.audit.ends import said_by
+from fabricc.audit.frame import Parts
+from fabricc.audit.packed import few_bytes, parts_of, value_of
+from fabricc.audit.texts import parts_in
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Step = tuple[str, int, Callable[[str, int], re.Match[str] | None]]
+    """What stands before a coordinate, how long that is, and what finds the coordinate."""
+
+_TRIED = 8
+"""Texts of as many lines that patterns are made of; where none is like another, it does not pay."""
+_PATTERNS = 32
+"""Patterns that are remembered, each some hundred kB."""
+_ROUNDS = 3
+_KEY = "\0"
+"""Stands for the device in the path of its file."""
+
+_FOUR = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}", re.ASCII)
+_SIX = re.compile(r"[0-9a-f]{1,4}:[0-9a-f:]{1,34}", re.ASCII)
+_ASN = re.compile(r"[1-9]\d{0,9}", re.ASCII)
+_LABELS = [re.compile(rf"[A-Za-z][\w./:-]*(?: [\w./:-]+){{{more}}}", re.ASCII) for more in range(8)]
+"""Names and descriptions, by how many words follow the first."""
+_DIGIT = re.compile(r"\d", re.ASCII)
+_ALONE = r"(?<![\w./:-])(?:{})(?![\w.:-])"
+"""What no letter or digit stands beside; an address may have the length of its prefix behind it."""
+_ADDRESS = re.compile(_ALONE.format(f"{_FOUR.pattern}|{_SIX.pattern}"), re.ASCII)
+_WORD = re.compile(r"[\w.-]+", re.ASCII)
+_HOSTNAME, _ASNS = "system/hostname", ("/asn", "/remote_asn")
+_LETTER = re.compile(
+    r"(zl\d{6}l(?: l)*|198\.18\.1\d\d\.1\d\d|2001:db8:1\d\d:1\d\d(?::eeee){4}|42949\d{5})", re.ASCII
+)
+_MOST = 10_000
+"""Letters of a kind."""
+
+
+class _Coordinate(NamedTuple):
+    """Where a coordinate stands in a text, and what those of its kind look like."""
+
+    start: int
+    end: int
+    kind: re.Pattern[str]
+
+
+class _Blank(NamedTuple):
+    """Texts with letters, a line each: what stands between letters, these in every second place; their numbers."""
+
+    pieces: list[str]
+    letters: list[int]
+
+    def filled(self, own: Sequence[str]) -> list[str]:
+        """The texts with coordinates in place of letters, by their numbers."""
+        pieces = self.pieces.copy()
+        pieces[1::2] = [own[letter] for letter in self.letters]
+        return "".join(pieces).split("\n")
+
+
+class _Own(NamedTuple):
+    """What a device says of its own, as it follows from its coordinates.
+
+    Attributes:
+        texts: its name, how its first comments call it, its own names in paths, and own values that are text.
+        values: all own values, None for those; `places`: of those; `numbers`: place and letter of AS numbers.
+        left: what is packed behind own names and values, the same for all that are alike.
+    """
+
+    texts: _Blank
+    values: list[Any]
+    places: list[int]
+    numbers: list[tuple[int, int]]
+    left: list[Any]
+
+    def filled(self, own: Sequence[str]) -> tuple[str, str, tuple[str, ...], tuple[Any, ...]]:
+        """The name, that of the comments, own names and own values."""
+        name, called, *texts = self.texts.filled(own)
+        values, names = self.values.copy(), len(texts) - len(self.places)
+        for at, text in zip(self.places, texts[names:], strict=True):
+            values[at] = text
+        for at, letter in self.numbers:
+            values[at] = int(own[letter])
+        return name, called, tuple(texts[:names]), tuple(values)
+
+
+@dataclass(slots=True)
+class _Pattern:
+    """A text that was read, and its coordinates.
+
+    Attributes:
+        path: of its file, with `_KEY`; `read`: what came of it.
+        steps: of each coordinate; `last`: what stands behind them all.
+        letters: of each coordinate, the number of its letter, the same where coordinates are.
+        kinds: of each letter; `first`: a coordinate that it is.
+        words: of the rest of the text, which no coordinate may be.
+    """
+
+    path: str
+    text: str
+    read: Read
+    coordinates: Sequence[_Coordinate]
+    steps: list[Step]
+    last: str
+    letters: list[int]
+    kinds: list[re.Pattern[str]]
+    first: list[int]
+    words: frozenset[str]
+
+    def own(self, path: str, text: str) -> list[str] | None:
+        """The coordinates of a text, by letter; None for one that is not alike."""
+        if path != self.path:
+            return None
+        at, found = 0, []
+        for piece, length, match in self.steps:
+            if not text.startswith(piece, at) or not (coordinate := match(text, at + length)):
+                return None
+            found.append(coordinate[0])
+            at = coordinate.end()
+        if text[at:] != self.last:
+            return None
+        own = [found[number] for number in self.first]
+        if len(set(own)) < len(own) or [own[letter] for letter in self.letters] != found:
+            return None
+        return own if self.words.isdisjoint(own) and all(map(_plain, self.kinds, own)) else None
+
+    def lettered(self, letters: Sequence[str]) -> str:
+        """The text with letters in place of coordinates."""
+        found = zip(
+            [piece for piece, _, _ in self.steps], [letters[each] for each in self.letters], strict=True
+        )
+        return "".join([*chain.from_iterable(found), self.last])
+
+
+@dataclass(slots=True)
+class Alike:
+    """The texts that a process has met.
+
+    Attributes:
+        proved: patterns with what follows from coordinates, the last used first; `met`: those that nothing was like.
+        lines: system and number of lines -> how many texts were read.
+    """
+
+    proved: list[tuple[_Pattern, _Own]] = field(default_factory=list)
+    met: list[_Pattern] = field(default_factory=list)
+    lines: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    def read(self, key: str, path: str, text: str) -> Read | None:
+        """The device of a file by substitution; None where it is to be read."""
+        below = _below(path, key)
+        for at, (pattern, follows) in enumerate(self.proved):
+            if (own := pattern.own(below, text)) is not None:
+                self.proved.insert(0, self.proved.pop(at))
+                return _device(pattern.read, follows, key, path, own)
+        for at, pattern in enumerate(self.met):
+            if pattern.own(below, text) is not None:
+                del self.met[at]
+                self.proved[:0] = _proved(pattern)
+                del self.proved[_PATTERNS:]
+                break
+        return None
+
+    def learn(self, path: str, text: str, read: Read) -> None:
+        """Take note of a device that was read from this file alone."""
+        outline = read.system, text.count("\n")
+        self.lines[outline] += 1
+        if 1 < self.lines[outline] <= _TRIED and not _LETTER.search(text):
+            self.met.insert(0, _pattern(_below(path, read.key), text, read, _coordinates(text, read)))
+            del self.met[_PATTERNS:]
+
+
+def _below(path: str, key: str) -> str:
+    return path.replace(key, _KEY) if key else path
+
+
+def _device(read: Read, follows: _Own, key: str, path: str, own: Sequence[str]) -> Read:
+    """A device like one that was read, with coordinates of its own."""
+    name, called, names, values = follows.filled(own)
+    alike = parts_of(read.held)
+    parts = Parts(alike.frame, names, values, alike.places)
+    return read._replace(
+        key=key, name=name.replace(_KEY, key), places=dict.fromkeys(read.places, (path, 1)),
+        held=read.held._replace(own=few_bytes((names, values, *follows.left))), said=said_by(read.system, parts, ()),
+        identity=read.identity._replace(name=called),
+    )  # fmt: skip
+
+
+def _coordinates(text: str, read: Read) -> list[_Coordinate]:
+    """What a text has of its device's own, in order: addresses wherever they are, the rest where facts are stated."""
+    found = [_Coordinate(*each.span(), _SIX if ":" in each[0] else _FOUR) for each in _ADDRESS.finditer(text)]
+    ends = [-1, *(each.start() for each in re.finditer("\n", text)), len(text)]
+    parts = parts_of(read.held)
+    for at in parts.frame.own:
+        path, value, place = parts.frame.paths[at], str(parts.all[at]), parts.places[at]
+        more = value.count(" ")
+        kind = _ASN if path.endswith(_ASNS) else _LABELS[more] if more < len(_LABELS) else None
+        if place is None or kind is None:
+            continue
+        lines = (0, len(text)) if path == _HOSTNAME else (ends[place[1] - 1] + 1, ends[place[1]])
+        alone = re.compile(_ALONE.format(re.escape(value)), re.ASCII)
+        found += [_Coordinate(*each.span(), kind) for each in alone.finditer(text, *lines)]
+    apart: list[_Coordinate] = []
+    for each in sorted(found, key=lambda each: (each.start, -each.end)):
+        plain = (own := each.kind.fullmatch(text, each.start, each.end)) and _plain(each.kind, own[0])
+        if plain and (not apart or each.start >= apart[-1].end):
+            apart.append(each)
+    return apart
+
+
+def _plain(kind: re.Pattern[str], own: str) -> bool:
+    """Whether a coordinate is what every reader takes for nothing but one of its kind."""
+    if kind is _FOUR or kind is _SIX:
+        return _ordinary(own)
+    return kind is _ASN or bool(_DIGIT.search(own))
+
+
+def _ordinary(address: str) -> bool:
+    """Whether an address is one of unicast as everybody writes it, neither of this host nor of this link."""
+    six = ":" in address
+    family = AF_INET6 if six else AF_INET
+    try:
+        packed = inet_pton(family, address)
+    except OSError:
+        return False
+    if six:
+        return packed[0] in _SIXES and inet_ntop(family, packed) == address
+    return 0 < packed[0] < 224 and packed[0] not in (127, 169)
+
+
+_SIXES = frozenset((*range(0x20, 0x40), 0xFC, 0xFD))
+
+
+def _pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coordinate]) -> _Pattern:
+    """The pattern of a text with these coordinates."""
+    starts = [0, *(each.end for each in coordinates)]
+    pieces = [text[start : each.start] for start, each in zip(starts, coordinates, strict=False)]
+    last = text[starts[-1] :]
+    found = [text[each.start : each.end] for each in coordinates]
+    numbers = {own: number for number, own in enumerate(dict.fromkeys(found))}
+    first = [found.index(own) for own in numbers]
+    return _Pattern(
+        path, text, read, coordinates,
+        [(piece, len(piece), each.kind.match) for piece, each in zip(pieces, coordinates, strict=True)], last,
+        [numbers[own] for own in found], [coordinates[each].kind for each in first], first,
+        frozenset(_WORD.findall("\n".join([*pieces, last]))),
+    )  # fmt: skip
+
+
+def _proved(pattern: _Pattern) -> list[tuple[_Pattern, _Own]]:
+    """A pattern with what follows from its coordinates; none where more follows than they themselves.
+
+    What is in facts that are nobody's own is no coordinate: alike devices have it alike.
+    """
+    for _ in range(_ROUNDS):
+        up, down = (_with(pattern, _letters(pattern.kinds, down=down)) for down in (False, True))
+        if up is None or down is None:
+            return []
+        if not (fixed := up.fixed | down.fixed):
+            own = pattern.own(pattern.path, pattern.text)
+            same = own is not None and up == down and _is(pattern.read, up, own)
+            return [(pattern, up.follows)] if same else []
+        each = zip(pattern.coordinates, pattern.letters, strict=True)
+        left = [coordinate for coordinate, letter in each if letter not in fixed]
+        pattern = _pattern(pattern.path, pattern.text, pattern.read, left)
+    return []
+
+
+class _Lettered(NamedTuple):
+    """What came of a text with letters.
+
+    Attributes:
+        alike: what is not a device's own; `fixed`: the letters in it.
+        follows: the rest.
+    """
+
+    alike: tuple[Any, ...]
+    fixed: frozenset[int]
+    follows: _Own
+
+
+def _letters(kinds: Sequence[re.Pattern[str]], *, down: bool) -> list[str]:
+    """A letter of each kind, ascending or descending."""
+    found = [_letter(kind, number) for number, kind in enumerate(kinds)]
+    if down:
+        of: dict[re.Pattern[str], list[str]] = {}
+        for kind, letter in zip(kinds, found, strict=True):
+            of.setdefault(kind, []).append(letter)
+        found = [of[kind].pop() for kind in kinds]
+    return found
+
+
+def _letter(kind: re.Pattern[str], number: int) -> str:
+    high, low = number // 100, number % 100
+    if kind is _FOUR:
+        return f"198.18.1{high:02}.1{low:02}"
+    if kind is _SIX:
+        return f"2001:db8:1{high:02}:1{low:02}:eeee:eeee:eeee:eeee"
+    return f"42949{number:05}" if kind is _ASN else f"zl{number:06}l{_LABELS.index(kind) * ' l'}"
+
+
+def _with(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | None:
+    """What comes of a text with letters; None where it is not a device without findings."""
+    if len(letters) > _MOST:
+        return None
+    ((path, _),) = pattern.read.places.values()
+    devices, _, findings = devices_of(_KEY, parts_in([(path, pattern.lettered(letters))]))
+    if len(devices) != 1 or findings:
+        return None
+    numbers = {letter: number for number, letter in enumerate(letters)}
+    alike = _alike(devices[0])
+    frame = parts_of(devices[0].held).frame
+    follows = _follows(devices[0], numbers)
+    fixed = _LETTER.findall(f"{frame.paths}{frame.values}{alike[2:]}{follows.left}")
+    return _Lettered(alike, frozenset([numbers[each] for each in fixed]), follows)
+
+
+def _alike(read: Read) -> tuple[Any, ...]:
+    """All that is not a device's own."""
+    called = read.identity._replace(name="")
+    return read.held.frame, read.held.places, read.system, set(read.places), read.understood, called
+
+
+def _follows(read: Read, numbers: dict[str, int]) -> _Own:
+    """What is a device's own, by the numbers of letters."""
+    names, values, *left = value_of(read.held.own)
+    places = [at for at, value in enumerate(values) if isinstance(value, str)]
+    texts = "\n".join([read.name, read.identity.name, *names, *[values[at] for at in places]])
+    pieces = _LETTER.split(texts)
+    letters = [numbers[each] for each in pieces[1::2]]
+    pieces[1::2] = [""] * len(letters)
+    numbered = [(at, numbers[str(value)]) for at, value in enumerate(values) if str(value) in numbers]
+    numbered = [(at, letter) for at, letter in numbered if at not in places]
+    own = {*places, *[at for at, _ in numbered]}
+    alike = [None if at in own else value for at, value in enumerate(values)]
+    return _Own(_Blank(pieces, letters), alike, places, numbered, left)
+
+
+def _is(read: Read, lettered: _Lettered, own: Sequence[str]) -> bool:
+    """Whether a text with its own coordinates in place of letters says what was read of it."""
+    names, values, *left = value_of(read.held.own)
+    name, *rest = lettered.follows.filled(own)
+    told = [name.replace(_KEY, read.key), *rest, lettered.follows.left]
+    return told == [read.name, read.identity.name, names, values, left] and lettered.alike == _alike(read)

@@ -1,0 +1,136 @@
+"""A configuration that is like one that was read says what reading it would have said, and any other one is read."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.audit.device import devices_of
+from fabricc.audit.packed import opened
+from fabricc.audit.substitution import Alike
+from fabricc.audit.texts import parts_in
+from fabricc.back import nos as back_ends
+from fabricc.fabric.model import TierName
+from tests.audit import ours
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.audit.device import Read
+
+SYSTEMS = ("eos", "nxos", "junos")
+"""Those whose devices have one file."""
+
+
+def texts_of(tmp_path: Path, system: str) -> list[str]:
+    """The configurations of sixteen ToRs that are alike."""
+    path = tmp_path / "cluster.yaml"
+    path.write_text(ours.spec_of(system))
+    tors = [each for each in ours.switches_of(path) if each.tier is TierName.TOR]
+    return [text for each in tors for text in back_ends.load(each.nos).render(each).values()]
+
+
+def read(key: str, text: str) -> Read:
+    """The device as its reader has it."""
+    (device,), _, findings = devices_of(key, parts_in([(f"{key}.cfg", text)]))
+    assert not findings
+    return device
+
+
+def told(device: Read) -> tuple[object, ...]:
+    """All that is known of a device, the order of its facts too."""
+    contents, said = opened(device.held), device.said
+    return (
+        device.key, device.name, device.system, device.places, list(contents.reading.facts.items()),
+        list(contents.reading.lines.items()), contents.reading.unknown, contents.aside, said.ports,
+        list(said.every_address()), said.neighbours, said.facts, device.understood, device.identity,
+    )  # fmt: skip
+
+
+def learned(texts: list[str]) -> Alike:
+    """What is known after some texts were met."""
+    alike = Alike()
+    for number, text in enumerate(texts):
+        if alike.read(f"x{number}", f"x{number}.cfg", text) is None:
+            alike.learn(f"x{number}.cfg", text, read(f"x{number}", text))
+    return alike
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_follows_is_what_would_have_been_read(tmp_path: Path, system: str) -> None:
+    texts = texts_of(tmp_path, system)
+    alike = learned(texts[:3])
+    for number, text in enumerate(texts[3:]):
+        key = f"y{number}"
+        found = alike.read(key, f"{key}.cfg", text)
+        assert found is not None
+        assert told(found) == told(read(key, text))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_is_altered_is_read_or_comes_out_as_if_it_were(tmp_path: Path, system: str) -> None:
+    texts = texts_of(tmp_path, system)
+    alike, chance = learned(texts[:4]), random.Random(system)
+    substituted = 0
+    for number in range(120):
+        text = altered(chance.choice(texts), chance)
+        found = alike.read("y", "y.cfg", text)
+        if found is not None:
+            substituted += 1
+            assert told(found) == told(read("y", text)), number
+    assert 10 < substituted < 110
+
+
+def altered(text: str, chance: random.Random) -> str:
+    """A text with one word of one line in the place of another, or with odd coordinates."""
+    coordinate = chance.choice(list(re.finditer(r"\b\d+\.\d+\.\d+\.\d+\b|\b\d{10}\b|[a-z]+\d+-\w+", text)))
+    word = chance.choice(list(re.finditer(r"\S+", text)))
+    near = coordinate, f"{coordinate[0][:-1]}{chance.randrange(10)}"
+    at, other = chance.choice(
+        [(word, "7"), (word, word[0][:-1]), (coordinate, chance.choice(ODD)), near, near]
+    )
+    return text[: at.start()] + other + text[at.end() :]
+
+
+ODD = (
+    "10.0.0.999", "010.0.0.1", "127.0.0.1", "0.0.0.0", "224.0.0.5", "10.200.0.1", "4242", "0", "x", "x9 y",
+    "Ethernet1/1", "fe80::1", "2001:db8::1", "",
+)  # fmt: skip
+"""What may stand in place of a coordinate."""
+
+
+def test_what_is_equal_or_differs_elsewhere_is_read(tmp_path: Path) -> None:
+    texts = texts_of(tmp_path, "eos")
+    alike = learned(texts[:4])
+    one, two, *_ = dict.fromkeys(re.findall(r"ip address (\S+)/31", texts[5]))
+    assert alike.read("y", "y.cfg", texts[5])
+    assert alike.read("y", "y.cfg", texts[5].replace(f"{one}/31", f"{two}/31")) is None
+    assert alike.read("y", "y.txt", texts[5]) is None
+
+
+def test_what_says_more_than_its_coordinates_is_read_each_time() -> None:
+    start = "ip routing\nservice routing protocols model multi-agent\n"
+    route = start + "hostname leaf{0}1\nip route 10.{0}.7.1{1} 10.9.9.9\n"
+    for mask, follows in (("/32", True), (" 255.255.255.0", False)):  # a network that the reader works out
+        texts = [route.format(n, mask) for n in range(1, 9)]
+        alike = learned(texts)
+        assert {alike.read("y", "y.cfg", text) is not None for text in texts} == {follows}
+
+
+def test_a_name_in_comments_and_in_the_path_is_the_devices_own(tmp_path: Path) -> None:
+    texts = [
+        f"! device: {re.search(r'hostname (.*)', text)[1]} (DCS-7060X6-64PE, EOS-4.32.1F)\n{text}"
+        for text in texts_of(tmp_path, "eos")
+    ]
+    alike = learned(texts[:3])
+    found = alike.read("y", "y.cfg", texts[4])
+    assert found is not None
+    assert told(found) == told(read("y", texts[4]))
+    bare = [re.sub(r"hostname .*\n", "", text.partition("\n")[2]) for text in texts]
+    alike = learned(bare[:3])
+    found = alike.read("y", "y.cfg", bare[4])
+    assert found is not None
+    assert found.name == "y"
