@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import repeat
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -25,10 +24,10 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
-from fabricc.proof.invariants.digest import Common
+from fabricc.proof.likeness import Common, likeness_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fabricc.fabric.coordinates import Rest
     from fabricc.fabric.facts import Facts, Reading, Said, Value
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     Outline = tuple[str, tuple[tuple[int, int], ...]]
     """What tells at a glance that devices are not alike: system, and how many coordinates and other ones they have."""
 
-_Row = TypeVar("_Row")
 _MOST = 8
 """Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
 _DIGITS = re.compile(r"(\d+)")
@@ -105,70 +103,34 @@ class _Blanks(NamedTuple):
                 texts[at] = text
 
 
-@dataclass(slots=True)
-class _Paths:
-    """The paths of a device by place.
-
-    Attributes:
-        places: those without letters, the same for all that are alike -> place; `lettered`: places of the others.
-        heads: what these begin with; `own`: they -> place, put together when one is asked for.
-    """
-
-    texts: list[str]
-    places: Mapping[str, int]
-    lettered: list[int]
-    heads: tuple[str, ...]
-    own: dict[str, int] = field(default_factory=dict)
-
-    def place(self, path: str) -> int:
-        """The place of a path; -1 for none."""
-        if (found := self.places.get(path)) is not None:
-            return found
-        if not path.startswith(self.heads):
-            return -1
-        if not self.own:
-            self.own = {self.texts[at]: at for at in self.lettered}
-        return self.own.get(path, -1)
-
-
-class _Table(Mapping[str, _Row]):
-    """Path -> what stands at its place: few are asked for, and a table of all takes longer than all the rest."""
-
-    def __init__(self, paths: _Paths, rows: Sequence[_Row | None]) -> None:
-        """None stands for nothing; there may be fewer rows than paths."""
-        self._paths = paths
-        self._rows = rows
-
-    def __getitem__(self, path: str) -> _Row:
-        at = self._paths.place(path)
-        row = self._rows[at] if 0 <= at < len(self._rows) else None
-        if row is None:
-            raise KeyError(path)
-        return row
-
-    def __iter__(self) -> Iterator[str]:
-        return (path for path, row in zip(self._paths.texts, self._rows, strict=False) if row is not None)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-@dataclass(slots=True)
 class _Substituted:
-    """A reading by substitution."""
+    """A reading by substitution, put together when it is asked for: of most devices nobody does."""
 
-    paths: _Paths
-    values: list[Value]
-    lines: _Table[tuple[str, int]]
+    def __init__(self, pattern: _Pattern, values: Sequence[str]) -> None:
+        """`values`: what stands for the letters of the pattern."""
+        self._pattern = pattern
+        self._values = values
 
-    @property
-    def facts(self) -> _Table[Value]:
+    @cached_property
+    def facts(self) -> Facts:
         """Path -> value."""
-        return _Table(self.paths, self.values)
+        stated = self._pattern.values.copy()
+        self._pattern.in_texts.put(stated, self._values)
+        for at, letter in self._pattern.in_numbers:
+            stated[at] = int(self._values[letter])
+        return dict(zip(self._paths, stated, strict=False))
 
-    def rows(self) -> tuple[Sequence[str], Sequence[Value]]:
-        """Paths of all facts, and their values, in the order of the files."""
-        return self.paths.texts[: len(self.values)], self.values
+    @cached_property
+    def lines(self) -> Mapping[str, tuple[str, int]]:
+        """Path -> file and line."""
+        pairs = zip(self._paths, self._pattern.lines, strict=True)
+        return {path: line for path, line in pairs if line is not None}
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        paths = self._pattern.paths.copy()
+        self._pattern.in_paths.put(paths, self._values)
+        return paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +144,8 @@ class _Pattern:
         files: path -> text.
         paths, values: its facts, and paths that only have a line; what has letters: `in_paths`, `in_texts` and
             `in_numbers`, (place, letter).
-        places: path without letters -> its place; `heads`: what the others begin with.
         lines: of each path, None for none.
-        common: what rules found of all that are like it.
+        common: what is known of all that are like it.
     """
 
     rest: Rest
@@ -198,10 +159,8 @@ class _Pattern:
     in_paths: _Blanks
     in_texts: _Blanks
     in_numbers: list[tuple[int, int]]
-    places: Mapping[str, int]
-    heads: tuple[str, ...]
     lines: list[tuple[str, int] | None]
-    common: Common = field(default_factory=Common)
+    common: Common
 
     def reading(self, own: list[str], files: Files) -> Said | None:
         """The reading of the files of a device with such coordinates; None where they are none of this pattern."""
@@ -215,13 +174,7 @@ class _Pattern:
             return None
         if any(blank.filled(values) != files[name] for name, blank in self.files.items()):
             return None
-        texts, stated = self.paths.copy(), self.values.copy()
-        self.in_paths.put(texts, values)
-        self.in_texts.put(stated, values)
-        for at, letter in self.in_numbers:
-            stated[at] = int(values[letter])
-        paths = _Paths(texts, self.places, self.in_paths.places, self.heads)
-        return _Substituted(paths, stated, _Table(paths, self.lines))
+        return _Substituted(self, values)
 
 
 @dataclass(slots=True)
@@ -326,7 +279,6 @@ def _pattern(
 
     paths, values = list(reading.facts | reading.lines), list(reading.facts.values())
     numbered = [(at, str(value)) for at, value in enumerate(values) if isinstance(value, int)]
-    found = {path: letter_of.search(path) for path in paths}
     return _Pattern(
         rest=rest,
         letters=[numbers.get(letter, -1) for letter in letters],
@@ -339,9 +291,8 @@ def _pattern(
         in_paths=blanks(paths),
         in_texts=blanks(values),
         in_numbers=[(at, numbers[text]) for at, text in numbered if text in numbers],
-        places={path: at for at, path in enumerate(paths) if not found[path]},
-        heads=tuple({path[: first.start()] for path, first in found.items() if first}),
         lines=[reading.lines.get(path) for path in paths],
+        common=Common(likeness_of(other, reading)),
     )
 
 

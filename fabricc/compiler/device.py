@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import field
-from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
@@ -20,20 +19,21 @@ from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout
 from fabricc.proof import Finding
 from fabricc.proof.invariants import Survey
-from fabricc.proof.invariants.view import in_network, view
-from fabricc.proof.links import End, host_end, located, switch_ends
+from fabricc.proof.invariants.view import view
+from fabricc.proof.likeness import surveyed
+from fabricc.proof.links import End, host_ends, located, switch_ends
 from fabricc.proof.placing import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.apart import Held
     from fabricc.fabric.fabric import DeviceId, Fabric
-    from fabricc.fabric.facts import Said, Value
+    from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import PortLayout
+    from fabricc.proof.likeness import Common
     from fabricc.tree.patch import Patch
     from fabricc.tree.stage import Stage
 
@@ -62,6 +62,12 @@ class Piece:
     rows: Fragments = field(default_factory=Fragments)
     survey: Survey = field(default_factory=Survey)
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
+
+    def survey_device(self, device: Switch | Host, reading: Said, folder: str, common: Common | None) -> None:
+        """Ask the rules of a device."""
+        wrong, ends = surveyed(device, reading, folder, self.survey, common)
+        self.findings.add(wrong)
+        self.ends.append(ends)
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
@@ -120,27 +126,25 @@ class Work:
             if isinstance(device, HostId):
                 host = self.fabric.host(device)
                 hosts.append(host)
-                found = self._host(host, piece)
+                self._host(host, piece)
             else:
                 switch = self.fabric.switch(device)
                 switches.append((switch, layout(self.fabric, device)))
-                found = self._switch(switch, piece)
-            if self.wanted is None:
-                piece.ends.append(b"".join([end.pack() for end in found]))
-            else:
-                piece.full_ends += found
+                self._switch(switch, piece)
         piece.devices = len(switches) + len(hosts)
+        if not self.check:
+            piece.ends = [b""] * piece.devices
         if self.stage is not None:
             piece.rows = fragments(switches, hosts)
         return piece
 
-    def _switch(self, switch: Switch, piece: Piece) -> list[End]:
+    def _switch(self, switch: Switch, piece: Piece) -> None:
         back_end = back_ends.load(switch.nos)
         folder = f"switches/{switch.name}"
         files = self._existing(folder, piece) if self.existing else rendered(switch)
         self._write(folder, files, piece)
         if not self.check:
-            return []
+            return
         reading, common = self.alike.reading(switch, files) or (None, None)
         if reading is None:
             reading = back_end.read(files)
@@ -150,19 +154,18 @@ class Work:
                 piece.findings.add(_below(folder, wrong))
                 if not wrong:
                     self.alike.learn(switch, files, reading)
-        seen = view(switch, reading, common.places if common else None)
-        if self.wanted is None:
-            piece.findings.add(piece.survey.add_switch(seen, folder, common))
-        ends = [*switch_ends(seen)]
-        return ends if self.wanted is None else _those(self.wanted, ends, reading)
+        if self.wanted is not None:
+            piece.full_ends += _those(self.wanted, switch_ends(view(switch, reading)), reading)
+        else:
+            piece.survey_device(switch, reading, folder, common)
 
-    def _host(self, host: Host, piece: Piece) -> list[End]:
+    def _host(self, host: Host, piece: Piece) -> None:
         folder = f"hosts/{host.name}"
         existing = self._existing(folder, piece) if self.existing else None
         files = host_files.render(host) if existing is None else host_files.of_part(existing, host)
         self._write(folder, files, piece)
         if not self.check:
-            return []
+            return
         reading, common = self.alike.reading(host, files) or (None, None)
         if reading is None:
             reading = host_files.read(files)
@@ -172,10 +175,10 @@ class Work:
                 piece.findings.add(_below(folder, wrong))
                 if not wrong:
                     self.alike.learn(host, files, reading)
-        if self.wanted is None:
-            piece.findings.add(piece.survey.add_host(host, reading, folder, common))
-        ends = list(_host_ends(host, reading))
-        return ends if self.wanted is None else _those(self.wanted, ends, reading)
+        if self.wanted is not None:
+            piece.full_ends += _those(self.wanted, host_ends(host, reading), reading)
+        else:
+            piece.survey_device(host, reading, folder, common)
 
     def _existing(self, folder: str, piece: Piece) -> Mapping[str, str]:
         assert self.existing is not None
@@ -188,53 +191,6 @@ class Work:
         elif not files:
             message = f"{folder} has no files"
             piece.findings.add([Finding("FAB6011", message, folder, group="no files")])
-
-
-def _host_ends(host: Host, reading: Said) -> Iterator[End]:
-    facts = reading.facts
-    for port in host.ports:
-        prefix = f"interface[{port.name}]/"
-        pairs, subnets = [], []
-        for family, prefixes in (("ipv4", host.fabric_prefixes4), ("ipv6", host.fabric_prefixes6)):
-            address = facts.get(prefix + family)
-            if address is not None and (subnet := _shared_subnet(str(address))):
-                vias = {_gateway(facts.get(f"{prefix}route[{each}]")) for each in prefixes} - {""}
-                subnets.append(_gateways_in(subnet, vias))
-                continue
-            route = facts.get(f"{prefix}route[{prefixes[0]}]") if prefixes else None
-            if address is not None and route is not None:
-                pairs.append((str(address), _gateway(route)))
-        mtu = facts.get(prefix + "mtu", 0)
-        pfc = facts.get(prefix + "pfc")
-        yield host_end(
-            host.name, port.name, (port.peer.device, port.peer.port), pairs, subnets,
-            mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none",
-        )  # fmt: skip
-
-
-def _shared_subnet(address: str) -> IPv4Network | IPv6Network | None:
-    """The subnet of a host's address where it is not that of a link of two; None also for what is no address."""
-    if address.endswith(("/31", "/127")):
-        return None
-    try:
-        network = ip_interface(address).network
-    except ValueError:
-        return None
-    return network if network.num_addresses > 2 else None
-
-
-def _gateways_in(subnet: IPv4Network | IPv6Network, vias: set[str]) -> str:
-    """The gateways of a host in a subnet with its prefix length: the first address where it says none."""
-    far = [via for via in vias if not in_network(via, subnet)]
-    if far:
-        return f"{', '.join(sorted(far))} beyond {subnet}"
-    return f"{','.join(sorted(vias)) or subnet[1]}/{subnet.prefixlen}"
-
-
-def _gateway(route: Value | None) -> str:
-    """The next hop of a route; "" without one."""
-    text = "" if route is None else str(route)
-    return text.removeprefix("via ").partition(" ")[0] if text.startswith("via ") else ""
 
 
 def _below(folder: str, wrong: Iterable[Finding]) -> Iterator[Finding]:

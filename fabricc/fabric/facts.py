@@ -16,7 +16,7 @@ from fabricc.fabric.paths import alike, port_paths
 from fabricc.fabric.routing import OPTIONS, Spreading, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.fabric.model import Management, Port, Switch
     from fabricc.fabric.paths import Alike, PortPaths
@@ -49,9 +49,6 @@ class Said(Protocol):
     def lines(self) -> Mapping[str, tuple[str, int]]:
         """Path -> file and line."""
 
-    def rows(self) -> tuple[Sequence[str], Sequence[Value]]:
-        """Paths of all facts, and their values, in the order of the files."""
-
 
 @dataclass(slots=True)
 class Reading:
@@ -71,10 +68,6 @@ class Reading:
         """State a fact; a later statement of the same path replaces the earlier one, as devices do."""
         self.facts[path] = value
         self.lines[path] = (file, line)
-
-    def rows(self) -> tuple[Sequence[str], Sequence[Value]]:
-        """Paths of all facts, and their values, in the order of the files."""
-        return list(self.facts), list(self.facts.values())
 
 
 def boolean(value: bool) -> str:

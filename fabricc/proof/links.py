@@ -10,6 +10,7 @@ import struct
 from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
+from ipaddress import ip_interface
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -19,12 +20,14 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import several
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.rules import finding as breach
-from fabricc.proof.invariants.view import sibling
+from fabricc.proof.invariants.view import in_network, sibling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.fabric.facts import Said, Value
+    from fabricc.fabric.model import Host
     from fabricc.proof.invariants.view import LinkPort, SwitchView
 
     _Packed = tuple[int, int, bytes]
@@ -39,7 +42,7 @@ _OF_EACH = ("addresses", "BGP session")
 _OF_KINDS = tuple(name for name in FIELDS if name not in _OF_EACH)
 _RECORD = struct.Struct("<8sII25s")
 _STATED = struct.Struct("<B6I")
-_FAMILIES = (("ipv4", ("31", "30")), ("ipv6", ("127",)))
+FAMILIES = (("ipv4", ("31", "30")), ("ipv6", ("127",)))
 _PLACES = ("ipv4", "ipv6", "description", "enabled")
 
 
@@ -79,19 +82,33 @@ class End(NamedTuple):
     @property
     def key(self) -> bytes:
         """The same eight bytes on both ends."""
-        mine, other = f"{self.device}\n{self.port}", f"{self.peer}\n{self.peer_port}"
-        ends = f"{mine}\n{other}" if mine < other else f"{other}\n{mine}"
-        return blake2b(ends.encode(), digest_size=8).digest()
+        return key_of(f"{self.device}\n{self.port}", f"{self.peer}\n{self.peer_port}")
 
     def pack(self) -> bytes:
         """The end in 41 bytes: key, a number per field (0: not stated), and whether it is a host."""
-        stated = _stated(self.host, self.mtu, self.speed, self.pfc, self.fec, self.settings, self.bfd)
-        return _RECORD.pack(self.key, _crc(self.addresses), _number(self.session), stated)
+        stated = packed_kind(self.host, self.mtu, self.speed, self.pfc, self.fec, self.settings, self.bfd)
+        return packed_end(self.key, self.addresses, self.session, stated)
 
     def stated(self) -> tuple[str, ...]:
         """The fields as people read them, in the order of `FIELDS`."""
         mtu, speed = str(self.mtu or ""), str(self.speed or "")
         return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings, self.bfd)
+
+
+def key_of(mine: str, other: str) -> bytes:
+    """The key of a link by its ends, each a device and its port on two lines."""
+    ends = f"{mine}\n{other}" if mine < other else f"{other}\n{mine}"
+    return blake2b(ends.encode(), digest_size=8).digest()
+
+
+def packed_end(key: bytes, addresses: str, session: str, stated: bytes) -> bytes:
+    """An end as `End.pack` has it; `stated`: what many ends state alike."""
+    return _RECORD.pack(key, _crc(addresses), _number(session), stated)
+
+
+def packed(ends: Iterable[End]) -> bytes:
+    """A run of packed ends."""
+    return b"".join([end.pack() for end in ends])
 
 
 def switch_ends(seen: SwitchView) -> Iterator[End]:
@@ -107,7 +124,7 @@ def switch_ends(seen: SwitchView) -> Iterator[End]:
         first = (name, port.name) < peer
         addresses, neighbours = _own_addresses(link, first)
         if (vlan := seen.evpn.get(f"port[{port.name}]")) is not None:
-            gateways = (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in _FAMILIES)
+            gateways = (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in FAMILIES)
             addresses += [str(gateway) for gateway in gateways if gateway is not None]
         told, offered, runs = [], [], []
         for transport, neighbour in neighbours:
@@ -117,19 +134,19 @@ def switch_ends(seen: SwitchView) -> Iterator[End]:
             if remote is None:
                 told.append(f"{transport} none")
             else:
-                told.append(f"{transport} {_ordered(first, asn, str(remote))}")
+                told.append(f"{transport} {ordered(first, asn, str(remote))}")
                 offered.append(attributes.get("families"))
         mtu, speed, pfc, fec = link.stated
         yield End(
             name, port.name, *peer, False, mtu, speed, pfc, " ".join(addresses), " ".join(told),
-            _settings(tuple(offered), families, *timers), _bfd(tuple(runs), multiplier), fec,
+            settings_of(tuple(offered), families, *timers), bfd_of(tuple(runs), multiplier), fec,
         )  # fmt: skip
 
 
 def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[str, str]]]:
     """The addresses of both ends as a port believes them; transports and names of the neighbours it has by them."""
     addresses, neighbours = [], []
-    for (family, lengths), mine in zip(_FAMILIES, (link.ipv4, link.ipv6), strict=True):
+    for (family, lengths), mine in zip(FAMILIES, (link.ipv4, link.ipv6), strict=True):
         if mine is None:
             continue
         address, _, prefix_length = mine.partition("/")
@@ -138,7 +155,7 @@ def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[s
         elif not (other := sibling(mine)):
             addresses.append(f"{family} no address")
         else:
-            addresses.append(_ordered(first, address, other))
+            addresses.append(ordered(first, address, other))
             if link.port.direction is not Direction.HOST:
                 neighbours.append((family, other))
     if link.unnumbered:
@@ -156,9 +173,57 @@ def host_end(
     `gateways`: those of subnets that it shares with other hosts, each with the prefix length.
     """
     first = (device, port) < peer
-    addresses = [_ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
+    addresses = [ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
     addresses += gateways
     return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses))
+
+
+def host_ends(host: Host, reading: Said) -> Iterator[End]:
+    """The ends of a host's links, from its files."""
+    facts = reading.facts
+    for port in host.ports:
+        prefix = f"interface[{port.name}]/"
+        pairs, subnets = [], []
+        for family, prefixes in (("ipv4", host.fabric_prefixes4), ("ipv6", host.fabric_prefixes6)):
+            address = facts.get(prefix + family)
+            if address is not None and (subnet := shared_subnet(str(address))):
+                vias = {gateway_of(facts.get(f"{prefix}route[{each}]")) for each in prefixes} - {""}
+                subnets.append(_gateways_in(subnet, vias))
+                continue
+            route = facts.get(f"{prefix}route[{prefixes[0]}]") if prefixes else None
+            if address is not None and route is not None:
+                pairs.append((str(address), gateway_of(route)))
+        mtu = facts.get(prefix + "mtu", 0)
+        pfc = facts.get(prefix + "pfc")
+        yield host_end(
+            host.name, port.name, (port.peer.device, port.peer.port), pairs, subnets,
+            mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none",
+        )  # fmt: skip
+
+
+def shared_subnet(address: str) -> IPv4Network | IPv6Network | None:
+    """The subnet of a host's address where it is not that of a link of two; None also for what is no address."""
+    if address.endswith(("/31", "/127")):
+        return None
+    try:
+        network = ip_interface(address).network
+    except ValueError:
+        return None
+    return network if network.num_addresses > 2 else None
+
+
+def _gateways_in(subnet: IPv4Network | IPv6Network, vias: set[str]) -> str:
+    """The gateways of a host in a subnet with its prefix length: the first address where it says none."""
+    far = [via for via in vias if not in_network(via, subnet)]
+    if far:
+        return f"{', '.join(sorted(far))} beyond {subnet}"
+    return f"{','.join(sorted(vias)) or subnet[1]}/{subnet.prefixlen}"
+
+
+def gateway_of(route: Value | None) -> str:
+    """The next hop of a route; "" without one."""
+    text = "" if route is None else str(route)
+    return text.removeprefix("via ").partition(" ")[0] if text.startswith("via ") else ""
 
 
 @dataclass(slots=True)
@@ -191,7 +256,7 @@ def _disagreements(one: _Packed, two: _Packed) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _contradictions(one: bytes, two: bytes) -> frozenset[str]:
-    """The same of what `_stated` packs. A host may have a smaller MTU than its switch, never a larger one."""
+    """The same of what `packed_kind` packs. A host may have a smaller MTU than its switch, never a larger one."""
     (_, *at_switch), (host, *at_host) = sorted(map(_STATED.unpack, (one, two)), key=itemgetter(0))
     wrong = {name for name, a, b in zip(_OF_KINDS, at_switch, at_host, strict=True) if a != b and a and b}
     return frozenset(wrong - {FIELDS[0]} if host and at_host[0] <= at_switch[0] else wrong)
@@ -221,7 +286,7 @@ def broken_findings(wrong: dict[bytes, tuple[str, ...]], ends: Iterable[End]) ->
 
 
 @lru_cache(maxsize=1024)
-def _settings(
+def settings_of(
     offered: tuple[Value | None, ...],
     families: Iterable[str],
     keepalive_s: Value | None,
@@ -241,7 +306,7 @@ def _settings(
 
 
 @lru_cache(maxsize=1024)
-def _bfd(runs: tuple[bool, ...], multiplier: Value | None) -> str:
+def bfd_of(runs: tuple[bool, ...], multiplier: Value | None) -> str:
     """Which sessions run BFD, and after how many packets missed a peer is down; "" when none does."""
     if not any(runs):
         return ""
@@ -249,12 +314,13 @@ def _bfd(runs: tuple[bool, ...], multiplier: Value | None) -> str:
     return f"x {multiplier}{which}"
 
 
-def _ordered(first: bool, mine: str, other: str) -> str:
+def ordered(first: bool, mine: str, other: str) -> str:
+    """What both ends of a link say of themselves and each other, the same at either."""
     return f"{mine} - {other}" if first else f"{other} - {mine}"
 
 
 @lru_cache(maxsize=1024)
-def _stated(host: bool, mtu: int, speed: int, *texts: str) -> bytes:
+def packed_kind(host: bool, mtu: int, speed: int, *texts: str) -> bytes:
     """What many ends state alike, packed."""
     return _STATED.pack(host, mtu, speed, *map(_crc, texts))
 

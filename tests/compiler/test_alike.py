@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from ipaddress import ip_address
+from itertools import pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from fabricc.compiler.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
-from fabricc.proof.invariants.view import view
+from fabricc.proof.likeness import surveyed
 from tests.back.nos.mutation import KINDS
 from tests.inventories.test_shapes import BOXES, spec_of
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading, Said
     from fabricc.fabric.model import Switch
     from fabricc.proof import Finding
-    from fabricc.proof.invariants.digest import Common
+    from fabricc.proof.likeness import Common
 
     Device = Switch | Host
 
@@ -84,7 +85,7 @@ def with_coordinates(device: Device, own: Coordinates) -> Device:
     return host_with(device, own) if isinstance(device, Host) else switch_with(device, own)
 
 
-def substituted(of: Fabric) -> Iterator[tuple[Alike, Device, Said]]:
+def substituted(of: Fabric) -> Iterator[tuple[Alike, Device, tuple[Said, Common]]]:
     """The devices that are proved by substitution, the others being read before."""
     alike = Alike()
     for device in all_devices(of):
@@ -92,7 +93,7 @@ def substituted(of: Fabric) -> Iterator[tuple[Alike, Device, Said]]:
         if (found := alike.reading(device, files)) is None:
             alike.learn(device, files, read(device, files))
         else:
-            yield alike, device, found[0]
+            yield alike, device, found
 
 
 def first_of_each(nos: str) -> list[tuple[Alike, Device]]:
@@ -118,10 +119,14 @@ def test_coordinates_are_taken_out_and_put_in(nos: str, shape: str) -> None:
 def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str) -> None:
     found = list(substituted(fabric(nos, family=family, links=links)))
     assert len(found) >= 16  # of 16 ToRs, 2 spines and 8 hosts
-    for _, device, reading in found:
+    briefs = 0
+    for _, device, (reading, common) in found:
         full = read(device, rendered(device))
         assert list(reading.facts.items()) == list(full.facts.items())
         assert (reading.lines, []) == (full.lines, full.unknown)
+        briefs += common.brief(device, "x") is not None
+        assert told(device, (reading, common)) == told(device, (full, None))
+    assert briefs == len(found) - 2  # the first ToR and the first host, which are looked at as wholes
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)
@@ -256,24 +261,68 @@ def test_rules_find_the_same_in_coordinates_that_files_and_plan_agree_on(nos: st
     (alike, switch), _ = first_of_each(nos)
     assert not isinstance(switch, Host)
     for each in (of.switch(one) for one in of.switch_ids()):  # the first without a breach is for all like it
-        assert not list(surveyed(each, alike.reading(each, rendered(each))))
-    changed = replace(
-        switch_with(switch, BROKEN[broken](of_switch(switch)[1])),
-        plane=switch.plane, pod=switch.pod, unit=switch.unit,
-    )  # fmt: skip
+        assert not told(each, alike.reading(each, rendered(each)))[0]
+    changed = in_its_place(switch, BROKEN[broken](of_switch(switch)[1]))
     full = read(changed, rendered(changed))
     assert full.facts == planned(changed)
     substitution = alike.reading(changed, rendered(changed))
     assert (substitution is not None) == (broken in UNIQUE)
-    found = list(surveyed(changed, substitution))
-    assert found
-    assert found == list(surveyed(changed, (full, None)))
+    found = told(changed, substitution)
+    assert found[0]
+    assert found == told(changed, (full, None))
 
 
-def surveyed(switch: Switch, found: tuple[Reading, Common | None] | None) -> Iterator[Finding]:
-    reading, common = found or (read(switch, rendered(switch)), None)
-    seen = view(switch, reading, common.places if common else None)
-    return Survey().add_switch(seen, "switches/x", common)
+def moved(own: Coordinates) -> Iterator[Coordinates]:
+    """Two that change places everywhere, or an address that becomes its neighbour: as many differ as before."""
+    for kind in ("names", "ports", "addresses", "asns"):
+        different = list(dict.fromkeys(filter(None, getattr(own, kind))))
+        spread = slice(None, None, max(1, len(different) // 12))
+        pairs = [pair for pair in pairwise(different) if len({":" in each for each in pair}) == 1][spread]
+        if kind == "addresses":
+            pairs += [(each, str(ip_address(each) + 1)) for each in different[spread]]
+        for one, other in pairs:
+            table = {one: other, other: one}
+            yield own._replace(**{kind: tuple([table.get(each, each) for each in getattr(own, kind)])})
+
+
+def in_its_place(device: Device, own: Coordinates) -> Device:
+    """The device with other coordinates, where it stands."""
+    if isinstance(device, Host):
+        return replace(host_with(device, own), unit=device.unit, slot=device.slot)
+    return replace(switch_with(device, own), plane=device.plane, pod=device.pod, unit=device.unit)
+
+
+@pytest.mark.parametrize("family", ["dual", pytest.param("ipv4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "nos", ["eos", *(pytest.param(each, marks=pytest.mark.slow) for each in SYSTEMS if each != "eos")]
+)
+def test_of_moved_coordinates_is_told_what_is_told_of_the_whole_device(nos: str, family: str) -> None:
+    """Files and plan agree on them; an address that is not that of its link, or of no aggregate, breaks rules."""
+    seen: dict[object, tuple[Alike, Device]] = {}
+    for alike, device, found in substituted(fabric(nos, family=family)):
+        assert not told(device, found)[0]  # the first is looked at as a whole
+        seen[type(device)] = alike, device
+    findings = briefs = 0
+    for alike, device in seen.values():
+        for own in moved(parted(device)[1]):
+            changed = in_its_place(device, own)
+            files = rendered(changed)
+            if (substitution := alike.reading(changed, files)) is not None:
+                briefs += substitution[1].brief(changed, "x") is not None
+                full = told(changed, (read(changed, files), None))
+                assert told(changed, substitution) == full, own
+                findings += bool(full[0])
+    assert findings > 1
+    assert briefs > 20
+
+
+def told(
+    device: Device, found: tuple[Said, Common | None] | None
+) -> tuple[list[Finding], bytes, list[object]]:
+    """Findings of a device, the ends of its links, and what the census takes of it."""
+    reading, common = found or (read(device, rendered(device)), None)
+    survey = Survey()
+    return *surveyed(device, reading, "x", survey, common), [*survey.switches, *survey.hosts]
 
 
 def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

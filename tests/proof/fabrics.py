@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.device import _host_ends
 from fabricc.proof.invariants import Census, Survey
 from fabricc.proof.invariants.declared import Ratio
 from fabricc.proof.invariants.view import view
-from fabricc.proof.links import Meeting, broken_findings, located, switch_ends
+from fabricc.proof.links import Meeting, broken_findings, host_ends, located, switch_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -93,7 +92,7 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
             continue
         reading = host_files.read(fault.edit(host.name, dict(host_files.render(host))))
         found += survey.add_host(host, reading, f"hosts/{host.name}")
-        ends += [located(end, reading) for end in _host_ends(host, reading)]
+        ends += [located(end, reading) for end in host_ends(host, reading)]
     census.add(survey)
     ratios = {0: Ratio(Fraction(1)), 1: Ratio(Fraction(2))} if built.shape.cores else {0: Ratio(Fraction(1))}
     found += census.findings(built.counts(), built.wired(), built.groups(), declared or ratios)

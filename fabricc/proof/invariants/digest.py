@@ -18,12 +18,12 @@ from fabricc.proof.invariants.contract import (
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
-from fabricc.proof.invariants.ports import far_ends, port_breaches
-from fabricc.proof.invariants.prefixes import address_breaches, packed_blocks
+from fabricc.proof.invariants.ports import port_breaches
+from fabricc.proof.invariants.prefixes import address_breaches, own_blocks
 from fabricc.proof.invariants.rules import findings_of
 from fabricc.proof.invariants.segments import packed_segments, segment_breaches
 from fabricc.proof.invariants.sessions import session_breaches
-from fabricc.proof.invariants.view import as_int, leads_out, places_of
+from fabricc.proof.invariants.view import as_int, leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.rules import Breach
-    from fabricc.proof.invariants.view import Places, SwitchView
+    from fabricc.proof.invariants.view import SwitchView
 
 
 class Load(NamedTuple):
@@ -106,21 +106,6 @@ class HostDigest:
 
 
 @dataclass(slots=True)
-class Common:
-    """What devices have in common whose files say the same but for coordinates; the first without a breach fills it.
-
-    Attributes:
-        contracts: functions of invariant 12, None before.
-        places: where the facts of switches have what views show, None before.
-        policies: plane and pod of switches, which no file tells -> key of their class of policies.
-    """
-
-    contracts: dict[bytes, str] | None = None
-    places: Places | None = None
-    policies: dict[tuple[int, int | None], bytes] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class Survey:
     """The digests of a run of devices, and one policy of each class among them."""
 
@@ -128,62 +113,29 @@ class Survey:
     hosts: list[HostDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
 
-    def add_switch(self, seen: SwitchView, folder: str, common: Common | None = None) -> Iterator[Finding]:
+    def add(self, digest: SwitchDigest | HostDigest) -> None:
+        """Take in a device with which nothing is wrong alone."""
+        if isinstance(digest, SwitchDigest):
+            self.switches.append(digest)
+        else:
+            self.hosts.append(digest)
+
+    def add_switch(self, seen: SwitchView, folder: str) -> Iterator[Finding]:
         """Take a switch in; what is wrong with it alone, files below `folder`."""
-        switch = seen.switch
-        if common is None or common.contracts is None or any(True for _ in _own_breaches(seen)):
-            contracts = switch_contracts(seen)
-            breaches = [*_switch_breaches(seen, contracts)]
-            yield from _placed(findings_of(iter(breaches), switch.name, seen.place), folder)
-        else:
-            breaches, contracts = [], common.contracts
-        place = (switch.plane, switch.pod)
-        key = common.policies.get(place, b"") if common and not breaches else b""
-        if key not in self.policies:
-            policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
-            key = policy.key
-            self.policies.setdefault(key, policy)
-        self.switches.append(digest_of(seen, key, contracts, folder))
-        if common is not None and not breaches:
-            common.contracts, common.policies[place] = contracts, key
-            common.places = common.places or places_of(seen)
+        contracts = switch_contracts(seen)
+        breaches = _switch_breaches(seen, contracts)
+        yield from _placed(findings_of(breaches, seen.switch.name, seen.place), folder)
+        policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
+        self.policies.setdefault(policy.key, policy)
+        self.switches.append(digest_of(seen, policy.key, contracts, folder))
 
-    def add_host(
-        self, host: Host, reading: Said, folder: str, common: Common | None = None
-    ) -> Iterator[Finding]:
+    def add_host(self, host: Host, reading: Said, folder: str) -> Iterator[Finding]:
         """Take a host in; what is wrong with it alone."""
-
-        def place(path: str) -> tuple[str, int]:
-            return reading.lines.get(path, ("", 0))
-
-        if common is None or common.contracts is None:
-            contracts = host_contracts(host, reading)
-            breaches = [*host_breaches(host, reading, contracts)]
-            yield from _placed(findings_of(iter(breaches), host.name, place), folder)
-            if common is not None and not breaches:
-                common.contracts = contracts
-        else:
-            contracts = common.contracts
-        facts = reading.facts
-        mtus = [m for p in host.ports if (m := as_int(facts.get(f"interface[{p.name}]/mtu")))]
-        file, line = place(f"interface[{host.ports[0].name}]/mtu") if host.ports else ("", 0)
-        self.hosts.append(
-            HostDigest(
-                host.name, tuple(Landing(host.unit, p.rail, p.nic_port, p.peer.device) for p in host.ports),
-                max(mtus, default=0), _timeout_ms(as_int(facts.get("nccl/timeout"))),
-                tuple((function, *_under(folder, place(path))) for function, path in contracts.items()),
-                f"{folder}/{file}" if file else "", line,
-            )
-        )  # fmt: skip
-
-
-def _own_breaches(seen: SwitchView) -> Iterator[Breach]:
-    """Those of the rules that look at coordinates: switches alike but for these have all others in common."""
-    yield from far_ends(seen)
-    yield from session_breaches(seen)
-    yield from address_breaches(seen)
-    yield from outward_breaches(seen)
-    yield from segment_breaches(seen)
+        contracts = host_contracts(host, reading)
+        breaches = host_breaches(host, reading, contracts)
+        lines = reading.lines
+        yield from _placed(findings_of(breaches, host.name, lambda path: lines.get(path, ("", 0))), folder)
+        self.hosts.append(host_digest(host, reading, contracts, folder))
 
 
 def _switch_breaches(seen: SwitchView, contracts: dict[bytes, str]) -> Iterator[Breach]:
@@ -231,8 +183,25 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
         min(filter(None, host_mtus), default=0), seen.number("watchdog/detect_ms") or 0,
         _outer_asns(seen), policy,
         tuple((function, *_under(folder, seen.place(path))) for function, path in contracts.items()),
-        packed_blocks(seen), packed_segments(seen), file, line,
+        own_blocks(seen), packed_segments(seen), file, line,
     )  # fmt: skip
+
+
+def host_digest(host: Host, reading: Said, contracts: dict[bytes, str], folder: str) -> HostDigest:
+    """The same of a host."""
+    facts, lines = reading.facts, reading.lines
+    mtus = [m for p in host.ports if (m := as_int(facts.get(f"interface[{p.name}]/mtu")))]
+    path = f"interface[{host.ports[0].name}]/mtu" if host.ports else ""
+    return HostDigest(
+        host.name, landings(host), max(mtus, default=0), _timeout_ms(as_int(facts.get("nccl/timeout"))),
+        tuple((function, *_under(folder, lines.get(at, ("", 0)))) for function, at in contracts.items()),
+        *_under(folder, lines.get(path, ("", 0))),
+    )  # fmt: skip
+
+
+def landings(host: Host) -> tuple[Landing, ...]:
+    """Where the ports of a host are cabled to."""
+    return tuple([Landing(host.unit, p.rail, p.nic_port, p.peer.device) for p in host.ports])
 
 
 def _outer_asns(seen: SwitchView) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from fabricc.fabric.paths import several
 from fabricc.proof.invariants.rules import Breach, finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.view import SwitchView
@@ -86,8 +86,9 @@ def _spare(length: str, bits: int) -> int | None:
     return None
 
 
-_ASKED = tuple(f"management/{kind}" for kind in ("gateway", "ntp", "dns", "syslog", "tacacs/servers"))
+_SERVERS = tuple(f"management/{kind}" for kind in ("ntp", "dns", "syslog", "tacacs/servers"))
 """Facts that name machines of the management network, comma-separated."""
+_ASKED = ("management/gateway", *_SERVERS)
 
 
 def address_breaches(seen: SwitchView) -> Iterator[Breach]:
@@ -117,6 +118,32 @@ def _taken(seen: SwitchView) -> Iterator[Breach]:
             yield Breach(6, f"its management address {mine} is also {path.rpartition('/')[2]}", path)
 
 
+def servers_asked(seen: SwitchView) -> frozenset[str]:
+    """The machines of the management network that a switch names, but for its gateway."""
+    named = (str(seen.facts.get(path, "")).split(",") for path in _SERVERS)
+    return frozenset(name for names in named for name in names) - {""}
+
+
+def inside(texts: Sequence[str], aggregates: Iterable[str]) -> bool:
+    """Whether the addresses of links lie in aggregates that are larger than a link and written as blocks are."""
+    blocks = [found for text in aggregates if (found := block(text))]
+    if [*map(str, blocks)] != [*aggregates]:
+        return False
+    for family, inet in ((4, AF_INET), (6, AF_INET6)):
+        left = [
+            int.from_bytes(socket.inet_pton(inet, text.partition("/")[0]))
+            for text in texts
+            if (":" in text) == (family == 6)
+        ]
+        for each in blocks:
+            spare = each.bits - each.length
+            if each.family == family and spare > 2:
+                left = [address for address in left if (address ^ each.first) >> spare]
+        if left:
+            return False
+    return True
+
+
 def _joined(seen: SwitchView) -> Iterator[Breach]:
     """The files say what their system needs for keeping the management network apart, or that is missing."""
     path = "management/isolated"
@@ -125,30 +152,40 @@ def _joined(seen: SwitchView) -> Iterator[Breach]:
         yield Breach(6, message, path)
 
 
-def packed_blocks(seen: SwitchView) -> bytes:
+def owned(seen: SwitchView) -> dict[str, str]:
     """What the switch owns: aggregates, loopbacks, the links up and out; a host link only without an aggregate.
 
-    And its management address, whatever the length of the subnet.
+    And its management address, whatever the length of the subnet. Path -> text.
     """
     facts = seen.facts
     texts = {f"bgp/aggregate[{text}]": text for text in seen.aggregates}
     texts |= {path: str(facts[path]) for path in ("loopback/ipv4", "loopback/ipv6") if path in facts}
     if "management/address" in facts:
         texts["management/address"] = str(facts["management/address"]).partition("/")[0]
-    owned = {Direction.UP, Direction.EXTERNAL} | (set() if seen.aggregates else {Direction.HOST})
+    directions = {Direction.UP, Direction.EXTERNAL} | (set() if seen.aggregates else {Direction.HOST})
     for link in seen.links:
-        if link.port.direction in owned:
+        if link.port.direction in directions:
             for path, text in zip(several(link.port.name, _FAMILIES), (link.ipv4, link.ipv6), strict=True):
                 if text:
                     texts[path] = text
-    lines = seen.reading.lines
+    return texts
+
+
+def packed_blocks(texts: Iterable[str], lines: Iterable[int]) -> bytes:
+    """Blocks that texts state on those lines."""
     return b"".join(
         [
-            _BLOCK.pack(mine.family, mine.first.to_bytes(16), mine.length, lines.get(path, _NOWHERE)[1])
-            for path, text in texts.items()
+            _BLOCK.pack(mine.family, mine.first.to_bytes(16), mine.length, line)
+            for text, line in zip(texts, lines, strict=True)
             if (mine := block(text))
         ]
     )
+
+
+def own_blocks(seen: SwitchView) -> bytes:
+    """The blocks that the switch owns."""
+    texts, lines = owned(seen), seen.reading.lines
+    return packed_blocks(texts.values(), [lines.get(path, _NOWHERE)[1] for path in texts])
 
 
 def endpoint_blocks(text: str, file: str) -> Iterator[tuple[str, str, bytes]]:

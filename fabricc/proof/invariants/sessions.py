@@ -16,10 +16,15 @@ PRIVATE_ASNS = (range(64_512, 65_535), range(4_200_000_000, 4_294_967_295))
 """RFC 6996; the last of each block is reserved (RFC 7300)."""
 
 
+def private(asn: int) -> bool:
+    """Whether an AS number is for private use."""
+    return any(asn in block for block in PRIVATE_ASNS)
+
+
 def session_breaches(seen: SwitchView) -> Iterator[Breach]:
     """Invariants 7 to 9 as far as one switch's sessions show them."""
     asn = seen.number("bgp/asn")
-    if asn is not None and not any(asn in block for block in PRIVATE_ASNS):
+    if asn is not None and not private(asn):
         yield Breach(7, f"AS {asn} is not for private use (RFC 6996)", "bgp/asn")
     for neighbour, attributes in seen.neighbours.items():
         if asn is not None and attributes.get("remote_asn") == asn:

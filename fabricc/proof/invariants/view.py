@@ -27,7 +27,6 @@ _EVPN = "evpn/"
 _MAP = "route_map["
 _PREFIX_LIST = "prefix_list["
 _COMMUNITY_LIST = "community_list["
-_SORTED = (_AGGREGATE, _STATIC, _EVPN, _MAP, _PREFIX_LIST, _COMMUNITY_LIST)
 CODE_POINTS = 64
 _CODE_POINT_PATHS = tuple(f"qos/dscp[{dscp}]/traffic_class" for dscp in range(CODE_POINTS))
 
@@ -188,68 +187,14 @@ class SwitchView:
         yield from groups.items()
 
 
-class Places(NamedTuple):
-    """Where the facts of a switch have what its view shows: the same for all whose facts differ in coordinates alone.
-
-    Attributes:
-        neighbours: of each, the place of a fact, how much of that path follows its name, and leaf -> place.
-        links: of each cabled port its number, what it states, and the places of its addresses.
-        enabled: as in the view; `others`: places of all else that it shows.
-    """
-
-    neighbours: list[tuple[int, int, tuple[str, ...], list[int]]]
-    links: list[tuple[int, LinkPort, int | None, int | None]]
-    enabled: list[str]
-    others: list[int]
-
-
-def places_of(seen: SwitchView) -> Places:
-    """Where the facts of a switch have what its view shows."""
-    at = {path: place for place, path in enumerate(seen.facts)}
-    neighbours = []
-    for name, attributes in seen.neighbours.items():
-        found = [at[f"{_NEIGHBOUR}{name}]/{leaf}"] for leaf in attributes]
-        neighbours.append((found[0], len(next(iter(attributes))) + 2, tuple(attributes), found))
-    numbers = [number for number, port in enumerate(seen.switch.ports) if port.peer]
-    links = [
-        (number, link, at.get(link.path + "ipv4"), at.get(link.path + "ipv6"))
-        for number, link in zip(numbers, seen.links, strict=True)
-    ]
-    others = [place for path, place in at.items() if path.startswith(_SORTED)]
-    return Places(neighbours, links, seen.enabled, others)
-
-
-def view(switch: Switch, reading: Said, places: Places | None = None) -> SwitchView:
-    """Sort the facts of a switch; `places` are those of one like it."""
+def view(switch: Switch, reading: Said) -> SwitchView:
+    """Sort the facts of a switch."""
     seen = SwitchView(switch, reading)
-    if places is None:
-        sort_facts(seen, reading.facts.items())
-        tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
-        links = _Links(reading.facts, seen.queues(), tells)
-        lead(seen, [links.of(port) for port in switch.ports if port.peer])
-    else:
-        _pick(seen, places)
+    sort_facts(seen, reading.facts.items())
+    tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
+    links = _Links(reading.facts, seen.queues(), tells)
+    lead(seen, [links.of(port) for port in switch.ports if port.peer])
     return seen
-
-
-def _pick(seen: SwitchView, places: Places) -> None:
-    """Take what a view shows from where it stands: a sixth of the time that it takes to look at every fact."""
-    (paths, values), ports = seen.reading.rows(), seen.switch.ports
-    sort_facts(seen, [(paths[place], values[place]) for place in places.others])
-    seen.enabled = places.enabled
-    for first, after, leaves, found in places.neighbours:
-        name = paths[first][len(_NEIGHBOUR) : -after]
-        seen.neighbours[name] = dict(zip(leaves, [values[place] for place in found], strict=True))
-    links = []
-    for number, link, ipv4, ipv6 in places.links:
-        _, enabled, mtu, speed_gbps, _, _, unnumbered, routed, pfc, lossless, stated = link
-        one, two = (None if place is None else str(values[place]) for place in (ipv4, ipv6))
-        links.append(
-            LinkPort(
-                ports[number], enabled, mtu, speed_gbps, one, two, unnumbered, routed, pfc, lossless, stated
-            )
-        )
-    lead(seen, links)
 
 
 def sort_facts(seen: SwitchView, facts: Iterable[tuple[str, Value]]) -> None:

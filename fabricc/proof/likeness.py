@@ -1,0 +1,380 @@
+"""Devices whose files say the same but for coordinates: what rules of the whole and ends of links need of each.
+
+All that such devices say of coordinates is what is planned of them, which is found of one with letters for
+coordinates; what else they say is worked out once. Of the rules on one switch only those are asked that look at
+coordinates for more than which of them are equal: that is the same on all that are alike. A switch that may break one
+has no brief, and is looked at as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.model import Direction, Host
+from fabricc.proof.invariants.contract import host_contracts, switch_contracts
+from fabricc.proof.invariants.digest import HostDigest, SwitchDigest, digest_of, host_digest, landings
+from fabricc.proof.invariants.prefixes import inside, owned, packed_blocks, servers_asked
+from fabricc.proof.invariants.sessions import private
+from fabricc.proof.invariants.view import leads_out, sibling, view
+from fabricc.proof.links import (
+    FAMILIES,
+    bfd_of,
+    gateway_of,
+    host_ends,
+    key_of,
+    ordered,
+    packed,
+    packed_end,
+    packed_kind,
+    settings_of,
+    shared_subnet,
+    switch_ends,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.fabric.facts import Said
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.digest import Survey
+    from fabricc.proof.invariants.view import LinkPort, SwitchView
+
+    Brief = tuple[SwitchDigest | HostDigest, bytes]
+    """What the census takes of a device, and the packed ends of its links."""
+    _Contract = tuple[bytes, str, int]
+
+_NO_SESSION = -1
+
+
+class _Link(NamedTuple):
+    """A cabled port, the same on all switches that are alike.
+
+    Attributes:
+        number: its place among the ports.
+        families: of its addresses, each with the place of its session; `unnumbered`: of such a one, None without.
+        gateways: of the segment that it is in.
+        stated: what its end states, packed.
+    """
+
+    number: int
+    families: tuple[tuple[str, int], ...]
+    unnumbered: int | None
+    gateways: tuple[str, ...]
+    stated: bytes
+
+
+@dataclass(slots=True)
+class Likeness:
+    """What alike switches say but for coordinates.
+
+    Attributes:
+        links: all of them; by their ports' places, `up` with their Gb/s, `down` to switches, `hosts`, and those whose
+            addresses the switch owns.
+        aggregates: which of them comes first and so on, as the files have them.
+        lines: of what it owns; `asked`: addresses that it asks for time, names and the like.
+        digest: without what differs.
+    """
+
+    links: tuple[_Link, ...]
+    up: tuple[tuple[int, int], ...]
+    down: tuple[int, ...]
+    hosts: tuple[int, ...]
+    owned: tuple[int, ...]
+    aggregates: tuple[int, ...]
+    lines: tuple[int, ...]
+    asked: frozenset[str]
+    digest: SwitchDigest
+
+    @staticmethod
+    def of(seen: SwitchView) -> Likeness | None:
+        """That of a switch; None where its files say a coordinate otherwise than the plan, or it leads outside."""
+        switch, sessions = seen.switch, seen.switch.bgp.sessions
+        ports = [(number, port) for number, port in enumerate(switch.ports) if port.peer]
+        addresses = [(port.ipv4, port.ipv6) for _, port in ports]
+        neighbours = {each.remote or each.port: each.remote_asn for each in sessions}
+        if (
+            seen.number("bgp/asn") != switch.bgp.asn
+            or {key: stated.get("remote_asn") for key, stated in seen.neighbours.items()} != neighbours
+            or [(link.ipv4, link.ipv6) for link in seen.links] != addresses
+            or any(map(leads_out, seen.links))
+            or sorted(seen.aggregates) != sorted(switch.bgp.aggregates)
+        ):
+            return None
+        over = {(each.port, each.transport.value): place for place, each in enumerate(sessions)}
+        links = [_link(seen, number, link, over) for (number, _), link in zip(ports, seen.links, strict=True)]
+        used = [place for link in links if link for _, place in link.families if place != _NO_SESSION]
+        used += [link.unnumbered for link in links if link and link.unnumbered is not None]
+        if None in links or sorted(used) != list(range(len(sessions))):
+            return None
+        own, lines = owned(seen), seen.reading.lines
+        numbers = {
+            direction: [n for n, port in ports if port.direction is direction] for direction in Direction
+        }
+        likeness = Likeness(
+            tuple(filter(None, links)),
+            tuple((number, link.speed_gbps) for (number, port), link in zip(ports, seen.links, strict=True)
+                  if port.direction is Direction.UP),
+            (*numbers[Direction.DOWN], *numbers[Direction.UNUSED]),
+            tuple(numbers[Direction.HOST]),
+            tuple(number for number, port in ports if port.direction is Direction.UP
+                  or (port.direction is Direction.HOST and not seen.aggregates)),
+            tuple(map(switch.bgp.aggregates.index, seen.aggregates)),
+            tuple(lines.get(path, ("", 0))[1] for path in own),
+            servers_asked(seen),
+            replace(
+                digest_of(seen, b"", switch_contracts(seen), ""),
+                name="", plane=0, pod=0, unit=0, asn=0, above=(), below=(), widest=("", 0), blocks=b"",
+            ),
+        )  # fmt: skip
+        return likeness if likeness._owned(switch) == [*own.values()] else None
+
+    def brief(self, switch: Switch, folder: str, policy: bytes) -> tuple[SwitchDigest, bytes] | None:
+        """The digest of a switch and the packed ends of its links; None where a rule on coordinates may be broken.
+
+        Args:
+            switch: one of these.
+            folder: where its files are.
+            policy: the key of its class of policies.
+        """
+        bgp, ports = switch.bgp, switch.ports
+        management = switch.management.address.partition("/")[0]
+        if not private(bgp.asn) or management in self.asked:
+            return None
+        hosts = [text for at in self.hosts for text in (ports[at].ipv4, ports[at].ipv6) if text]
+        if bgp.aggregates and not inside(hosts, bgp.aggregates):
+            return None
+        ends = self._ends(switch)
+        return None if ends is None else (self._digest(switch, folder, policy), ends)
+
+    def _ends(self, switch: Switch) -> bytes | None:
+        """As `switch_ends`; None where a session is not with the other address of its link."""
+        name, ports, sessions = switch.name, switch.ports, switch.bgp.sessions
+        asn, remotes, ends = str(switch.bgp.asn), {each.remote for each in sessions}, []
+        for number, families, unnumbered, gateways, stated in self.links:
+            port = ports[number]
+            peer = port.peer
+            assert peer is not None
+            mine, other = f"{name}\n{port.name}", f"{peer.device}\n{peer.port}"
+            first = (name, port.name) < (peer.device, peer.port)
+            addresses, told = [], []
+            for family, place in families:
+                address: str = getattr(port, family)
+                remote = sibling(address)
+                if not remote or (remote in remotes if place < 0 else sessions[place].remote != remote):
+                    return None
+                addresses.append(ordered(first, address.partition("/")[0], remote))
+                if place >= 0:
+                    told.append(f"{family} {ordered(first, asn, str(sessions[place].remote_asn))}")
+            if unnumbered is not None:
+                addresses.append("unnumbered")
+                told.append(f"unnumbered {ordered(first, asn, str(sessions[unnumbered].remote_asn))}")
+            addresses += gateways
+            ends.append(packed_end(key_of(mine, other), " ".join(addresses), " ".join(told), stated))
+        return b"".join(ends)
+
+    def _digest(self, switch: Switch, folder: str, policy: bytes) -> SwitchDigest:
+        """As `digest_of`."""
+        common, ports, wide = self.digest, switch.ports, Counter[str]()
+        for number, gbps in self.up:
+            wide[_far(ports[number])] += gbps
+        return SwitchDigest(
+            switch.name, common.tier, switch.plane, -1 if switch.pod is None else switch.pod,
+            -1 if switch.unit is None else switch.unit, switch.bgp.asn,
+            tuple(sorted(Counter([_far(ports[number]) for number, _ in self.up]).items())),
+            tuple(sorted(Counter([_far(ports[number]) for number in self.down]).items())),
+            max(wide.items(), key=lambda each: (each[1], each[0]), default=("", 0)),
+            common.host_links, common.load, common.mtus, common.host_mtu, common.detect_ms, common.outer_asns, policy,
+            _placed(common.contracts, folder),
+            packed_blocks(self._owned(switch), self.lines), common.segments,
+            f"{folder}{common.file}" if common.file else "", common.line,
+        )  # fmt: skip
+
+    def _owned(self, switch: Switch) -> list[str]:
+        """As `owned`, texts alone."""
+        loopbacks = [
+            f"{each}/{length}" for each, length in ((switch.loopback4, 32), (switch.loopback6, 128)) if each
+        ]
+        ports = [switch.ports[number] for number in self.owned]
+        links = [text for port in ports for text in (port.ipv4, port.ipv6) if text]
+        aggregates = [switch.bgp.aggregates[at] for at in self.aggregates]
+        return [*aggregates, *loopbacks, switch.management.address.partition("/")[0], *links]
+
+
+class _HostPort(NamedTuple):
+    """A host's port: the names of its addresses and gateways, and what its end states, packed."""
+
+    ends: tuple[tuple[str, str], ...]
+    stated: bytes
+
+
+@dataclass(slots=True)
+class HostLikeness:
+    """What alike hosts say but for coordinates; `digest`: without what differs."""
+
+    ports: tuple[_HostPort, ...]
+    digest: HostDigest
+
+    @staticmethod
+    def of(host: Host, reading: Said) -> HostLikeness | None:
+        """That of a host; None where its files say a coordinate otherwise than the plan, or it shares a subnet."""
+        facts, ports = reading.facts, []
+        for port in host.ports:
+            prefix, ends = f"interface[{port.name}]/", []
+            for family, name, wide in (
+                ("ipv4", "gateway4", host.fabric_prefixes4),
+                ("ipv6", "gateway6", host.fabric_prefixes6),
+            ):
+                address, route = (
+                    facts.get(prefix + family),
+                    facts.get(f"{prefix}route[{wide[0]}]") if wide else None,
+                )
+                if address is not None and (address != getattr(port, family) or shared_subnet(str(address))):
+                    return None
+                if address is None or route is None:
+                    continue
+                if gateway_of(route) != getattr(port, name):
+                    return None
+                ends.append((family, name))
+            mtu, pfc = facts.get(prefix + "mtu", 0), facts.get(prefix + "pfc")
+            stated = packed_kind(
+                True,
+                mtu if isinstance(mtu, int) else 0,
+                0,
+                "" if pfc is None else str(pfc) or "none",
+                "",
+                "",
+                "",
+            )
+            ports.append(_HostPort(tuple(ends), stated))
+        digest = replace(host_digest(host, reading, host_contracts(host, reading), ""), name="", landings=())
+        return HostLikeness(tuple(ports), digest)
+
+    def brief(self, host: Host, folder: str) -> tuple[HostDigest, bytes]:
+        """The digest of a host and the packed ends of its links."""
+        name, ends = host.name, []
+        for port, (families, stated) in zip(host.ports, self.ports, strict=True):
+            peer, texts = port.peer, []
+            first = (name, port.name) < (peer.device, peer.port)
+            for family, gateway in families:
+                address = getattr(port, family).partition("/")[0]
+                texts.append(ordered(first, address, getattr(port, gateway)))
+            key = key_of(f"{name}\n{port.name}", f"{peer.device}\n{peer.port}")
+            ends.append(packed_end(key, " ".join(texts), "", stated))
+        common = self.digest
+        digest = HostDigest(
+            name, landings(host), common.mtu, common.timeout_ms, _placed(common.contracts, folder),
+            f"{folder}{common.file}" if common.file else "", common.line,
+        )  # fmt: skip
+        return digest, b"".join(ends)
+
+
+@dataclass(slots=True)
+class Common:
+    """What devices have in common whose files say the same but for coordinates.
+
+    Attributes:
+        likeness: None where there is no brief of them.
+        policies: what tells them apart and is in no file, plane and pod of switches -> key of the class of policies,
+            b"" of hosts. It is noted of the first without a breach.
+    """
+
+    likeness: Likeness | HostLikeness | None = None
+    policies: dict[tuple[int | None, ...], bytes] = field(default_factory=dict)
+
+    def brief(self, device: Switch | Host, folder: str) -> Brief | None:
+        """The digest of a device and the packed ends of its links; None where it is to be looked at as a whole."""
+        policy = self.policies.get(_untold(device))
+        return None if policy is None else self._of_all(device, folder, policy)
+
+    def note(self, device: Switch | Host, folder: str, likeness: object, whole: Brief) -> None:
+        """Take note of a device without a breach, whose brief must be what was found of it as a whole."""
+        policy = whole[0].policy if isinstance(whole[0], SwitchDigest) else b""
+        if self.likeness == likeness and self._of_all(device, folder, policy) == whole:
+            self.policies[_untold(device)] = policy
+        else:
+            self.likeness = None
+
+    def _of_all(self, device: Switch | Host, folder: str, policy: bytes) -> Brief | None:
+        likeness = self.likeness
+        if isinstance(device, Host):
+            return likeness.brief(device, folder) if isinstance(likeness, HostLikeness) else None
+        return likeness.brief(device, folder, policy) if isinstance(likeness, Likeness) else None
+
+
+def _untold(device: Switch | Host) -> tuple[int | None, ...]:
+    return () if isinstance(device, Host) else (device.plane, device.pod)
+
+
+def likeness_of(device: Switch | Host, reading: Said) -> Likeness | HostLikeness | None:
+    """What a device has in common with all that are alike; None where there is no brief of them."""
+    return (
+        HostLikeness.of(device, reading) if isinstance(device, Host) else Likeness.of(view(device, reading))
+    )
+
+
+def surveyed(
+    device: Switch | Host, reading: Said, folder: str, survey: Survey, common: Common | None
+) -> tuple[list[Finding], bytes]:
+    """Take a device in: what is wrong with it alone, files below `folder`, and the packed ends of its links."""
+    if common is not None and (brief := common.brief(device, folder)):
+        survey.add(brief[0])
+        return [], brief[1]
+    digest: SwitchDigest | HostDigest
+    if isinstance(device, Host):
+        wrong, ends = [*survey.add_host(device, reading, folder)], packed(host_ends(device, reading))
+        digest = survey.hosts[-1]
+    else:
+        seen = view(device, reading)
+        wrong, ends = [*survey.add_switch(seen, folder)], packed(switch_ends(seen))
+        digest = survey.switches[-1]
+    if common is not None and common.likeness is not None and not wrong:
+        common.note(device, folder, likeness_of(device, reading), (digest, ends))
+    return wrong, ends
+
+
+def _placed(contracts: Iterable[_Contract], folder: str) -> tuple[_Contract, ...]:
+    """Functions of invariant 12, the files in which they are stated in a folder."""
+    return tuple([(function, f"{folder}{file}" if file else "", line) for function, file, line in contracts])
+
+
+def _link(seen: SwitchView, number: int, link: LinkPort, over: Mapping[tuple[str, str], int]) -> _Link | None:
+    """What alike switches say of a port; None where it has other sessions than one with each far end of a link.
+
+    `over`: port and transport -> place of the session over it.
+    """
+    name, to_host = link.port.name, link.port.direction is Direction.HOST
+    stated = zip(FAMILIES, (link.ipv4, link.ipv6), strict=True)
+    lengths = [(family, known, text.partition("/")[2]) for (family, known), text in stated if text]
+    families = tuple((family, over.get((name, family), _NO_SESSION)) for family, _, _ in lengths)
+    unnumbered = over.get((name, "unnumbered"), _NO_SESSION) if link.unnumbered else None
+    if any(length not in known for _, known, length in lengths) or unnumbered == _NO_SESSION:
+        return None
+    if any((place == _NO_SESSION) != to_host for _, place in families):
+        return None
+    places = [place for _, place in families] if not to_host else []
+    sessions = [seen.switch.bgp.sessions[place] for place in (*places, unnumbered) if place is not None]
+    attributes = [seen.neighbours[each.remote or each.port] for each in sessions]
+    mtu, speed, pfc, fec = link.stated
+    get = seen.facts.get
+    settings = settings_of(
+        tuple(each.get("families") for each in attributes), seen.switch.bgp.families, get("bgp/keepalive_s"),
+        get("bgp/hold_s"),
+    )  # fmt: skip
+    bfd = bfd_of(tuple(each.get("bfd") == "true" for each in attributes), get("bfd/multiplier"))
+    vlan = seen.evpn.get(f"port[{name}]")
+    gateways = (
+        (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in FAMILIES) if vlan is not None else ()
+    )
+    return _Link(
+        number, families, unnumbered, tuple(str(each) for each in gateways if each is not None),
+        packed_kind(False, mtu, speed, pfc, fec, settings, bfd),
+    )  # fmt: skip
+
+
+def _far(port: Port) -> str:
+    """The device at the far end of a cabled port."""
+    return port.peer.device if port.peer else ""
