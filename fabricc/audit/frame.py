@@ -33,6 +33,8 @@ _OWN = (
     "/gateway",
 )
 _OWN_STARTS = "prefix_list["
+_DEFINED = ("_list[", "_map[")
+"""Before the name of a definition, which values refer to: no own one even where it is an address."""
 
 
 class Cut(NamedTuple):
@@ -214,7 +216,7 @@ def _named(path: str) -> tuple[str, str, str] | None:
         name, close, leaf = rest.partition("]/")
         return head + found, name, close + leaf
     address = _ADDRESS.fullmatch(path) if "[" in path else None
-    return None if address is None else (address[1], address[2], address[3])
+    return None if address is None or address[1].endswith(_DEFINED) else (address[1], address[2], address[3])
 
 
 _cut = lru_cache(maxsize=1 << 15)(Cut)

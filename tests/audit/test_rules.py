@@ -184,6 +184,16 @@ def test_a_name_without_a_definition() -> None:
     assert [each for each in pair(defined) if each.code == "FAB9605"] == []
 
 
+def test_a_name_that_is_an_address_is_defined_by_its_own_device_alone() -> None:
+    """What devices that are built alike define is worked out once, and an address is each one's own elsewhere."""
+    near, far = "bgp/neighbor[10.0.0.1]/prefix_list_in", "bgp/neighbor[10.0.0.0]/prefix_list_in"
+    mine, other = {"prefix_list[10.7.0.0/16]/0": "10.7.0.0/16"}, {"prefix_list[10.8.0.0/16]/0": "10.8.0.0/16"}
+    found = one(pair({**mine, near: "10.7.0.0/16"}, {**other, far: "10.7.0.0/16"}), "FAB9605")
+    assert found.file == "spine"
+    found = one(pair({**other, near: "10.7.0.0/16"}, {**mine, far: "10.7.0.0/16"}), "FAB9605")
+    assert found.file == "leaf"
+
+
 def test_a_description_that_names_another_port() -> None:
     odd = device("leaf", end(0, "spine", {"interface[Ethernet1]/description": "spine Ethernet7"}))
     found = one(told(odd, device("spine", end(1, "leaf", {"interface[Ethernet7]/mtu": 9214}))), "FAB9609")
