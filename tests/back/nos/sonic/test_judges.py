@@ -46,7 +46,9 @@ def judge(release: str, *files: Path) -> list[str]:
     if not models.is_dir():
         pytest.skip(f"no models of SONiC {release} in {MODELS_OF}")
     command = [sys.executable, str(VALIDATOR), "-m", str(models), "-u", "warn", "--json", *map(str, files)]
-    verdict = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    verdict = subprocess.run(
+        command, capture_output=True, text=True, timeout=300 + 10 * len(files), check=False
+    )
     assert verdict.returncode in (0, 1), verdict.stderr
     problems = [problem for file in json.loads(verdict.stdout) for problem in file["problems"]]
     return [
