@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,6 +59,6 @@ def _longest(product: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> 
     return next((names[part] for _, start, end in spans if (part := product[start:end]) in names), None)
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def _parts(text: str) -> tuple[str, ...]:
     return tuple(part for part in _PARTS.split(text.lower()) if part)

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import KEPT
@@ -274,7 +274,7 @@ def topic_of(path: str) -> str:
     return _topic_of(_KEYS.sub("[*]", path))
 
 
-@cache
+@lru_cache(1 << 12)
 def _topic_of(path: str) -> str:
     return next(topic for topic, pattern in _PATHS if pattern.match(path))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import PORT
@@ -199,12 +199,12 @@ def _port_says(sheet: Sheet, port: str, role: Role = ()) -> dict[str, Value]:
     return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if compared(leaf)}
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def _lossless(leaf: str) -> bool:
     return leaf.startswith(_PORT) and not leaf.startswith(_USE)
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def _compared(leaf: str) -> bool:
     return leaf.startswith(_PORT)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ def render(host: Host) -> dict[str, str]:
     }
 
 
-@cache
+@lru_cache(maxsize=64)
 def apply_script(system: str, networks: bool = False, home: str = "") -> str:
     """The script that makes a host of this system what its files say.
 
@@ -80,7 +80,7 @@ def state(facts: Facts, host: Host) -> None:
     facts.update(_stated(host.os, host.model.gpu_vendor, bool(host.beside), host.network))
 
 
-@cache
+@lru_cache(maxsize=64)
 def _stated(system: str, gpu_vendor: str, networks: bool, home: str) -> Facts:
     arp = (("arp_ignore", 1), ("arp_announce", 2), ("rp_filter", 2))
     return {

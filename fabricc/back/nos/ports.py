@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -95,4 +95,4 @@ def spelling(system: str) -> Spelling:
 @cache
 def parser(system: str) -> Callable[[str], PortName]:
     """`Spelling.parsed` of a system, each name taken apart once."""
-    return cache(spelling(system).parsed)
+    return lru_cache(1 << 16)(spelling(system).parsed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts
@@ -43,7 +43,7 @@ def _longest(rule: str) -> int:
     return int(re.split(r"/| le ", rule)[-1])
 
 
-@cache
+@lru_cache(1 << 14)
 def verdict(subject: str, op: str, nos: str) -> Verdict:
     """The impact of a statement on a NOS (`host` for hosts)."""
     declared = row_of(subject, nos).impact

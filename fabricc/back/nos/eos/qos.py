@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from decimal import Decimal
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import natural
@@ -184,7 +184,7 @@ def _untrusted(switch: Switch) -> tuple[str, int, int] | None:
     return UNTRUSTED_PROFILE, default.data_dscp, default.priority
 
 
-@cache
+@lru_cache(maxsize=4096)
 def profile_name(profile: str | None, trusted: bool = True) -> str:
     """The QoS profile of ports that have this port profile."""
     if not trusted:

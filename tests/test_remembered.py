@@ -1,0 +1,32 @@
+"""What a process remembers: of what users give only so much, for a process may read fabric after fabric."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_UNBOUNDED = re.compile(r"@cache\n *def (\w+)\(\s*[^)\s]")
+BY_OUR_OWN_WORDS = frozenset({
+    "audit/adopt/models.py panel", "audit/adopt/models.py _of_system", "audit/links.py _evidence",
+    "back/hosts/qos.py _family", "back/hosts/qos.py _planned_procedure", "back/hosts/words.py template",
+    "back/jobs/shipped.py scripts", "back/nos/__init__.py load", "back/nos/__init__.py vocabulary",
+    "back/nos/cumulus/__init__.py reader", "back/nos/eos/peering.py process", "back/nos/frr/__init__.py _router_reader",
+    "back/nos/ports.py spelling", "back/nos/ports.py parser", "back/nos/printing.py _patterns",
+    "back/nos/templating.py _environment", "base/documents/fitting.py pattern", "base/documents/reader.py shipped",
+    "base/documents/schema.py schema", "base/documents/schema.py validator", "fabric/infiniband/ports.py speed_word",
+    "fabric/vocabulary.py _loaded", "front/spec/pools.py _networks", "review/diff/impact.py vocabulary",
+    "review/report/page.py _file",
+})  # fmt: skip
+"""Asked for systems, drivers, releases, files and constants of fabricc's own, of which there are so many."""
+OF_ONE_CALL = frozenset({"front/planning/quality.py policy_of", "operate/verify/run.py names"})
+"""Made anew for each plan or verification."""
+
+
+def test_what_is_remembered_of_users_words_is_bounded() -> None:
+    found = {
+        f"{path.relative_to(ROOT / 'fabricc').as_posix()} {name}"
+        for path in (ROOT / "fabricc").rglob("*.py")
+        for name in _UNBOUNDED.findall(path.read_text("utf-8"))
+    }
+    assert found == BY_OUR_OWN_WORDS | OF_ONE_CALL
