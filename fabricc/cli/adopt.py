@@ -10,7 +10,7 @@ from fabricc.cli import options, output
 
 
 @click.command("adopt")
-@click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, path_type=Path))
+@click.argument("folder", metavar="FOLDER", type=options.FilePath(exists=True, path_type=Path))
 @click.option("--output", "-o", "target", type=options.PATH, required=True, metavar="OUT",
               help="Folder that the spec is written into; nothing there is written over.")  # fmt: skip
 @click.option("--name", metavar="NAME", help="Name of the cluster. Default: that of FOLDER.")

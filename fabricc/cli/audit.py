@@ -12,7 +12,7 @@ FORMATS = ("text", "json", "sarif", "github", "junit", "html")
 
 
 @click.command("audit")
-@click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, path_type=Path))
+@click.argument("folder", metavar="FOLDER", type=options.FilePath(exists=True, path_type=Path))
 @options.formats(FORMATS, "How it is told; all but text go to standard output, or to the file of -o.")
 @click.option(
     "--output", "-o", "target", type=options.PATH, metavar="FILE", help="Where to write it, but for text."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.diagnostics import FindingsError, Severity, worst
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.foreign.workbook import NoWorkbookError, workbook
 from fabricc.cli import output
@@ -75,7 +75,7 @@ def write(wanted: Wanted, found: Bought) -> None:
     """Write the files that were asked for, unless the table of places is wrong.
 
     Raises:
-        click.ClickException: a workbook is asked for, and nothing here writes one.
+        FindingsError: FAB0070, a workbook is asked for, and nothing here writes one.
         EmitError: a file cannot be written.
     """
     if worst(found.racks.findings) is Severity.ERROR:
@@ -105,6 +105,5 @@ def _bill(found: Bought, wanted: Wanted) -> bytes:
             sheets.append(("Racks", [ELEVATION, *elevation_rows(places, found.titles)]))
         return workbook(sheets)
     except NoWorkbookError:
-        raise click.ClickException(
-            "a .xlsx needs openpyxl: pip install 'fabricc[xlsx]', or write a .csv"
-        ) from None
+        remedy = "Run `pip install 'fabricc[xlsx]'`, or write a .csv."
+        raise FindingsError("FAB0070", "a .xlsx needs the Python package openpyxl", remedy) from None

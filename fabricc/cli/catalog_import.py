@@ -7,18 +7,18 @@ from pathlib import Path
 import click
 
 from fabricc.catalog.importing import Wishes, import_switch
-from fabricc.cli import output
+from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.tree.file import write_file
 
 
 @click.command("import")
-@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", type=options.FilePath(exists=True, path_type=Path))
 @click.option("--sku", help="Hardware SKU of a SONiC platform; its default SKU otherwise.")
 @click.option("--asic", help="The ASIC, by its name in the catalog, where the folder does not tell it.")
 @click.option("--name", help="Name of the entry.")
 @click.option("--since", metavar="RELEASE", help="First release of SONiC that runs on it.")
-@click.option("-o", "--output", "target", type=click.Path(path_type=Path), default="-", show_default=True,
+@click.option("-o", "--output", "target", type=options.FilePath(path_type=Path), default="-", show_default=True,
               help="Catalog file to write; - for standard output.")  # fmt: skip
 def command(
     path: Path, sku: str | None, asic: str | None, name: str | None, since: str | None, target: Path

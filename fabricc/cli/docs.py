@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fabricc.base.installation import folder
-from fabricc.cli import output
+from fabricc.cli import options, output
 from fabricc.cli.docs_site import write_site
 from fabricc.cli.explain import command as explain
 from fabricc.cli.manual import manual
@@ -34,7 +34,9 @@ def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) ->
 @click.command("docs")
 @click.argument("topic", required=False, shell_complete=_topics)
 @click.option(
-    "--site", type=click.Path(path_type=Path), help="Write the source of a documentation site to a folder."
+    "--site",
+    type=options.FilePath(path_type=Path),
+    help="Write the source of a documentation site to a folder.",
 )
 @click.option("--man", is_flag=True, help="Print the manual page, fabricc(1), for `man`.")
 def command(topic: str | None, site: Path | None, man: bool) -> int:

@@ -7,14 +7,17 @@ import io
 import os
 import sys
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricc.base.diagnostics import FindingsError
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.cli import output
 from fabricc.compiler.result import ENVIRONMENT, exit_status
 from fabricc.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 VERBS = {
     "init": "Start a GitOps repository with a spec that builds as it stands.",
@@ -47,6 +50,7 @@ VERBS = {
 _MODULES = {"import": "importing"}
 """Verbs that are no name of a module."""
 INTERRUPTED, BROKEN_PIPE = 130, 141
+_OF_CLICK = (click.ClickException, click.exceptions.Exit, click.Abort)
 
 
 class Verbs(click.Group):
@@ -90,8 +94,21 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except FindingsError as error:
-            output.tell(error.diagnostics, ctx.meta.get(output.FORMAT, "text"), error.sources)
+            _tell(ctx, error.diagnostics, error.sources)
             return exit_status(error.diagnostics) if error.status is None else error.status
+        except BrokenPipeError:  # click would end with 1, which says that the input is wrong
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
+        except _OF_CLICK:
+            raise
+        except Exception as error:
+            _tell(ctx, [_failed(error)])
+        return ENVIRONMENT
+
+
+def _tell(ctx: click.Context, found: Sequence[Diagnostic], sources: Mapping[str, str] | None = None) -> None:
+    """Tell what ended a verb, in the format that it was asked for."""
+    output.tell(found, ctx.meta.get(output.FORMAT, "text"), sources or {})
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -105,6 +122,7 @@ def cli() -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; its exit status."""
+    _opened()
     try:
         status: Any = cli.main(arguments, prog_name="fabricc", standalone_mode=False)
         sys.stdout.flush()
@@ -118,26 +136,32 @@ def run(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         output.err("fabricc: interrupted; nothing was changed by half")
         return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    except OSError as error:
-        place = f" {error.filename}" if error.filename else ""
-        output.err(f"error[FAB7001]: {error.strerror or error}{place}")
+    except Exception as error:  # also where standard output takes nothing, be it what is wrong
+        output.tell([_failed(error)], "text", {})
         return ENVIRONMENT
-    except Exception as error:
-        return _internal(error)
     return status if isinstance(status, int) else 0
 
 
-def _internal(error: Exception) -> int:
-    """Tell of a defect in one line; the traceback on request."""
+def _opened() -> None:
+    """Open what the caller closed on nothing, so that no file gets its number and nobody writes to it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+def _failed(error: Exception) -> Diagnostic:
+    """What the system would not do, or a defect in one line; its traceback, on request, goes to standard error."""
+    if isinstance(error, OSError):
+        place = f"{error.filename!s}: " if error.filename else ""
+        return Diagnostic("FAB7001", Severity.ERROR, f"{place}{error.strerror or error}")
     if os.environ.get("FABRICC_DEBUG") == "1":
         output.err(*traceback.format_exc().splitlines())
     reason = str(error).strip().rpartition("\n")[2] or "no message"
-    output.err(
-        f"error[FAB7999]: internal error, {type(error).__name__}: {reason}",
-        f"  fabricc {__version__} has a defect. Report it with the spec and the output of the same command "
-        "run with FABRICC_DEBUG=1.",
+    return Diagnostic(
+        "FAB7999",
+        Severity.ERROR,
+        f"internal error, {type(error).__name__}: {reason}",
+        None,
+        f"This is a defect of fabricc {__version__}. Report it with the spec and the output of the same command run "
+        "with FABRICC_DEBUG=1.",
     )
-    return ENVIRONMENT

@@ -21,10 +21,10 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", type=options.FilePath(exists=True, path_type=Path))
 @click.option(
     "--spec",
-    type=click.Path(path_type=Path),
+    type=options.FilePath(path_type=Path),
     default="cluster.yaml",
     show_default=True,
     help="The spec whose switches they are.",
@@ -36,7 +36,7 @@ def command() -> None:
     metavar="ROLE=TIER",
     help="Tier (tor, spine, core) of a role whose name does not tell it; may be given several times.",
 )
-@click.option("-o", "--output", "folder", type=click.Path(path_type=Path),
+@click.option("-o", "--output", "folder", type=options.FilePath(path_type=Path),
               help="Folder for devices.csv and links.csv; that of the spec otherwise.")  # fmt: skip
 def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) -> int:
     """Write the tables of identities that PATH gives, a NetBox's devices, addresses and cables as JSON or CSV."""

@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from fabricc.base.diagnostics import FindingsError
+from fabricc.cli import options
 
 
 @click.command("mcp")
 @click.option(
     "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=options.FilePath(exists=True, file_okay=False, path_type=Path),
     default=Path(),
     metavar="DIR",
     help="Folder that may be read; nothing outside it is. [default: the one that it is started in]",
@@ -20,7 +21,7 @@ from fabricc.base.diagnostics import FindingsError
 @click.option(
     "--access",
     "access_file",
-    type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
+    type=options.FilePath(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
     metavar="FILE",
     help="How `verify` logs in to switches. [default: there is no `verify`]",
 )

@@ -12,7 +12,19 @@ from fabricc.back.nos.templating import idle_overrides, override_digests, set_te
 from fabricc.base.diagnostics.render import FORMATS
 from fabricc.cli.output import FORMAT, err
 
-PATH = click.Path(path_type=Path)
+
+class FilePath(click.Path):
+    """A path, unless it is a text that no file can be called."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As click has it, which asks the system also of files that need not be there."""
+        try:
+            return super().convert(value, param, ctx)
+        except ValueError:
+            self.fail(f"{value!a} is no name that a file can have", param, ctx)
+
+
+PATH = FilePath(path_type=Path)
 
 spec_argument = click.argument("spec", type=PATH)
 specs_argument = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=PATH)
@@ -58,7 +70,8 @@ def formats(
         return format_
 
     return click.option(
-        "--format", "format_", type=click.Choice(names), default=names[0], show_default=True, callback=noted, help=help_
+        "--format", "format_", type=click.Choice(names), default=names[0], show_default=True, callback=noted,
+        is_eager=True, help=help_,
     )  # fmt: skip
 
 
@@ -88,7 +101,7 @@ def _use_templates(_context: click.Context, _option: click.Parameter, folders: t
 
 templates_option = click.option(
     "--templates",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=FilePath(exists=True, file_okay=False, path_type=Path),
     multiple=True,
     envvar="FABRICC_TEMPLATES",
     metavar="DIR",

@@ -45,7 +45,7 @@ def err(*lines: str) -> None:
 
 def document(text: Rendered | Markdown) -> None:
     """Print a whole document on standard output, as UTF-8."""
-    click.echo(text.encode(), nl=False)
+    _echo(text.encode(), sys.stdout)
 
 
 def page(text: str, laid_out: Callable[[str], str]) -> None:
@@ -86,7 +86,21 @@ def _write(text: str, stream: TextIO) -> None:
     """Print what is laid out: nothing in it is obeyed by a runner, and what the stream cannot encode is escaped."""
     encoding = stream.encoding or "utf-8"
     shown = neutral(text).encode(encoding, "backslashreplace").decode(encoding)
-    click.echo(shown, file=stream, nl=False)
+    _echo(shown, stream)
+
+
+def _echo(shown: str | bytes, stream: TextIO) -> None:
+    """Print; what standard error does not take is lost.
+
+    Raises:
+        OSError: standard output takes no result, BrokenPipeError where its reader is gone.
+    """
+    try:
+        click.echo(shown, file=stream, nl=False)
+    except OSError as error:
+        if stream is not sys.stderr:
+            error.filename = "standard output"
+            raise
 
 
 def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import csv_text, json_document
@@ -127,6 +128,18 @@ def command(
             wanted, [(_label(part), part.spec, fabric) for part, fabric in planned], "ethernet"
         )
         found = (*found, *bought.findings)
+    computed = compiled.planned or compiled.draft
+    if picture is not None and computed is not None:
+        panels = [panel for part in parts for panel in _panels(part, sheets[_name(part)])]
+        _draw(f"{computed.cluster}: lossless thresholds", panels, picture)
+        output.err(str(picture))
+    if csv_folder is not None and compiled.planned is not None:
+        for part, fabric in planned:
+            folder = csv_folder / _name(part)
+            names = _write_csv(fabric, sheets[_name(part)], folder)
+            output.err(f"{folder}: {', '.join(names)}")
+    if wanted is not None and bought is not None:
+        bill.write(wanted, bought)
     if format_ == "json":
         output.document(_json(compiled, found, sheets if qos else None))
     else:
@@ -140,18 +153,6 @@ def command(
                 f"There is no {compiled.lock_path.name}: nothing is deployed yet, "
                 "and every number may still change."
             )
-    computed = compiled.planned or compiled.draft
-    if picture is not None and computed is not None:
-        panels = [panel for part in parts for panel in _panels(part, sheets[_name(part)])]
-        _draw(f"{computed.cluster}: lossless thresholds", panels, picture)
-        output.err(str(picture))
-    if csv_folder is not None and compiled.planned is not None:
-        for part, fabric in planned:
-            folder = csv_folder / _name(part)
-            names = _write_csv(fabric, sheets[_name(part)], folder)
-            output.err(f"{folder}: {', '.join(names)}")
-    if wanted is not None and bought is not None:
-        bill.write(wanted, bought)
     return exit_status(found)
 
 
@@ -224,7 +225,7 @@ def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
     """Write the picture; a .png is rendered by whichever program for it is installed.
 
     Raises:
-        click.ClickException: nothing here renders SVG.
+        FindingsError: FAB0088, nothing here renders SVG.
         EmitError: the file cannot be written.
     """
     text = svg(title, panels)
@@ -238,7 +239,9 @@ def _png(text: str) -> bytes:
             if done.returncode == 0 and done.stdout:
                 return done.stdout
     names = ", ".join(program for program, _ in _RENDERERS)
-    raise click.ClickException(f"a .png needs one of {names}; write a .svg, or install one")
+    raise FindingsError(
+        "FAB0088", f"a .png needs one of {names}, and none is installed", "Write a .svg, or install one."
+    )
 
 
 def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[str]:

@@ -58,11 +58,6 @@ def show_plan(
     )
     bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
     found = (*found, *bought.findings) if bought else found
-    if format_ == "json":
-        output.document(_json(ib, compiled, found))
-    else:
-        output.tell(found, "text", compiled.sources)
-        output.show(starmap(Table, chain(growth.repinned_tables(compiled), _tables(ib, compiled))))
     if csv_folder is not None:
         make_folder(csv_folder)
         files = [(name, text) for name, text in plan_files(ib, spec.assumptions) if name.endswith(".csv")]
@@ -72,6 +67,11 @@ def show_plan(
         output.err(f"{csv_folder}: {', '.join(names)}")
     if wanted is not None and bought is not None:
         bill.write(wanted, bought)
+    if format_ == "json":
+        output.document(_json(ib, compiled, found))
+    else:
+        output.tell(found, "text", compiled.sources)
+        output.show(starmap(Table, chain(growth.repinned_tables(compiled), _tables(ib, compiled))))
     return exit_status(found)
 
 

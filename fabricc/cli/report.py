@@ -27,6 +27,8 @@ def command(spec: Path, network: str | None, target: Path) -> int:
 
     The page loads nothing and needs no script. The lock is read and not written, as with `plan`.
     """
+    if not target.name:
+        raise click.BadParameter(f"'{target}' names no file", param_hint="--output")
     compiled = compile_spec(spec)
     output.tell(compiled.diagnostics, "text", compiled.sources)
     if not compiled.sound:

@@ -407,10 +407,10 @@ def test_completion_scripts(fabricc: Fabricc, shell: str) -> None:
 
 def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:
     ran = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {sys.executable} -m fabricc catalog sn5600 | true"],
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m fabricc catalog sn5600 | true; echo ${{PIPESTATUS[0]}}"],
         env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert ran.stderr == ""
+    assert (ran.stdout, ran.stderr) == ("141\n", "")
 
 
 def test_a_defect_is_one_line_unless_asked(

@@ -31,12 +31,14 @@ TITLES: dict[str, str] = {
     "FAB0034": "Two items of the lock share one coordinate",
     "FAB0040": "Not laid out as `fmt` does",
     "FAB0041": "Cannot be laid out without a loss",
+    # Signed trees.
     "FAB0050": "A tree without a signature",
     "FAB0051": "A signature that does not hold",
     "FAB0052": "A signature of nobody who is allowed",
     "FAB0053": "The file of allowed keys cannot be used",
     "FAB0054": "A key that does not sign",
     "FAB0055": "No program that signs, or proves a signature",
+    # What verbs need, and may read.
     "FAB0070": "A package of an extra is not installed",
     "FAB0071": "A path outside of what may be read",
     "FAB0072": "A verb told nothing that a program can read",
@@ -44,7 +46,8 @@ TITLES: dict[str, str] = {
     "FAB0078": "A verb told too much",
     "FAB0080": "No such switch to export",
     "FAB0081": "What an export does not carry",
-    # Signed trees.
+    "FAB0088": "No program that draws a .png",
+    "FAB0098": "A question that no command can be given",
     # The shape of the spec.
     "FAB1001": "Unknown key",
     "FAB1002": "A key is missing",
