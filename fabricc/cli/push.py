@@ -91,7 +91,7 @@ from fabricc.cli.words import switches
 @click.option("--images", type=options.PATH, metavar="FILE",
               help="Table of image files for the hook: nos, release, model, file, sha256.")  # fmt: skip
 @options.templates_option
-@options.data_option("How the plan, the dry run or the outcome is told on standard output.")
+@options.data_option("How the plan, the trial, the runs or the outcome are told on standard output.")
 def command(mode: str | None, rollback: int | None, inventory_out: Path | None, **chosen: Any) -> int:
     """Bring every switch of TREE (build/<cluster>) to its configuration there.
 
@@ -108,8 +108,8 @@ def command(mode: str | None, rollback: int | None, inventory_out: Path | None, 
         raise click.UsageError("--hook acts on drained switches: leave --no-drain and --try out.")
     if chosen["images"] and not chosen["hook"]:
         raise click.UsageError("--images are for a --hook.")
-    if chosen["format_"] != "text" and (mode in ("try", "status") or inventory_out is not None):
-        raise click.UsageError("--format json is for a push, --plan and --dry-run.")
+    if chosen["format_"] != "text" and inventory_out is not None:
+        raise click.UsageError("--inventory-out writes files: leave --format out.")
     from fabricc.cli.pushing import pushed  # what asks switches; `--help` and completion do not
 
     return pushed(mode, rollback, inventory_out, chosen)

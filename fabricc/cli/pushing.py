@@ -52,11 +52,11 @@ def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, c
     if inventory_out is not None:
         return _export(setting, inventory_out)
     if mode == "status":
-        return _status(setting.journal, chosen["number"])
+        return _status(setting.journal, chosen["number"], chosen["format_"])
     if mode in ("plan", "dry-run"):
         return _preview(setting, chosen["format_"], ask=mode == "dry-run")
     if mode == "try":
-        return _try(setting, chosen["ledger"], record=chosen["record"])
+        return _try(setting, chosen["ledger"], chosen["format_"], record=chosen["record"])
     return _carry_out(setting, mode, rollback, chosen["format_"])
 
 
@@ -165,19 +165,26 @@ def _preview(setting: Setting, format_: str, *, ask: bool) -> int:
     return 0
 
 
-def _try(setting: Setting, ledger: Path | None, *, record: bool) -> int:
+def _try(setting: Setting, ledger: Path | None, format_: str, *, record: bool) -> int:
     with _attended(setting) as attended:
         found = trying.attempt(attended)
-    output.tell(found.findings, "text", found.sources)
-    output.out(*report.trials(found))
-    if setting.stop.is_set():
-        return INTERRUPTED
-    if record:
+    status = _status_of(found, stopped=setting.stop.is_set())
+    if record and status != INTERRUPTED:
         try:
             trying.recorded(setting.source, found, ledger or setting.source.spec.parent / accepted.NAME)
-        except EmitError as error:
-            output.tell([error.diagnostic], "text", {})
-            return 1
+        except (EmitError, RefusedError) as error:
+            found, status = replace(found, findings=(*found.findings, *error.diagnostics)), 1
+    if format_ == "json":
+        output.document(report.trials_json(found, setting.source.digest, status))
+        return status
+    output.tell(found.findings, "text", found.sources)
+    output.out(*report.trials(found))
+    return status
+
+
+def _status_of(found: trying.Trials, *, stopped: bool) -> int:
+    if stopped:
+        return INTERRUPTED
     if any(trial.trouble for trial in found.trials):
         return ENVIRONMENT
     return 1 if any(trial.refused for trial in found.trials) else 0
@@ -203,6 +210,10 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_
     return outcome.exit_status
 
 
-def _status(journal: Path, number: int | None) -> int:
-    output.out(*report.status(start.status(journal, number), whole=number is not None))
+def _status(journal: Path, number: int | None, format_: str) -> int:
+    runs = start.status(journal, number)
+    if format_ == "json":
+        output.document(report.status_json(runs))
+    else:
+        output.out(*report.status(runs, whole=number is not None))
     return 0

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from fabricc.operate.push.start import Preview
     from fabricc.operate.push.trying import Trials
 
+    Runs = Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]
+
 _MEMBERS = 6
 
 
@@ -90,6 +92,21 @@ def trials(found: Trials) -> list[str]:
     return lines
 
 
+def trials_json(found: Trials, digest: str, exit_status: int) -> Rendered:
+    """The same for programs; `refused` is None where the switch could not be asked."""
+    return json_document({
+        "tree_sha256": digest, "exit_status": exit_status,
+        "kinds": [
+            {
+                "model": one.kind.model, "nos": one.kind.nos, "release": one.kind.release, "tier": one.kind.tier,
+                "switch": one.canary, "lines": one.lines, "refused": None if one.trouble else len(one.refused),
+            }
+            for one in found.trials
+        ],
+        "findings": [entry(one) for one in found.findings],
+    })  # fmt: skip
+
+
 def masked(diff: str) -> str:
     """A diff without what is secret in it."""
     return "\n".join(redact.masked(line) for line in diff.splitlines())
@@ -110,9 +127,7 @@ def outcome_json(found: Outcome, remarks: Sequence[Diagnostic]) -> Rendered:
     })  # fmt: skip
 
 
-def status(
-    runs: Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]], *, whole: bool
-) -> list[str]:
+def status(runs: Runs, *, whole: bool) -> list[str]:
     """Runs, a line each; with every switch when `whole`."""
     lines = []
     for run, states in runs:
@@ -127,3 +142,26 @@ def status(
             about = f", about to {intent}" if intent else ""
             lines.append(f"  {name}  wave {wave}  {state.value}{about}{'  ' + detail if detail else ''}")
     return lines
+
+
+def status_json(runs: Runs) -> Rendered:
+    """The same for programs, every switch of every run."""
+    return json_document({
+        "runs": [
+            {
+                "run": run.id, "kind": run.kind, "begun": _utc(run.begun),
+                "ended": None if run.ended is None else _utc(run.ended), "outcome": run.outcome,
+                "tree_sha256": run.digest,
+                "switches": {
+                    name: {"state": state.value, "intent": intent, "detail": detail, "wave": wave}
+                    for name, (state, intent, detail, wave) in states.items()
+                },
+            }
+            for run, states in runs
+        ]
+    })  # fmt: skip
+
+
+def _utc(seconds: float) -> str:
+    """A time as ISO 8601 has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -50,7 +50,11 @@ def test_programs_are_told_what_changes_and_how_it_ended(network: Network) -> No
     assert ended["tree_sha256"] == dry["tree_sha256"]
     again = json.loads(network.push("--format", "json", status=0).stdout)
     assert again["states"] == {"unchanged": len(network.source.devices)}
-    network.push("--status", "--format", "json", status=2)
+    runs = json.loads(network.push("--status", "--format", "json", status=0).stdout)["runs"]
+    assert [run["outcome"] for run in runs] == ["done", "done"]
+    assert {each["state"] for each in runs[1]["switches"].values()} == {"confirmed"}
+    assert runs[0]["begun"].endswith("Z")
+    network.push("--inventory-out", "hosts", "--format", "json", status=2)
 
 
 def test_a_push_does_not_start_on_what_it_does_not_know(network: Network) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,10 @@ def test_a_line_of_an_overlay_is_told_as_the_users_own(tmp_path: Path) -> None:
         switch.server.faults.planted = ("alias mine show version",)
         said = " ".join(switch.push("--try", status=1).split())
         assert re.search(r"is your own, from an overlay \(\S*own\.conf\)", said), said
+        told = json.loads(switch.push("--try", "--format", "json", status=1))
+        (kind,) = told["kinds"]
+        assert (told["exit_status"], kind["switch"], kind["nos"], kind["refused"]) == (1, NAME, "eos", 1)
+        assert "own.conf" in told["findings"][-1]["help"]
 
 
 def test_junos_checks_the_commit_and_names_its_place(tmp_path: Path) -> None:
@@ -133,6 +138,8 @@ def test_a_device_that_cannot_be_asked_is_no_device_that_takes_all(tmp_path: Pat
         said = switch.push("--try", status=3)
         assert "FAB9110" in said
         assert "not tried" in said
+        told = json.loads(switch.push("--try", "--format", "json", status=3))
+        assert (told["kinds"][0]["refused"], told["findings"][-1]["code"]) == (None, "FAB9110")
 
 
 def test_a_login_that_would_be_locked_out_is_refused_first(tmp_path: Path) -> None:
