@@ -5,18 +5,20 @@ Paths may be texts. Lengths are metres, speeds Gb/s, sizes bytes, lines count fr
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.audit.gather import gather
 from fabricc.audit.run import audit
+from fabricc.base.diagnostics import FindingsError
 from fabricc.compiler import driver
 from fabricc.compiler.recheck import check_tree
 from fabricc.review.diff.judged import judged
 from fabricc.review.explain.answer import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fabricc.audit.gather import Gathered
     from fabricc.audit.run import Audit
@@ -103,7 +105,8 @@ def diff(
         raise ValueError("give `after`, or `base` and `head`, not both")
     sides = Path(before), None if after is None else Path(after)
     rules = None if policy is None else Path(policy)
-    return judged(*sides, base, head, policy=rules, labels=labels, jobs=jobs)
+    with _read():
+        return judged(*sides, base, head, policy=rules, labels=labels, jobs=jobs)
 
 
 def explain(subject: Path | str, *words: str, spec: Path | str | None = None) -> Answer:
@@ -118,7 +121,18 @@ def explain(subject: Path | str, *words: str, spec: Path | str | None = None) ->
         FindingsError: there is nothing of that name, or the spec does not compile.
         ValueError: `subject` alone is no question.
     """
-    return answer(str(subject), words, None if spec is None else Path(spec))
+    with _read():
+        return answer(str(subject), words, None if spec is None else Path(spec))
+
+
+@contextmanager
+def _read() -> Iterator[None]:
+    """What the system will not read, such as a name too long, is a finding."""
+    try:
+        yield
+    except OSError as error:
+        place = f" {error.filename}" if error.filename else ""
+        raise FindingsError("FAB0001", f"cannot read{place}: {error.strerror or error}") from None
 
 
 def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:

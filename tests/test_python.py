@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fabricc
-from fabricc import CompileError, compile_spec
+from fabricc import CompileError, FindingsError, compile_spec
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/python.md").read_text("utf-8")
@@ -120,8 +120,33 @@ def test_the_fabric_of_infiniband_is_refused_where_one_of_ethernet_is_asked_for(
 
 
 def test_a_device_that_there_is_not(folder: Path) -> None:
-    with pytest.raises(KeyError, match="su009-tor1a"):
-        compile_spec("cluster.yaml").device("su009-tor1a")
+    compiled = compile_spec("cluster.yaml")
+    with pytest.raises(FindingsError, match="no device 'su001-tor9a'") as caught:
+        compiled.device("su001-tor9a")
+    assert caught.value.code == "FAB3195"
+    assert "Did you mean su001-tor8a" in caught.value.diagnostic.help
+    with pytest.raises(FindingsError) as caught:
+        compiled.device("nothing")
+    assert caught.value.diagnostic.help == "`fabricc plan cluster.yaml` shows how devices are named."
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "n" * 300, "cluster.yaml/x"])
+def test_a_name_that_no_file_can_have_is_a_finding(folder: Path, name: str) -> None:
+    """What `read_folder` and `audit_folder` raise is an `OSError`, as the page says."""
+    for result in (
+        fabricc.build(name),
+        fabricc.build("cluster.yaml", name),
+        fabricc.check(name),
+        compile_spec(name),
+    ):
+        assert any(each.severity is fabricc.Severity.ERROR for each in result.diagnostics)
+    assert compile_spec("cluster.yaml").write(name).exit_status == 3
+    for ask in (lambda: fabricc.diff("cluster.yaml", name), lambda: fabricc.explain(name, "su001-tor1a")):
+        with pytest.raises(FindingsError):
+            ask()
+    for read in (fabricc.read_folder, fabricc.audit_folder):
+        with pytest.raises(OSError, match=r"(File|file|directory)"):
+            read(name)
 
 
 def test_importing_the_package_loads_none_of_its_rooms() -> None:

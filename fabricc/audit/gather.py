@@ -7,6 +7,7 @@ which hand back facts, lines and neighbours; texts stay in the folder until some
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -80,6 +81,8 @@ def gather(
         OSError: the folder is not there or must not be read.
         EmitError: a worker died.
     """
+    if not os.path.lexists(folder):  # nor is a text that no file can be called
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
     top, names = (folder, files_below(folder)) if folder.is_dir() else (folder.parent, [folder.name])
     names = of_devices(top, names)
     groups: dict[str, list[str]] = {}

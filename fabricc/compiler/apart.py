@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.documents.document import clip
+from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
+from fabricc.compiler.compiled import no_device
 from fabricc.compiler.device import Work
 from fabricc.compiler.lock_file import lock_change
 from fabricc.compiler.outcome import Outcome
@@ -23,7 +23,7 @@ from fabricc.tree.names import checked_path
 from fabricc.tree.stage import CREATE, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
@@ -77,7 +77,8 @@ def write_devices(
             outcome.run(None, "")
             outcomes.append(outcome)
         if unknown:
-            return replace(result, diagnostics=(*compiled.diagnostics, *_none_of(compiled, sorted(unknown))))
+            none = (no_device(compiled, name) for name in sorted(unknown))
+            return replace(result, diagnostics=(*compiled.diagnostics, *none))
         told = [d for outcome in outcomes for d in outcome.among_themselves(str(out))]
         found = accepted(softened(told, spec), spec.accept)
         result = replace(
@@ -103,14 +104,6 @@ def _places(fabric: Fabric, names: Collection[str]) -> dict[str, DeviceId]:
     for coordinate, unit in fabric.units.items():
         found |= {name: HostId(coordinate, slot) for slot, name in unit.hosts.items() if name in names}
     return found
-
-
-def _none_of(compiled: Compiled, unknown: Sequence[str]) -> list[Diagnostic]:
-    remedy = f"`fabricc plan {compiled.path}` shows how devices are named."
-    return [
-        Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
-        for name in unknown
-    ]
 
 
 def _write(held: Held, out: Path) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 COMPUTE = "compute"
 """What commands call the network that the top level of a spec describes."""
+_COMPARED = 10_000
+"""Names of a network that a mistyped one is compared with: a second of work."""
 
 
 class CompileError(Exception):
@@ -179,12 +182,12 @@ class Compiled:
 
         Raises:
             CompileError: as `fabric`.
-            KeyError: there is none.
+            FindingsError: FAB3195, there is none.
         """
         for fabric in (self.fabric, *self.fabric.networks):
             if (at := fabric.find(name)) is not None:
                 return fabric.host(at) if isinstance(at, tuple) else fabric.switch(at)
-        raise KeyError(name)
+        raise FindingsError.of([no_device(self, name)])
 
     def files(self, device: Switch | Host) -> dict[str, str]:
         """The device's files as the tree has them: path below its folder -> text; a host's of all networks.
@@ -341,6 +344,20 @@ def compile_spec(
         draft=planned.draft,
         repinned=repinned,
     )
+
+
+def no_device(compiled: Compiled, name: str) -> Diagnostic:
+    """FAB3195: no device is called so, and which are called nearly so."""
+    from difflib import get_close_matches  # few ask for what there is not
+
+    known: list[str] = []
+    for fabric in (compiled.fabric, *compiled.fabric.networks):
+        names = chain(map(fabric.name, fabric.switch_ids()), fabric.own_hosts())
+        known += islice(names, _COMPARED)
+    near = get_close_matches(clip(name), known)
+    shown = f"`fabricc plan {compiled.path}` shows how devices are named."
+    remedy = f"Did you mean {listed(near)}?" if near else shown
+    return Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
 
 
 def _ethernet_wanted(spec: ClusterSpec) -> Diagnostic:

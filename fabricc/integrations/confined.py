@@ -64,7 +64,10 @@ class Confined:
         Raises:
             ConfinedError: FAB0071, it leads out of the root.
         """
-        real = None if "\0" in text else Path(os.path.realpath(self.root / text))
+        try:
+            real = None if "\0" in text else Path(os.path.realpath(self.root / text))
+        except ValueError:  # no name that a file can have
+            real = None
         if real is None or not real.is_relative_to(self.root):
             message = f"'{clip(text)}' is not below the folder that this server may read"
             raise ConfinedError("FAB0071", message, "Name a file or folder below it, relative to it.")
@@ -98,13 +101,17 @@ class Confined:
 
         Raises:
             ConfinedError: FAB0072, it told no JSON, and what it told instead; FAB0073, it took too long; FAB0078, it is
-                too long.
+                too long; FAB0098, no command can be given these words.
         """
         # -P: no module is taken from the folder that the process starts in.
         command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+            )
+        except (OSError, ValueError) as error:
+            message = f"`fabricc {words[0]}` cannot be asked that: {error}"
+            raise ConfinedError("FAB0098", message, "Ask in fewer words, without NUL.") from None
         try:
             async with asyncio.timeout(_LONGEST_S):
                 async with asyncio.TaskGroup() as tasks:

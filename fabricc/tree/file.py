@@ -27,7 +27,7 @@ def write_file(path: Path, content: bytes | Iterable[bytes]) -> bool:
         with _folder(path.parent) as folder:
             return _replace(folder, path.name, content)
     except ValueError:
-        raise EmitError("FAB7001", f"cannot write {str(path)!a}: no name of a file", _NOTHING_LOST) from None
+        raise _unnameable(path) from None
     except OSError as error:
         remedy = _NAME_IT if isinstance(error, ForeignFileError) else _NOTHING_LOST
         raise EmitError("FAB7001", f"cannot write {path}: {error.strerror or error}", remedy) from None
@@ -65,8 +65,14 @@ def make_folder(path: Path) -> None:
             path.mkdir(parents=True, exist_ok=True)
     except ForeignFileError as error:
         raise EmitError("FAB7001", f"cannot write {path}: {error.strerror}", _NAME_IT) from None
+    except ValueError:
+        raise _unnameable(path) from None
     except OSError as error:
         raise EmitError.from_os(error) from None
+
+
+def _unnameable(path: Path) -> EmitError:
+    return EmitError("FAB7001", f"cannot write {str(path)!a}: no name of a file", _NOTHING_LOST)
 
 
 def _folder(path: Path) -> Folder:

@@ -28,17 +28,17 @@ def state_of(out: Path, *, make: bool = False) -> Path | None:
     home = _home()
     if home is None or _brought(home, out):
         return None
-    real = os.path.realpath(out)
     trees = home / "fabricc" / "trees"
-    folder = trees / hashlib.sha256(os.fsencode(real)).hexdigest()[:32]
     try:
+        real = os.path.realpath(out)
+        folder = trees / hashlib.sha256(os.fsencode(real)).hexdigest()[:32]
         if make and not folder.is_dir():
             for each in (trees.parent, trees, folder):
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
             (folder / _OUT).write_bytes(os.fsencode(real))
             _forget_the_gone(trees)
         return folder if all(_ours(each) for each in (trees.parent, trees, folder)) else None
-    except OSError:
+    except (OSError, ValueError):  # no name that a folder can have
         return None
 
 
@@ -68,8 +68,11 @@ def patch_of(target: Path, *, make: bool = False) -> Path | None:
 
 def pending(target: Path) -> bool:
     """Whether a build of this user's was ended, or is, while it moved files into the tree."""
-    record = patch_of(Path(os.path.realpath(target)))
-    return record is not None and record.is_file()
+    try:
+        record = patch_of(Path(os.path.realpath(target)))
+        return record is not None and record.is_file()
+    except (OSError, ValueError):  # no name that a folder can have
+        return False
 
 
 def _forget_the_gone(trees: Path) -> None:

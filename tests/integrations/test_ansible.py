@@ -197,6 +197,12 @@ def test_a_task_that_cannot_begin_has_findings(folder: Path) -> None:
         assert [each["code"] for each in failed["findings"]] == ["FAB6013"]
         assert failed["msg"].startswith("FAB6013: nothing is no output tree")
     assert run_alone(folder, "push", tree="nothing", keep="most")["findings"] == []
+    for check in (True, False):
+        failed = run_alone(folder, "build", spec="cluster.yaml", dest="a\0b", _ansible_check_mode=check)
+        assert (failed["failed"], failed["msg"]) == (
+            True,
+            r"dest: 'a\x00b' holds a NUL, so nothing is called that",
+        )
 
 
 @pytest.fixture

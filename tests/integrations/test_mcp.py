@@ -96,6 +96,8 @@ async def few(root: Path) -> None:
                 assert "FAB0071" in await refused(client, tool, **{argument: path}), (tool, path)
             assert "FAB0071" in await refused(client, "explain", subject=path, about="spine01a")
         assert "FAB0071" in await refused(client, "explain", subject="/etc/passwd:1")
+        assert "FAB0071" in await refused(client, "plan", spec="cluster\0.yaml")
+        assert "FAB0098" in await refused(client, "diff", before="cluster.yaml", base="main\0")
         assert "FAB0071" in await refused(client, "diff", before="cluster.yaml", after="link.yaml")
         assert "spec" in await refused(client, "plan", spec=["cluster.yaml"])
 
@@ -150,7 +152,7 @@ def test_a_spec_outside_is_not_read_for_a_tree_inside(root: Path, tmp_path: Path
     place = Confined(root.resolve())
     assert place.spec_of("./build/zone") == "./cluster.yaml"
     assert (place.path("-x"), place.path("build/../cluster.yaml")) == ("./-x", "./cluster.yaml")
-    for path in ("cluster\0.yaml", "build/../../outside.yaml"):
+    for path in ("cluster\0.yaml", "\ud800", "build/../../outside.yaml"):
         with pytest.raises(ConfinedError, match="not below the folder"):
             place.path(path)
     inner = Confined((root / "build").resolve())

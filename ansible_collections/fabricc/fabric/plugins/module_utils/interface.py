@@ -18,9 +18,13 @@ else:
 
 
 def required(module):
-    """The package fabricc; the task fails where it is not installed."""
+    """The package fabricc; the task fails where it is not installed, or a parameter cannot name anything."""
     if fabricc is None:
         module.fail_json(msg=missing_required_lib("fabricc"), exception=IMPORT_ERROR)
+    for name, value in module.params.items():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and "\0" in text:
+                module.fail_json(msg=f"{name}: {text!a} holds a NUL, so nothing is called that", findings=[])
     return fabricc
 
 
