@@ -12,6 +12,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign.text import csv_text
+from fabricc.base.order import natural
 from fabricc.fabric.given import Identities
 from fabricc.fabric.model import TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
@@ -34,7 +35,6 @@ _BLOCKS = ("hosts4", "hosts6")
 """Columns that a table of devices has where any ToR is given a block."""
 _SHOWN = 10
 _LONGEST = 200
-_DIGITS = re.compile(r"(\d+)")
 
 
 class Tables(NamedTuple):
@@ -165,7 +165,7 @@ def _placed(
         for role, count in sorted(strangers.items())
     ]  # fmt: skip
     for tier, names in others.items():
-        ordered, room = sorted(names, key=_natural), sorted(free[tier], key=_natural)
+        ordered, room = sorted(names, key=natural), sorted(free[tier], key=natural)
         placed |= dict(zip(ordered, room, strict=False))
         if len(ordered) != len(room):
             counts = f"{len(ordered)} devices for {plural(len(room), tier.value)}"
@@ -176,10 +176,6 @@ def _placed(
 
 def _tier(role: str) -> TierName | None:
     return next((tier for tier, words in _WORDS if words.search(role.lower())), None)
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
 
 
 def _row(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.operate.lab import outside
@@ -123,7 +124,7 @@ def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node
     commands += [f"addr add {_host_prefix(text)} dev lo" for text in _values(facts, "loopback/ipv[46]")]
     if managed:
         commands += _management_commands(facts)
-    for port in sorted(used, key=_natural):
+    for port in sorted(used, key=natural):
         commands.append(f"link set {port} mtu {facts[f'interface[{port}]/mtu']}")
         if facts[f"interface[{port}]/enabled"] == "true":
             commands.append(f"link set {port} up")
@@ -182,7 +183,3 @@ def _values(facts: Facts, pattern: str) -> Iterator[str]:
 
 def _kernel(facts: Facts) -> dict[str, int]:
     return {found[1]: int(value) for path, value in facts.items() if (found := _KERNEL.fullmatch(path))}
-
-
-def _natural(name: str) -> tuple[object, ...]:
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))

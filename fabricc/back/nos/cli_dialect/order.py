@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import socket
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,15 +10,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.routing import Bgp, Session
 
-_DIGITS = re.compile(r"(\d+)")
 _NAMES_LAST = 99  # more than the bytes of any address
-
-
-@lru_cache(maxsize=4096)
-def natural(name: str) -> tuple[tuple[int, str], ...]:
-    """Sorting key of names in which numbers count as numbers, as blocks are ordered: `5M` before `40M`."""
-    parts = _DIGITS.split(name)
-    return tuple([(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in parts])
 
 
 def address_order(address: str) -> tuple[int, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.cli_dialect.order import natural
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.routing import Transport
 
@@ -59,7 +59,7 @@ def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListVie
     """The community lists in order of name; `names` are the words for communities that have one."""
     return [
         CommunityListView(c.name, names.get(c.community, c.community))
-        for c in sorted(bgp.community_lists, key=lambda c: natural(c.name))
+        for c in sorted(bgp.community_lists, key=lambda c: natural(c.name.lower()))
     ]
 
 
@@ -67,7 +67,7 @@ def clauses(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
     """The clauses of all route maps by name and sequence; `names` as of `community_lists`."""
     return [
         clause_view(route_map.name, clause, names)
-        for route_map in sorted(bgp.route_maps, key=lambda m: natural(m.name))
+        for route_map in sorted(bgp.route_maps, key=lambda m: natural(m.name.lower()))
         for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
     ]
 
@@ -95,7 +95,7 @@ def prefix_lists(bgp: Bgp) -> list[PrefixListView]:
             each.name,
             [(10 * at, rule.prefix, _length_words(rule)) for at, rule in enumerate(each.rules, 1)],
         )
-        for each in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural(p.name)))
+        for each in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural(p.name.lower())))
     ]
 
 
@@ -120,4 +120,4 @@ def neighbor_view(session: Session) -> NeighborView:
 
 def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:
     """The peer groups with each transport that any session of theirs has, in order of `group_name`."""
-    return sorted(bgp.groups_in_use, key=lambda found: natural(group_name(found[0].name, found[1])))
+    return sorted(bgp.groups_in_use, key=lambda found: natural(group_name(found[0].name, found[1]).lower()))

@@ -11,9 +11,10 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.startup import members, natural
+from fabricc.back.nos.cumulus.startup import members
 from fabricc.back.nos.frr import read_frr_conf
 from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
+from fabricc.base.order import natural
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:

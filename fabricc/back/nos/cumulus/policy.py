@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.cumulus.settings import place_of
 from fabricc.back.reading import Each, Entry, Keep, Silent
+from fabricc.base.order import natural
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
@@ -65,9 +65,7 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
         for name, each in scope.each(kind).items():
             rules = [
                 _rule(kind, str(each.values.get("type", ("ipv4", 0))[0]), rule, unknown)
-                for _, rule in sorted(
-                    each.each("rule").items(), key=lambda item: startup.natural(str(item[0]))
-                )
+                for _, rule in sorted(each.each("rule").items(), key=lambda item: natural(str(item[0])))
             ]
             texts = [(text, line) for text, line in rules if text]
             if kind == "prefix-list" or kind == "as-path-list":

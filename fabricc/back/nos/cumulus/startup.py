@@ -12,6 +12,7 @@ from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
 from fabricc.back.reading import Block, Captured, Document, Fact, Keep, Node, Row, Scope, Silent, Topic
 from fabricc.back.reading import tree as trees
 from fabricc.back.reading.yaml_lines import yaml_tree
+from fabricc.base.order import natural
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ _OTHER_THAN_TEXT = re.compile(
     | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(([t]|\s+)[0-9].*)?"""
 )
 _BREAKS_PLAIN = re.compile(r": |:$| #| $")
-_DIGITS = re.compile(r"([0-9]+)")
 
 
 def write(sections: Sequence[Mapping[str, Tree]]) -> str:
@@ -60,14 +60,6 @@ def _write(tree: Tree, indent: str, lines: list[str]) -> None:
             _write(value, indent + "  ", lines)
         else:
             lines.append(f"{indent}{scalar(key)}: {{}}")
-
-
-@lru_cache(maxsize=16384)
-def natural(key: str) -> tuple[str | int, ...]:
-    """A sort key that puts `swp2` before `swp10`."""
-    parts: list[str | int] = [*_DIGITS.split(key)]
-    parts[1::2] = map(int, parts[1::2])
-    return tuple(parts)
 
 
 def scalar(value: str | float) -> str:

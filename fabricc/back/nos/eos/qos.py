@@ -13,7 +13,6 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.cli_dialect.order import natural
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.eos import classes
 from fabricc.back.nos.eos.words import (
@@ -26,6 +25,7 @@ from fabricc.back.nos.eos.words import (
     settings,
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -215,7 +215,7 @@ def _profiles(switch: Switch) -> list[QosProfileView]:
     for trusted in sorted(lossy):
         name = profile_name(None, trusted)
         profiles.append(QosProfileView(name, [], watchdog=False, queues=queues, trusted=trusted))
-    return sorted(profiles, key=lambda profile: natural(profile.name))
+    return sorted(profiles, key=lambda profile: natural(profile.name.lower()))
 
 
 def _queue(
@@ -232,7 +232,7 @@ def _queue(
 def _mmu_profiles(switch: Switch) -> list[MmuProfileView]:
     priorities = [c.priority for c in switch.qos.lossless]
     profiles = [_mmu_profile(profile, priorities) for profile in switch.qos.profiles]
-    return sorted(profiles, key=lambda profile: natural(profile.name))
+    return sorted(profiles, key=lambda profile: natural(profile.name.lower()))
 
 
 def _mmu_profile(profile: PortProfile, priorities: list[int]) -> MmuProfileView:

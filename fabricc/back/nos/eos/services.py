@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.order import in_address_order, natural
+from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.eos.limits import HASH_SEED, has
 from fabricc.back.nos.eos.words import (
@@ -16,6 +16,7 @@ from fabricc.back.nos.eos.words import (
     management_interface,
 )
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.routing import Spreading
@@ -177,7 +178,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         ntp=in_address_order(management.ntp),
         dns=in_address_order(management.dns),
         syslog=in_address_order(management.syslog),
-        users=sorted(management.users, key=lambda user: natural(user.name)),
+        users=sorted(management.users, key=lambda user: natural(user.name.lower())),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.order import natural, numbered_sessions, unnumbered_sessions
+from fabricc.back.nos.cli_dialect.order import numbered_sessions, unnumbered_sessions
 from fabricc.back.nos.cli_dialect.policy import (
     PREFIX_LISTS,
     clause_said,
@@ -31,6 +31,7 @@ from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.nxos.policy import state_communities
 from fabricc.back.nos.nxos.words import ONCE, beginnings, define, named, part, state_part
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Clause, Transport
@@ -188,7 +189,7 @@ def bgp_view(switch: Switch) -> BgpView:
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=[
             clause_view(name, clause, COMMUNITY_NAMES)
-            for name, clause in sorted(clauses(bgp), key=lambda c: (natural(c[0]), c[1].sequence))
+            for name, clause in sorted(clauses(bgp), key=lambda c: (natural(c[0].lower()), c[1].sequence))
         ],
     )
 

@@ -6,7 +6,6 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.cli_dialect.order import natural
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.nxos.switching import OWN
 from fabricc.back.nos.nxos.words import (
@@ -28,6 +27,7 @@ from fabricc.back.nos.nxos.words import (
     state_part,
 )
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -316,11 +316,11 @@ def qos_view(switch: Switch) -> QosView:
         ],
         input_policies=[
             InputPolicyView(input_policy(pause), [queue_name(group, INPUT) for group in pausing], pause)
-            for pause in sorted(pauses(switch), key=lambda pause: natural(input_policy(pause)))
+            for pause in sorted(pauses(switch), key=lambda pause: natural(input_policy(pause).lower()))
         ],
         output_policies=sorted(
             (_output(profile, qos.classes, groups) for profile in profiles(switch)),
-            key=lambda policy: natural(policy.name),
+            key=lambda policy: natural(policy.name.lower()),
         ),
         output=system_output(qos),
         watchdog=watchdog_timers(qos.watchdog) if qos.watchdog else None,

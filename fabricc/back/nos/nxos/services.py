@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.order import in_address_order, natural
+from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, define
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.routing import Spreading
@@ -172,7 +173,7 @@ def management_view(management: Management) -> ManagementView:
         ntp=in_address_order(management.ntp),
         dns=in_address_order(management.dns),
         syslog=in_address_order(management.syslog),
-        users=sorted(management.users, key=lambda user: natural(user.name)),
+        users=sorted(management.users, key=lambda user: natural(user.name.lower())),
         aaa=list(AAA.items()),
     )
 
@@ -246,10 +247,6 @@ _SNMP = "management/snmp/"
 _GATEWAY = ("management/gateway", "structure/management_vrf/gateway")
 
 
-def _key(user: str, key: str) -> Mapping[str, Value]:
-    return {f"user[{user}]/ssh_key": key.strip('"')}
-
-
 def _secret(kind: str, key: str) -> str:
     """A key of type 0 is as the administrator knows it."""
     key = key.strip('"')
@@ -274,7 +271,7 @@ ROWS: Sequence[Row] = (
     Fact("(hostname|switchname) <word>", "system/hostname"),
     Fact("feature <rest>", "system/feature[{0}]", "on"),
     Silent("no feature <rest>"),
-    Fact("username <word> sshkey <rest>", _key),
+    Fact("username <word> sshkey <rest>", lambda user, key: {f"user[{user}]/ssh_key": key.strip('"')}),
     Fact("username <word> password [5|8|9] <word> role <word>", "user[{0}]/role"),
     Fact("username <word> role <word>", "user[{0}]/role"),
     Silent("username <word> passphrase <rest>"),

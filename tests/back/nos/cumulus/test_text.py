@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.back.nos.cumulus.startup import natural, parsed, scalar, write
+from fabricc.back.nos.cumulus.startup import parsed, scalar, write
 from fabricc.back.reading.tree import find
+from fabricc.base.order import natural
 from fabricc.fabric.model import Switch, Tacacs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS, parallel, tor, variant
