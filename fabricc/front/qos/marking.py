@@ -6,9 +6,6 @@ from fractions import Fraction
 
 from fabricc.base.values import dataclass
 
-PFC_ONLY = "pfc-only"
-"""No marks on lossless queues, as Meta runs its 400G RoCE fabric since DCQCN was switched off (SIGCOMM 2024)."""
-
 
 @dataclass(frozen=True, slots=True)
 class MarkingProfile:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 CNP = "cnp"
 REST = "default"
 CODE_POINTS = 64
-DCQCN, PFC_ONLY = "dcqcn", "pfc-only"
+DCQCN = "dcqcn"
+PFC_ONLY = "pfc-only"
+"""No marks on lossless queues, as Meta runs its 400G RoCE fabric since DCQCN was switched off (SIGCOMM 2024)."""
 THRESHOLD_KEYS = ("min_kb", "max_kb", "max_percent")
 KB = 1000
 

@@ -50,11 +50,6 @@ def require_none(lab: Lab) -> None:
         raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
 
 
-def dark(lab: Lab) -> frozenset[End]:
-    """Every link end that carries nothing."""
-    return frozenset(end for fault in faults(lab).values() for end in fault.ends)
-
-
 def ends_of(lab: Lab, target: str) -> list[End]:
     """The link ends whose loss is the loss of a link (`DEVICE:PORT`, either end) or of a switch (`DEVICE`).
 

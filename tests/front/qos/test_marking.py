@@ -14,7 +14,8 @@ from fabricc.fabric.qos import Ecn
 from fabricc.front.qos import PRESETS, PROFILES, FixedMarking, switch_qos, worksheet
 from fabricc.front.qos.classes import traffic_classes
 from fabricc.front.qos.ecn import ceiling_bytes, ecn, leaves_room
-from fabricc.front.qos.marking import DCTCP, PFC_ONLY, UEC
+from fabricc.front.qos.marking import DCTCP, UEC
+from fabricc.front.spec.classes import PFC_ONLY
 from fabricc.front.spec.model import Priority
 from fabricc.front.spec.resources import cluster_schema
 from tests.front.qos.published import sn5600

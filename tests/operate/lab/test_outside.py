@@ -103,7 +103,7 @@ def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     assert "prefixes that outside parties hear" in checks
     if not dual:
         assert {"host to outside", "outside to host"} < checks.keys()
-    faults.break_(lab, f"{SPINE}:swp32")
-    assert observe.settle(lab, network.predict(faults.dark(lab)), LIMIT_S) is not None
+    broken = faults.break_(lab, f"{SPINE}:swp32")
+    assert observe.settle(lab, network.predict(frozenset(broken)), LIMIT_S) is not None
     lifecycle.down(folder)
     assert gone(lab)

@@ -276,7 +276,6 @@ def _state_pools(facts: Facts, qos: SwitchQos) -> None:
 
 _TRUST = {"l3": "dscp"}
 _POOLS = {LOSSLESS_POOL: "lossless", LOSSY_POOL: "lossy"}
-_POOL = ("percent", "priorities")
 _THRESHOLDS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent")
 _HEADROOM = ("headroom/cable_m", "headroom/size_bytes", "headroom/resume_distance_bytes")
 TYPES: Mapping[str, Mapping[str, int | str]] = {

@@ -157,7 +157,6 @@ _MANAGEMENT = re.compile(r"em\d|fxp\d|vme|me\d|re\d:mgmt-\d")
 _ESI = re.compile(r"(?:[0-9A-Fa-f]{1,2}:){9}[0-9A-Fa-f]{1,2}")
 TAG_BYTES = {"setting vlan-tagging": 4, "setting flexible-vlan-tagging": 8, "setting stacked-vlan-tagging": 8}
 """What an interface's MTU counts beside the Ethernet header where frames have tags (Juniper, "Protocol MTU")."""
-IRB = "irb"
 _ETHER = "(ether-options|gigether-options|fastether-options)"
 _LACP = "aggregated-ether-options lacp"
 
