@@ -217,17 +217,13 @@ def _anyof_help(value: Any, schema: dict[str, Any]) -> str:
     if (
         isinstance(value, str)
         and (code_point := _dscp_by_name(value.lower())) is not None
-        and _is_dscp(schema)
+        and any(branch.get("$ref") == "#/$defs/dscp" for branch in schema.get("anyOf", ()))
     ):
         return f"{clip(value)} is code point {code_point}: write {code_point}."
     if isinstance(value, str) and YAML_1_1_BOOLEANS.get(value.lower(), value.lower()) == "false":
         return "Write false, without quotes."
     example = _example(schema)
     return f"For example: {example}" if example else ""
-
-
-def _is_dscp(schema: dict[str, Any]) -> bool:
-    return any(branch.get("$ref") == "#/$defs/dscp" for branch in schema.get("anyOf", ()))
 
 
 def _dscp_by_name(name: str) -> int | None:

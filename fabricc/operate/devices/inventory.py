@@ -51,7 +51,7 @@ def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
         make_folder(folder)
         for name, content in (("hosts", hosts), ("groups", groups), ("defaults", {})):
             path = folder / f"{name}.yaml"
-            write_file(path, _yaml(content).encode())
+            write_file(path, ("---\n" + yaml.safe_dump(content, sort_keys=False)).encode())
             written.append(path)
     except EmitError as error:
         raise DeviceError("FAB9103", f"the inventory: {error.diagnostic.message}") from None
@@ -64,7 +64,3 @@ def _connection(login: Login) -> dict[str, Any]:
     if login.port is not None:
         found["port"] = login.port
     return {"napalm": found}
-
-
-def _yaml(content: dict[str, Any]) -> str:
-    return "---\n" + yaml.safe_dump(content, sort_keys=False)

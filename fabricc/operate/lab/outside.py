@@ -72,7 +72,7 @@ def nodes(fabric: Fabric, switches: Sequence[Switch]) -> Iterator[Node]:
     for number, (party, links) in enumerate(links_of(fabric).items()):
         commands = ["link set lo up"]
         commands += [
-            f"addr add {each.address}/{_bits(each.address)} dev lo"
+            f"addr add {each.address}/{128 if family_of(each.address) == 6 else 32} dev lo"
             for each in endpoints(fabric)
             if each.node == name_of(party)
         ]
@@ -142,7 +142,3 @@ def _inside(prefix: str) -> str:
     """An address in a prefix: its second, or the only one."""
     network = ip_network(prefix)
     return str(network[min(1, network.num_addresses - 1)])
-
-
-def _bits(address: str) -> int:
-    return 128 if family_of(address) == 6 else 32

@@ -176,7 +176,8 @@ def as_json(report: Report) -> Rendered:
             {
                 "aspect": one.aspect.value,
                 "device": one.device,
-                **_without_column(entry(one.diagnostic)),
+                # Findings of devices are of whole lines.
+                **{key: value for key, value in entry(one.diagnostic).items() if key != "column"},
                 **({"port_down": one.port_down} if one.port_down else {}),
             }
             for one in report.found
@@ -197,11 +198,6 @@ def as_json(report: Report) -> Rendered:
         "remarks": list(report.remarks),
     }
     return json_document(answer)
-
-
-def _without_column(found: dict[str, Any]) -> dict[str, Any]:
-    """Findings of devices are of whole lines."""
-    return {key: value for key, value in found.items() if key != "column"}
 
 
 def as_junit(report: Report) -> Rendered:

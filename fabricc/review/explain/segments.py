@@ -72,12 +72,8 @@ def _ports(fabric: Fabric, segment: Segment, offset: int) -> Iterator[tuple[Host
         if (
             offset >= RESERVED
             and unit_number(strides, coordinate) == number
-            and _of(fabric, unit.group) is segment
+            and (fabric.evpn.segment(unit.group) if fabric.evpn else None) is segment
         ):
             for slot in unit.hosts:
                 host = fabric.host(HostId(coordinate, slot))
                 yield from ((host, port) for port in host.ports)
-
-
-def _of(fabric: Fabric, group: int) -> Segment | None:
-    return fabric.evpn.segment(group) if fabric.evpn else None

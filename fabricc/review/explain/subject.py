@@ -214,14 +214,6 @@ def _nos(subject: Subject, _path: str) -> tuple[str, ...]:
     return (own,) if subject.plan.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.nos",)
 
 
-def _cable(subject: Subject, path: str) -> tuple[str, ...]:
-    return _link_keys(subject, path, "cable_m", "length_m")
-
-
-def _medium(subject: Subject, path: str) -> tuple[str, ...]:
-    return _link_keys(subject, path, "medium", "medium")
-
-
 def _link_keys(subject: Subject, path: str, override: str, key: str) -> tuple[str, ...]:
     """Overrides of either end of a port's cable, which come first, and the key of its kind of link."""
     port = subject.port_of(path)
@@ -279,7 +271,7 @@ def _cabling(subject: Subject, path: str) -> tuple[str, ...]:
 
 
 LISTS: dict[str, Callable[[Subject, str], tuple[str, ...]]] = {
-    "@cable": _cable,
+    "@cable": lambda subject, path: _link_keys(subject, path, "cable_m", "length_m"),
     "@cables": _cables,
     "@cabling": _cabling,
     "@classes": lambda _subject, _path: ("priorities",),
@@ -288,7 +280,7 @@ LISTS: dict[str, Callable[[Subject, str], tuple[str, ...]]] = {
     "@host_model": lambda subject, _path: _group_key(subject, "model"),
     "@lossless": _lossless,
     "@marking": _marking,
-    "@medium": _medium,
+    "@medium": lambda subject, path: _link_keys(subject, path, "medium", "medium"),
     "@model": _model,
     "@nic": lambda subject, _path: (*_group_key(subject, "nic"), *_group_key(subject, "model")),
     "@nos": _nos,

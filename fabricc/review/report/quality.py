@@ -172,10 +172,6 @@ def _profile_rows(shares: Sequence[tuple[tables.Share, int]]) -> Iterator[Row]:
     for row in tables.qos_rows(ports):
         of = dict(zip(tables.QOS, row, strict=True))
         tier = str(of["tier"])
-        figures = [_number(of[name]) for name in _FIGURES]
+        figures = [figure if isinstance(figure := of[name], int) else "off" for name in _FIGURES]
         name = "ToR" if tier == TierName.TOR.value else tier
         yield name, f"{of['model']}, {of['nos']}", str(of["profile"]), *figures
-
-
-def _number(value: object) -> int | str:
-    return value if isinstance(value, int) else "off"

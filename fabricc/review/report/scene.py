@@ -75,7 +75,7 @@ def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
     counts = fabric.counts()
     tiers = {
         tier: (
-            _heading(tier, counts[f"{tier.value}s"]),
+            plural(counts[f"{tier.value}s"], "ToR" if tier is TierName.TOR else tier.value),
             plan.model.title,
             f"{plan.nos} {plan.release}".strip(),
         )
@@ -109,10 +109,6 @@ def _unit(fabric: Fabric, coordinate: int) -> Unit:
     return Unit(
         unit.name, hosts, gpus, sum(1 for _ in fabric.tor_ids(coordinate)), fabric.tor_links[unit.group]
     )
-
-
-def _heading(tier: TierName, count: int) -> str:
-    return plural(count, "ToR" if tier is TierName.TOR else tier.value)
 
 
 def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Iterator[str]:

@@ -161,11 +161,7 @@ def _is_peer(name: str) -> bool:
     return ":" in name or name.replace(".", "").isdigit()
 
 
-def _community(text: str) -> str:
-    return COMMUNITY_OF.get(text, text)
-
-
-TYPES = {"community": _community}
+TYPES = {"community": lambda text: COMMUNITY_OF.get(text, text)}
 
 
 def _bfd(interval_ms: int, receive_ms: int, multiplier: int) -> dict[str, Value | None] | None:

@@ -42,10 +42,6 @@ def said_speed(speed: tuple[int, ...]) -> dict[str, Value]:
     return dict(zip(("speed_gbps", "lanes"), speed, strict=False))
 
 
-def _agreed_speed(speed: tuple[int, ...]) -> dict[str, Value]:
-    return {**said_speed(speed), "autoneg": "true"}
-
-
 def _masked(address: str, mask: str) -> str | None:
     """An address with the length of its mask."""
     try:
@@ -103,7 +99,7 @@ ROWS: Sequence[Row] = (
     Keep("l2 mtu <integer>", "layer2_mtu"),
     Keep("speed forced <speed>", said_speed),
     Keep("speed auto", "autoneg"),
-    Keep("speed auto <speed>", _agreed_speed),
+    Keep("speed auto <speed>", lambda speed: {**said_speed(speed), "autoneg": "true"}),
     Keep("error-correction encoding fire-code", "fec", "fc"),
     Keep("media <rest>", "media"),
     Keep("transceiver media override <word>", "media"),

@@ -12,12 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def _numbered(_number: int, action: str, entry: str) -> str:
-    return f"{action} {entry}"
-
-
 _ENTRIES = (
-    Entry("<integer> <permit|deny> <rest>", "entries", _numbered),
+    Entry("<integer> <permit|deny> <rest>", "entries", lambda _number, action, entry: f"{action} {entry}"),
     Entry("permit <rest>", "unnumbered", "permit"),
     Entry("deny <rest>", "unnumbered", "deny"),
     Entry("<integer> remark <rest>", "remarks", "{1}"),

@@ -38,17 +38,9 @@ _PROTOCOLS = (
 )
 
 
-def _upto(word: str) -> str | None:
-    return f" le {found[1]}" if (found := _UPTO.fullmatch(word)) else None
-
-
-def _between(word: str) -> str | None:
-    return f" ge {found[1]} le {found[2]}" if (found := _RANGE.fullmatch(word)) else None
-
-
 TYPES: Types = {
-    "upto": _upto,
-    "between": _between,
+    "upto": lambda word: f" le {found[1]}" if (found := _UPTO.fullmatch(word)) else None,
+    "between": lambda word: f" ge {found[1]} le {found[2]}" if (found := _RANGE.fullmatch(word)) else None,
     "community": lambda word: COMMUNITY_OF.get(word, word),
 }
 
@@ -156,7 +148,7 @@ def finish(document: Document) -> None:
     for name, group in scope.each("as path group").items():
         document.put_places(f"as_path_list[{name}]", group.table("as paths").values())
     for name, statement in scope.each("policy").items():
-        if _only_balances(statement):
+        if not statement.each("term") and statement.values.keys() == {"per-packet"}:
             if name not in scope.table("forwarding policies"):
                 document.reject_all(statement)
         elif _as_written(statement):
@@ -210,10 +202,6 @@ def passes(document: Document, name: str, depth: int = 3) -> Iterator[str]:
 
 def _action(term: Scope) -> object:
     return term.values.get("action", (None, 0))[0]
-
-
-def _only_balances(statement: Scope) -> bool:
-    return not statement.each("term") and statement.values.keys() == {"per-packet"}
 
 
 def _as_written(statement: Scope) -> bool:

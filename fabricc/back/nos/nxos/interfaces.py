@@ -194,14 +194,6 @@ TYPES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _gbps(mbps: int) -> int | None:
-    return None if mbps % 1000 else mbps // 1000
-
-
-def _encoding(code: str) -> Mapping[str, Value]:
-    return {"fec": _FECS[code], "fec_code": code}
-
-
 ROWS: Sequence[Row] = (
     Entry("interface breakout module 1 port <numbers> map <breakout>", "breakouts"),
     *interface_blocks((
@@ -210,9 +202,9 @@ ROWS: Sequence[Row] = (
         Keep("no shutdown", "enabled", "true"),
         Keep("no switchport", "routed"),
         Keep("mtu <integer>", "mtu"),
-        Keep("speed <integer>", "speed_gbps", _gbps),
+        Keep("speed <integer>", "speed_gbps", lambda mbps: None if mbps % 1000 else mbps // 1000),
         Silent("fec auto"),
-        Keep("fec <fec>", _encoding),
+        Keep("fec <fec>", lambda code: {"fec": _FECS[code], "fec_code": code}),
         Keep("vrf member <word>", "vrf"),
         Silent("no (vrf member|ip address|ipv6 address|ip forward) [<rest>]"),
         Keep("ip address <prefix4>", "ipv4"),

@@ -172,16 +172,12 @@ _STATED = {
 _LEAK = re.compile(r"\b(import vrf|nexthop-vrf) mgmt\b")
 
 
-def _enabled(status: str) -> Value:
-    return {"up": "true", "down": "false"}.get(status, status)
-
-
 def _gbps(mbps: str) -> Value:
     whole = mbps.isascii() and mbps.isdecimal() and len(mbps) < 19 and mbps.endswith("000")
     return int(mbps) // 1000 if whole else f"{mbps} Mb/s"
 
 
-TYPES = {"status": _enabled, "mbps": _gbps}
+TYPES = {"status": lambda status: {"up": "true", "down": "false"}.get(status, status), "mbps": _gbps}
 
 _FORCED = (Keep("forced_mgmt_routes @ <word>", "forced"), Keep("forced_mgmt_routes <word>", "forced"))
 _SWITCHED = ("link_training", "override_unreliable_los", "pfc_asym")
