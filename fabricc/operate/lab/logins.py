@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import shutil
 import subprocess
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
-from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.drivers.frr_files import FILES
 from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.running import REFERENCE, SECRETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,10 +23,9 @@ if TYPE_CHECKING:
 FOLDER = "ssh"
 """Below the state folder: the key, host keys that are known, values of secrets, and the access file."""
 ACCESS = "fabricc-access.yaml"
-_KEY, _KNOWN, _SECRETS = "key", "known_hosts", "secrets"
+_KEY, _KNOWN = "key", "known_hosts"
 _PLACE = "etc/fabricc-lab"
 _MBIT = 1000
-_REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z0-9-]+)")
 _SSHD = """\
 ListenAddress {address}
 HostKey /{place}/host
@@ -66,13 +63,13 @@ def require_sshd() -> None:
 
 def prepare(lab: Lab, nodes: Iterable[Node]) -> None:
     """Make the key, a value for each secret that switches name, and the access file."""
-    folder = lab.folder / FOLDER
-    (folder / _SECRETS).mkdir(parents=True, exist_ok=True)
+    folder, values = lab.folder / FOLDER, lab.folder / SECRETS
+    values.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     if not (folder / _KEY).exists():
         _keygen(folder / _KEY)
-    for name in {name for node in nodes for text in node.files.values() for name in _REFERENCE.findall(text)}:
-        place = folder / _SECRETS / name
+    for name in {name for node in nodes for text in node.files.values() for name in REFERENCE.findall(text)}:
+        place = values / name
         if not place.exists():
             place.touch(mode=0o600)
             place.write_text(secrets.token_hex(16))
@@ -81,19 +78,9 @@ def prepare(lab: Lab, nodes: Iterable[Node]) -> None:
         "ssh_key": str(folder / _KEY),
         "known_hosts": str(folder / _KNOWN),
         "options": {"system_host_keys": False, "activate": _ACTIVATE},
-        "secrets": {place.name: {"file": str(place)} for place in sorted((folder / _SECRETS).iterdir())},
+        "secrets": {place.name: {"file": str(place)} for place in sorted(values.iterdir())},
     }
     (folder / ACCESS).write_text(yaml.safe_dump({key: value for key, value in stated.items() if value}))
-
-
-def filled(lab: Lab, text: str) -> str:
-    """A text with the lab's values in place of references to secrets; as it is where nobody logs in."""
-    return _REFERENCE.sub(partial(_value, lab.folder / FOLDER / _SECRETS), text)
-
-
-def _value(folder: Path, found: re.Match[str]) -> str:
-    place = folder / found[1]
-    return place.read_text() if place.exists() else found[0]
 
 
 def furnish(lab: Lab, node: Node) -> None:
@@ -105,7 +92,7 @@ def furnish(lab: Lab, node: Node) -> None:
         if name in node.files and not path.startswith("/etc/frr/"):
             place = root / path.lstrip("/")
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(filled(lab, node.files[name]))
+            place.write_text(lab.filled(node.files[name]))
     doors = root / _PLACE
     doors.mkdir(parents=True)
     _keygen(doors / "host")

@@ -145,7 +145,7 @@ def _furnish(lab: Lab, node: Node) -> None:
     (box / "etc" / "hostname").write_text(node.files["hostname"])
     (box / "etc" / "hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
     files = {
-        "frr.conf": logins.filled(lab, node.files["frr.conf"]),
+        "frr.conf": lab.filled(node.files["frr.conf"]),
         "daemons": node.files["daemons"],
         "vtysh.conf": "service integrated-vtysh-config\n",
         "overlay.conf": "".join(f"{line}\n" for line in lab.record.overlay),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab import kernel, logins, state, vty
+from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.operate.lab import kernel, state, vty
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.supervisor import READY, UNSHARE
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 RELOAD = "/usr/lib/frr/frr-reload.py"
 CANDIDATE = "candidate.conf"
+SECRETS = "ssh/secrets"
+"""Below the state folder: a file with the value of each secret that configurations name."""
+REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z0-9-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,12 @@ class Lab:
     def box(self, switch: str) -> Path:
         """The folder of a switch's files."""
         return self.folder / "boxes" / switch
+
+    def filled(self, text: str) -> str:
+        """A text with the lab's values in place of references to secrets; as it is where nobody logs in."""
+        places = {name: self.folder / SECRETS / name for name in REFERENCE.findall(text)}
+        known = {name: place.read_text() for name, place in places.items() if place.exists()}
+        return REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)
 
     def process(self, switch: str) -> int | None:
         """Process 1 of a switch as this machine numbers it; None when the switch does not run."""
@@ -132,7 +143,7 @@ class Lab:
         return [line.rstrip() for line in told.splitlines() if line.strip(" =")]
 
     def _reload(self, switch: str, configuration: str, *words: str, trouble: str) -> str:
-        text = with_overlay(logins.filled(self, configuration), self.record.overlay)
+        text = with_overlay(self.filled(configuration), self.record.overlay)
         (self.box(switch) / "etc" / "frr" / CANDIDATE).write_text(text)
         ran = self.run(switch, ["python3", RELOAD, *words, f"/etc/frr/{CANDIDATE}"])
         if ran.returncode:
