@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.evpn import Segment
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Unit
-    from fabricc.front.spec.evpn import EvpnWish
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, EvpnWish
 
 
 def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.front.spec.document import dotted
-from fabricc.front.spec.pools import IPV6_POOLS, unused_pools
 from fabricc.front.spec.resources import cluster_schema, resolved
 
 if TYPE_CHECKING:
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 # Below these, absent means "as planned" or "not that one", which is no assumption.
 NO_ASSUMPTIONS = (("overrides",), ("external",), ("accept",), ("policy",), ("replaced",))
+IPV4_POOLS = ("hosts", "links", "loopbacks")
+IPV6_POOLS = ("hosts6", "links6", "loopbacks6")
 
 
 class Assumptions:
@@ -54,6 +55,21 @@ def filled(value: Any, assumptions: Assumptions) -> dict[str, Any]:
             if addressing["family"] == "ipv4" and pool in IPV6_POOLS:
                 del addressing[pool]
     return whole
+
+
+def unused_pools(raw: Mapping[str, Any], *, spines: bool) -> dict[str, str]:
+    """Pools that the fabric takes no address from, and why: they overlap nothing and are no assumption.
+
+    The IPv4 loopbacks are used in every family: router IDs come from them.
+    """
+    unused = dict.fromkeys(IPV6_POOLS, "family ipv4") if raw["family"] == "ipv4" else {}
+    if raw["fabric_links"] == "unnumbered":
+        unused |= dict.fromkeys(("links", "links6"), "unnumbered links")
+    if not spines:
+        unused |= dict.fromkeys(("links", "links6"), "no spines")
+    if raw["family"] == "ipv6":
+        unused |= dict.fromkeys(("hosts", "links"), "family ipv6")
+    return unused
 
 
 def _filled(value: Any, schema: dict[str, Any], path: KeyPath, assumptions: Assumptions) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.values import dataclass
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.evpn import VXLAN_BYTES, Segment, Vrf
 from fabricc.front.spec.document import dotted, listed
+from fabricc.front.spec.model import EvpnWish
 from fabricc.front.spec.pools import network_of
 
 if TYPE_CHECKING:
@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     Network = IPv4Network | IPv6Network
 
 SECTION = "evpn"
-
-
-@dataclass(frozen=True, slots=True)
-class EvpnWish:
-    """The segments as the spec has them.
-
-    Attributes:
-        groups: segment -> host groups that it names; none for those that no other names.
-        mtu: IP MTU of the segments, bytes.
-    """
-
-    segments: tuple[Segment, ...]
-    vrfs: tuple[Vrf, ...]
-    anycast_mac: str
-    groups: Mapping[str, tuple[str, ...]]
-    mtu: int
 
 
 def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findings) -> EvpnWish:

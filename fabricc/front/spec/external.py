@@ -9,8 +9,9 @@ from fabricc.fabric.addresses import asn_block
 from fabricc.fabric.external import ExternalLink, Outsider
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.fabric.routing import PrefixRule
+from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.document import dotted
-from fabricc.front.spec.pools import IPV4_POOLS, IPV6_POOLS, management_networks, unused_pools
+from fabricc.front.spec.pools import management_networks, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -331,15 +332,5 @@ def _apart(subnet: Network, taken: Taken, at: KeyPath, findings: Findings) -> bo
 
 
 def _network(text: str, at: KeyPath, findings: Findings) -> Network | None:
-    try:
-        network = ip_network(text, strict=False)
-    except ValueError:
-        findings.error("FAB2030", f"{dotted(at)}: '{text}' is not a network", *at)
-        return None
-    if str(network.network_address) != str(ip_address(text.partition("/")[0])):
-        findings.error(
-            "FAB2031", f"{dotted(at)}: {text} is not on the boundary of a /{network.prefixlen}", *at,
-            help=f"Write {network}.",
-        )  # fmt: skip
-        return None
-    return network
+    network = parsed(text, at, findings)
+    return None if network is None else ip_network(str(network))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netaddr import AddrFormatError, IPNetwork
-
-from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.model import ServiceClass
+from fabricc.front.spec.model import Infiniband, Ipoib, PartitionSpec
+from fabricc.front.spec.pools import parsed
 from fabricc.front.spec.weights import check_weights
 
 if TYPE_CHECKING:
@@ -46,44 +45,6 @@ CLASS_KEYS = {
     "lossless": "every class is lossless by link credits",
     "ecn": "there are no ECN bits",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionSpec:
-    """A tenant as the spec has it: low 15 bits of its P_Key, and names of units and hosts."""
-
-    name: str
-    pkey: int
-    units: tuple[str, ...]
-    hosts: tuple[str, ...]
-    priority: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ipoib:
-    """IP over InfiniBand: pool, `datagram` or `connected`, and the IP MTU in bytes."""
-
-    pool: IPNetwork
-    mode: str
-    mtu: int
-
-
-@dataclass(frozen=True, slots=True)
-class Infiniband:
-    """The section, defaults filled in.
-
-    Attributes:
-        routing: `auto`, `ftree`, `updn` or `minhop`.
-        guids: file of real GUIDs relative to the spec, or None.
-        classes: ascending by service level; never empty.
-        ipoib: None when switched off.
-    """
-
-    routing: str
-    guids: str | None
-    classes: tuple[ServiceClass, ...]
-    partitions: tuple[PartitionSpec, ...]
-    ipoib: Ipoib | None
 
 
 def sections_of(value: Mapping[str, Any], unfit: frozenset[str]) -> dict[str, Any]:
@@ -222,12 +183,5 @@ def _ipoib(raw: Mapping[str, Any], findings: Findings) -> Ipoib | None:
     if mtu > most:
         message = f"infiniband.ipoib.mtu {mtu} does not fit {raw['mode']} mode"
         findings.error("FAB5805", message, *path, "mtu", help=f"The largest that fits is {most}.")
-    try:
-        network = IPNetwork(raw["pool"])
-    except (AddrFormatError, ValueError):
-        findings.error("FAB2030", f"{raw['pool']} is no network", *path, "pool")
-        return None
-    if network.ip != network.network:
-        help_ = f"The network is {network.cidr}."
-        findings.error("FAB2031", f"{raw['pool']} is off its boundary", *path, "pool", help=help_)
-    return Ipoib(network.cidr, raw["mode"], mtu)
+    network = parsed(raw["pool"], (*path, "pool"), findings)
+    return Ipoib(network.cidr, raw["mode"], mtu) if network is not None else None

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from netaddr import IPAddress, IPNetwork
 
     from fabricc.base.documents.document import KeyPath
+    from fabricc.fabric.evpn import Segment, Vrf
     from fabricc.fabric.external import Outsider
     from fabricc.fabric.fabric import CableKind
+    from fabricc.fabric.infiniband.model import ServiceClass
     from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import Services
-    from fabricc.front.spec.evpn import EvpnWish
-    from fabricc.front.spec.infiniband import Infiniband
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +427,60 @@ class Network:
     hosts_per_unit: int | None
     capacity: int | None = None
     groups: tuple[HostGroup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EvpnWish:
+    """The segments as the spec has them.
+
+    Attributes:
+        groups: segment -> host groups that it names; none for those that no other names.
+        mtu: IP MTU of the segments, bytes.
+    """
+
+    segments: tuple[Segment, ...]
+    vrfs: tuple[Vrf, ...]
+    anycast_mac: str
+    groups: Mapping[str, tuple[str, ...]]
+    mtu: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSpec:
+    """A tenant as the spec has it: low 15 bits of its P_Key, and names of units and hosts."""
+
+    name: str
+    pkey: int
+    units: tuple[str, ...]
+    hosts: tuple[str, ...]
+    priority: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ipoib:
+    """IP over InfiniBand: pool, `datagram` or `connected`, and the IP MTU in bytes."""
+
+    pool: IPNetwork
+    mode: str
+    mtu: int
+
+
+@dataclass(frozen=True, slots=True)
+class Infiniband:
+    """The section, defaults filled in.
+
+    Attributes:
+        routing: `auto`, `ftree`, `updn` or `minhop`.
+        guids: file of real GUIDs relative to the spec, or None.
+        classes: ascending by service level; never empty.
+        ipoib: None when switched off.
+    """
+
+    routing: str
+    guids: str | None
+    classes: tuple[ServiceClass, ...]
+    partitions: tuple[PartitionSpec, ...]
+    ipoib: Ipoib | None
 
 
 @dataclass(frozen=True, slots=True)

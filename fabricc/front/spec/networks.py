@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.addresses import ASN_BLOCK
-from fabricc.front.spec.defaults import Assumptions
+from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, unused_pools
 from fabricc.front.spec.model import HostGroup, Network
-from fabricc.front.spec.pools import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.resources import cluster_schema
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.management import Beyond, ManagementNetwork
 from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs, TierName
+from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.document import dotted
 from fabricc.front.spec.management_networks import in_turn, misfit
 from fabricc.front.spec.management_switches import build_switches
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 # RFC 6890 and RFC 4291: this network, loopback, link-local, multicast and above.
 SPECIAL = ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", "fe80::/10", "ff00::/8")
-IPV4_POOLS = ("hosts", "links", "loopbacks")
-IPV6_POOLS = ("hosts6", "links6", "loopbacks6")
 PER_HOST = 8  # a BMC, the host's own port and three DPUs
 
 
@@ -65,21 +64,6 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings, *, spines: bool
     return Addressing(
         family, raw["fabric_links"], hosts, links, loopbacks, second[0], second[1], second[2], length
     )
-
-
-def unused_pools(raw: Mapping[str, Any], *, spines: bool) -> dict[str, str]:
-    """Pools that the fabric takes no address from, and why: they overlap nothing and are no assumption.
-
-    The IPv4 loopbacks are used in every family: router IDs come from them.
-    """
-    unused = dict.fromkeys(IPV6_POOLS, "family ipv4") if raw["family"] == "ipv4" else {}
-    if raw["fabric_links"] == "unnumbered":
-        unused |= dict.fromkeys(("links", "links6"), "unnumbered links")
-    if not spines:
-        unused |= dict.fromkeys(("links", "links6"), "no spines")
-    if raw["family"] == "ipv6":
-        unused |= dict.fromkeys(("hosts", "links"), "family ipv6")
-    return unused
 
 
 def build_management(
@@ -165,23 +149,9 @@ def _tier(text: str) -> TierName | Beyond:
 
 def _access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
     """Networks in canonical form; any are fine here, the whole Internet included, so only their spelling is checked."""
-    found = []
     for index, text in enumerate(networks):
-        try:
-            network = IPNetwork(text)
-        except (AddrFormatError, ValueError):
-            network = None
-        if network is None or network.ip != network.network:
-            findings.error(
-                "FAB2030" if network is None else "FAB2031",
-                f"management.access[{index}]: '{text}' is not a network",
-                "management",
-                "access",
-                index,
-                help=f"Write {network.cidr}." if network else "For example: 172.16.0.0/24",
-            )
-        found.append(text)
-    return tuple(found)
+        parsed(text, ("management", "access", index), findings)
+    return tuple(networks)
 
 
 def _tacacs(raw: Mapping[str, Any], findings: Findings) -> Tacacs:
@@ -225,26 +195,26 @@ def _networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
     return tuple(IPNetwork(text) for text in texts)
 
 
-def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
-    """A network that interfaces can have addresses of; None after saying what is wrong with the text."""
+def parsed(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
+    """A network, whatever it holds; None after saying what is wrong with the text."""
     name = dotted(path)
     try:
         network = IPNetwork(text)
     except (AddrFormatError, ValueError):
-        findings.error(
-            "FAB2030",
-            f"{name}: '{text}' is not a network",
-            *path,
-            help="Each part of an IPv4 address is at most 255, its prefix length at most 32; 128 for IPv6.",
-        )
+        help_ = "Each part of an IPv4 address is at most 255, its prefix length at most 32; 128 for IPv6."
+        findings.error("FAB2030", f"{name}: '{text}' is not a network", *path, help=help_)
         return None
     if network.ip != network.network:
-        findings.error(
-            "FAB2031",
-            f"{name}: {text} is not on the boundary of a /{network.prefixlen}",
-            *path,
-            help=f"Write {network.cidr}.",
-        )
+        message = f"{name}: {text} is not on the boundary of a /{network.prefixlen}"
+        findings.error("FAB2031", message, *path, help=f"Write {network.cidr}.")
+        return None
+    return network
+
+
+def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
+    """A network that interfaces can have addresses of; None after saying what is wrong with the text."""
+    name, network = dotted(path), parsed(text, path, findings)
+    if network is None:
         return None
     if any(network in special or special in network for special in _networks(SPECIAL)):
         findings.error(

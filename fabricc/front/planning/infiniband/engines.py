@@ -9,8 +9,7 @@ from fabricc.fabric.infiniband.model import Engine
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.infiniband import Infiniband
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, Infiniband
 
 LARGE = 10_240
 """Adapters beyond which ftree is not the first choice: opensm 3.3.23 took 36 s for 8,192 and its time grows with the

@@ -10,8 +10,7 @@ from fabricc.fabric.infiniband.model import Partition
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.infiniband import Infiniband, PartitionSpec
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, Infiniband, PartitionSpec
 
 MOST_OF_A_PORT = 127
 """Tenants of one host: an adapter's table has 128 P_Keys (data sheet figure, assumed), one is the default's."""

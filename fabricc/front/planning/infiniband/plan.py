@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.units import Identities
     from fabricc.front.planning.uplinks import Spread
-    from fabricc.front.spec.infiniband import Infiniband
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, Infiniband
 
 NOS = "infiniband"
 """Key of the settings of an InfiniBand switch in the catalog."""

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.infiniband.identity import LidPlan
     from fabricc.fabric.shape import Shape
     from fabricc.front.planning.models import Models
-    from fabricc.front.spec.infiniband import Infiniband
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, Infiniband
 
 
 OLDER_NETWORKD = ("ubuntu-22.04", "dgx-os")
