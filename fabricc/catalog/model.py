@@ -38,6 +38,11 @@ class CageGroup:
     fabric: bool = True
     form_factor: str = ""
 
+    @property
+    def numbers(self) -> range:
+        """The numbers of its cages."""
+        return range(self.first, self.first + self.count)
+
 
 @dataclass(frozen=True, slots=True)
 class HeadroomRow:
@@ -237,6 +242,23 @@ class SwitchModel:
     power: Power | None = None
     listed: str = ""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def split_cage(self, cage: int, child: int, children: int) -> CageGroup:
+        """The group of a cage that is split into `children`, of which the `child`-th is asked, both from 1.
+
+        Raises:
+            ValueError: there is no such cage, or it has fewer lanes than children are asked of it.
+        """
+        group = next((group for group in self.cages if cage in group.numbers), None)
+        if group is None:
+            raise ValueError(f"{self.name} has no cage {cage}")
+        if not 1 <= child <= children or children > group.lanes:
+            raise ValueError(f"{self.name}: cage {cage} has no child {child} of {children}")
+        return group
+
+    def service_cages(self) -> list[int]:
+        """The cages that are not for the fabric, which stay shut."""
+        return [cage for group in self.cages if not group.fabric for cage in group.numbers]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Did-you-mean for catalog names."""
+"""What a mistyped name may have meant."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ def suggest(name: str, names: Iterable[str]) -> tuple[str, ...]:
     near = get_close_matches(word, known, n=3, cutoff=0.7)
     parts = [other for other in known if len(word) >= 3 and (word in other or other in word)]
     return tuple(dict.fromkeys([*near, *parts]))[:3]
+
+
+def meant(name: str, known: Iterable[str], otherwise: str = "", most: int = 3) -> str:
+    """A remedy that asks for one of the `most` nearest names; `otherwise` when nothing comes near."""
+    near = get_close_matches(name, list(known), most)
+    return f"Did you mean {' or '.join(near)}?" if near else otherwise
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

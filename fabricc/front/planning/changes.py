@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from fabricc.catalog.names import meant
 from fabricc.fabric import links
 from fabricc.fabric.fabric import DeviceChange
 from fabricc.fabric.model import TierName
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.given import Box
     from fabricc.fabric.shape import SwitchId
@@ -36,7 +37,7 @@ def changes(
     for name, override in spec.overrides.items():
         at = switches.get(name)
         if at is None:
-            findings.append(_unknown_device(spec, fabric, name))
+            findings.append(unknown_switch(spec, fabric, "FAB3022", name, ("overrides", name)))
             continue
         tier = fabric.tiers[at.tier]
         if override.unnumbered and at.tier is TierName.TOR:
@@ -89,33 +90,22 @@ def _port_names(
     return found
 
 
-def _unknown_device(spec: ClusterSpec, fabric: Fabric, name: str) -> Diagnostic:
+def unknown_switch(spec: ClusterSpec, fabric: Fabric, code: str, name: str, path: KeyPath) -> Diagnostic:
+    """A name of no switch, with those that come near."""
     known = [fabric.name(at) for at in fabric.switch_ids()]
-    close = get_close_matches(name, known, n=3, cutoff=0.6)
-    return spec.error(
-        "FAB3022",
-        f"no switch is named {name!r}",
-        "overrides",
-        name,
-        help=f"Did you mean {' or '.join(close)}?"
-        if close
-        else f"Switches are named like {known[0]} and {known[-1]}.",
-    )
-
-
-def _like(names: set[str]) -> str:
-    return f"Its ports with links are named like {min(names)}." if names else "No port of it has a link."
+    help_ = meant(name, known, f"Switches are named like {known[0]} and {known[-1]}.")
+    return spec.error(code, f"no switch is named {name!r}", *path, help=help_)
 
 
 def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -> list[Diagnostic]:
     names = links.port_names(fabric, at)
     used = {names[link.slot] for link in links.links(fabric, at)}
     used |= {each.port for outsider in spec.external for each in outsider.links if each.at == name}
+    like = f"Its ports with links are named like {min(used)}." if used else "No port of it has a link."
     wrong = []
     for port in spec.overrides[name].ports:
         if port in used:
             continue
-        close = get_close_matches(port, sorted(used), n=3, cutoff=0.6)
         what = "carries no link" if port in names else "does not exist"
         wrong.append(
             spec.error(
@@ -125,7 +115,7 @@ def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -
                 name,
                 "ports",
                 port,
-                help=f"Did you mean {' or '.join(close)}?" if close else _like(used),
+                help=meant(port, sorted(used), like),
             )
         )
     return wrong

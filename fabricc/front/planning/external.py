@@ -14,6 +14,7 @@ from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import Slot, SwitchId
+from fabricc.front.planning.changes import unknown_switch
 from fabricc.front.planning.layout import breakout, cages
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def external(
         for index, link in enumerate(outsider.links):
             path: KeyPath = ("external", outsider.name, "links", index)
             if link.at not in switches:
-                findings.append(_unknown(spec, fabric, link.at, path))
+                findings.append(unknown_switch(spec, fabric, "FAB3080", link.at, (*path, "at")))
                 continue
             choice = _chosen(
                 spec,
@@ -151,17 +152,6 @@ def shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:
                         help="Every link has a port of its own at both ends.",
                     )
                 taken.setdefault(far, f"{link.port} of {link.at}")
-
-
-def _unknown(spec: ClusterSpec, fabric: Fabric, name: str, path: KeyPath) -> Diagnostic:
-    known = [fabric.name(at) for at in fabric.switch_ids()]
-    close = get_close_matches(name, known, n=3, cutoff=0.6)
-    help_ = (
-        f"Did you mean {' or '.join(close)}?"
-        if close
-        else f"Switches are named like {known[0]} and {known[-1]}."
-    )
-    return spec.error("FAB3080", f"no switch is named {name!r}", *path, "at", help=help_)
 
 
 def _chosen(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass
+from fabricc.catalog.names import meant
 from fabricc.catalog.support import oldest, runs
 from fabricc.fabric.fabric import TierPlan
 from fabricc.fabric.model import TierName
@@ -168,10 +168,7 @@ def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) ->
 
 def suggestion(name: str, known: tuple[str, ...]) -> str:
     """Did you mean …, or the list of what there is."""
-    close = get_close_matches(name, known, n=3, cutoff=0.6)
-    if close:
-        return f"Did you mean {' or '.join(close)}?"
-    return f"Known: {', '.join(sorted(known))}."
+    return meant(name, known, f"Known: {', '.join(sorted(known))}.")
 
 
 def tiers_of(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
+from fabricc.catalog.names import meant
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.lab import kernel, state, vty
 from fabricc.operate.lab.failure import LabError
@@ -105,7 +105,7 @@ class Lab:
         if node in (*self.record.hosts, MANAGEMENT_NODE):
             return ["ip", "netns", "exec", self.record.namespace(node)]
         if node not in self.record.switches:
-            raise LabError("FAB8011", f"no node is named {node!r}", _near(node, self.nodes))
+            raise LabError("FAB8011", f"no node is named {node!r}", meant(node, self.nodes))
         process = self.process(node)
         if process is None:
             raise LabError("FAB8012", f"{node} does not run", "See `fabricc lab status`.")
@@ -165,8 +165,3 @@ def with_overlay(configuration: str, overlay: Sequence[str]) -> str:
     missing = [line for line in overlay if line not in configuration.splitlines()]
     head, mark, rest = configuration.partition("!\n")
     return head + "".join(f"{line}\n" for line in missing) + mark + rest
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, 3)
-    return f"Did you mean {' or '.join(close)}?" if close else ""

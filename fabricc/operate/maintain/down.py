@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
+from fabricc.catalog.names import meant
 from fabricc.operate.maintain.wiring import Out
 
 if TYPE_CHECKING:
@@ -55,22 +55,12 @@ def named(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Out:
 
 def _no_device(name: str, wirings: Mapping[str, Wiring]) -> Diagnostic:
     known = [each for wiring in wirings.values() for each in (*wiring.switches, *wiring.hosts)]
-    close = get_close_matches(name, known, n=3, cutoff=0.6)
-    remedy = (
-        f"Did you mean {' or '.join(close)}?"
-        if close
-        else f"Devices are named like {known[0]} and {known[-1]}."
-    )
+    remedy = meant(name, known, f"Devices are named like {known[0]} and {known[-1]}.")
     return Diagnostic("FAB9400", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
 
 
 def _no_port(device: str, port: str, known: Sequence[str]) -> Diagnostic:
-    close = get_close_matches(port, known, n=3, cutoff=0.6)
-    remedy = (
-        f"Did you mean {' or '.join(close)}?"
-        if close
-        else f"Its links are at {', '.join(known[:4])} and so on."
-    )
+    remedy = meant(port, known, f"Its links are at {', '.join(known[:4])} and so on.")
     message = f"port {clip(port)!r} of {device} carries no link"
     return Diagnostic("FAB9401", Severity.ERROR, message, None, remedy)
 

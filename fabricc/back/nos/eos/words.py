@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fabricc.back.reading import Captured
-    from fabricc.catalog.model import CageGroup, SwitchModel
+    from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.model import Management, Switch
 
 MANAGEMENT_VRF = "MGMT"
@@ -140,9 +140,7 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
         ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
     """
     nos = model.nos["eos"]
-    group = _group(model, cage)
-    if not 1 <= child <= children or children > group.lanes:
-        raise ValueError(f"{model.name}: cage {cage} has no child {child} of {children}")
+    group = model.split_cage(cage, child, children)
     lane = (child - 1) * (group.lanes // children) + 1
     pattern = str(nos["port"])
     if group.lanes == 1:
@@ -155,12 +153,4 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
 
 def service_ports(model: SwitchModel) -> list[str]:
     """The names of the cages that are not for the fabric, which stay shut."""
-    cages = (cage for g in model.cages if not g.fabric for cage in range(g.first, g.first + g.count))
-    return [port_name(model, cage, 1, 1) for cage in cages]
-
-
-def _group(model: SwitchModel, cage: int) -> CageGroup:
-    for group in model.cages:
-        if group.first <= cage < group.first + group.count:
-            return group
-    raise ValueError(f"{model.name} has no cage {cage}")
+    return [port_name(model, cage, 1, 1) for cage in model.service_cages()]

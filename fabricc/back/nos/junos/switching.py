@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope
 from fabricc.back.reading.types import numbers
+from fabricc.base.diagnostics.wording import spans
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
@@ -133,17 +134,7 @@ def _listed(names: Iterable[str], ids: Mapping[str, int]) -> str:
             found.update(several)
         else:
             others.append(name)
-    return ",".join([*_spans(sorted(found)), *sorted(others)])
-
-
-def _spans(ordered: Sequence[int]) -> list[str]:
-    spans: list[tuple[int, int]] = []
-    for number in ordered:
-        if spans and spans[-1][1] == number - 1:
-            spans[-1] = (spans[-1][0], number)
-        else:
-            spans.append((number, number))
-    return [str(low) if low == high else f"{low}-{high}" for low, high in spans]
+    return ",".join([*spans(found), *sorted(others)])
 
 
 def _finish_pair(document: Document) -> None:

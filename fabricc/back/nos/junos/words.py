@@ -92,15 +92,8 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
         KeyError: the catalog has no Junos settings for the model.
         ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
     """
-    nos = model.nos["junos"]
-    group = next((g for g in model.cages if g.first <= cage < g.first + g.count), None)
-    if group is None:
-        raise ValueError(f"{model.name} has no cage {cage}")
-    if not 1 <= child <= children or children > group.lanes:
-        raise ValueError(f"{model.name}: cage {cage} has no child {child} of {children}")
-    if children == 1:
-        return str(nos["port"]).format(cage=cage)
-    return str(nos["child"]).format(cage=cage, child=child - 1)
+    model.split_cage(cage, child, children)
+    return str(model.nos["junos"]["port" if children == 1 else "child"]).format(cage=cage, child=child - 1)
 
 
 def parent_name(name: str) -> str:

@@ -63,19 +63,13 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
         KeyError: the catalog has no NX-OS settings for the model.
         ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
     """
-    lanes = next((group.lanes for group in model.cages if 0 <= cage - group.first < group.count), None)
-    if lanes is None:
-        raise ValueError(f"{model.name} has no cage {cage}")
-    if not 1 <= child <= children or children > lanes:
-        raise ValueError(f"{model.name}: cage {cage} has no child {child} of {children}")
-    pattern = model.nos["nxos"]["port" if children == 1 else "child"]
-    return str(pattern).format(cage=cage, child=child)
+    model.split_cage(cage, child, children)
+    return str(model.nos["nxos"]["port" if children == 1 else "child"]).format(cage=cage, child=child)
 
 
 def service_ports(model: SwitchModel) -> list[str]:
     """The names of the cages that are not for the fabric, which stay shut."""
-    cages = (cage for g in model.cages if not g.fabric for cage in range(g.first, g.first + g.count))
-    return [port_name(model, cage, 1, 1) for cage in cages]
+    return [port_name(model, cage, 1, 1) for cage in model.service_cages()]
 
 
 def settings(switch: Switch) -> Mapping[str, Any]:

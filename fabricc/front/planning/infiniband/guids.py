@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import Rules
 from fabricc.base.documents.reader import parsed
 from fabricc.base.foreign import files
+from fabricc.catalog.names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -86,8 +86,7 @@ def _guid(text: str) -> int | None:
 
 def _alike(name: str, known: Collection[str]) -> str:
     near = [each for each in known if each[:1] == name[:1] and abs(len(each) - len(name)) < 3][:2000]
-    close = get_close_matches(name[:60], near, 1)
-    return f"Did you mean {close[0]}?" if close else "Names are those of plan/lids.csv."
+    return meant(name[:60], near, "Names are those of plan/lids.csv.", 1)
 
 
 def _wrong(message: str, at: Position, remedy: str = "") -> Diagnostic:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from fabricc.catalog.names import meant
 from fabricc.fabric.infiniband.model import Partition
 
 if TYPE_CHECKING:
@@ -55,14 +55,13 @@ def _members(
             if name in known:
                 members.update(units[name] if key == "units" else (name,))
                 continue
-            close = get_close_matches(name, list(known)[:5000], 1)
-            first = next(iter(known))
+            otherwise = f"They are named like {next(iter(known))}."
             findings.append(
                 spec.error(
                     "FAB5809",
                     f"partition '{each.name}': there is no {key[:-1]} '{name}'",
                     *("infiniband", "partitions", each.name, key, index),
-                    help=f"Did you mean {close[0]}?" if close else f"They are named like {first}.",
+                    help=meant(name, list(known)[:5000], otherwise, 1),
                 )
             )
     return tuple(sorted(members, key=lambda host: places[host]))
