@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.fabric.model import Tacacs
 from fabricc.fabric.qos import Watchdog
+from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
 from tests.back.nos.eos.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -32,37 +33,9 @@ FATAL = {
 
 def fitting() -> Switch:
     """A switch EOS expresses fully: the sample with servers that check passwords."""
-    switch = watched(Watchdog(200, 400, 100, "drop"))
+    switch = watched(variant("trident-numbered"), Watchdog(200, 400, 100, "drop"))
     tacacs = Tacacs(("172.16.0.5",), "FABRICC-SECRET-tacacs")
     return replace(switch, management=replace(switch.management, tacacs=tacacs))
-
-
-def watched(watchdog: Watchdog) -> Switch:
-    switch = variant("trident-numbered")
-    return replace(switch, qos=replace(switch.qos, watchdog=watchdog))
-
-
-def with_class(name: str, **changes: Any) -> Switch:
-    switch = fitting()
-    classes = tuple(replace(c, **changes) if c.name == name else c for c in switch.qos.classes)
-    return replace(switch, qos=replace(switch.qos, classes=classes))
-
-
-def with_port(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, ports=(replace(switch.ports[0], **changes), *switch.ports[1:]))
-
-
-def with_profile(**changes: Any) -> Switch:
-    switch = fitting()
-    first, *others = switch.qos.profiles
-    parts = {key: replace(getattr(first, key), **values) for key, values in changes.items()}
-    return replace(switch, qos=replace(switch.qos, profiles=(replace(first, **parts), *others)))
-
-
-def with_bgp(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, bgp=replace(switch.bgp, **changes))
 
 
 def with_pool(headroom_bytes: int) -> Switch:
@@ -82,31 +55,26 @@ def by_delay(step_us: int) -> Switch:
     return replace(switch, model=replace(switch.model, nos={"eos": eos}), qos=qos, ports=ports)
 
 
-def managed(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, management=replace(switch.management, **changes))
-
-
 CASES = {
-    "FAB5101": with_port(speed_gbps=800, lanes=2),
-    "FAB5102": with_port(mtu=9216),
-    "FAB5103": with_class("rdma", priority=8),
-    "FAB5104": with_class("cnp", priority=7),
-    "FAB5105": with_class("default", weight_percent=0),
-    "FAB5106": with_profile(ecn={"max_percent": 0}),
+    "FAB5101": with_port(fitting(), speed_gbps=800, lanes=2),
+    "FAB5102": with_port(fitting(), mtu=9216),
+    "FAB5103": with_class(fitting(), "rdma", priority=8),
+    "FAB5104": with_class(fitting(), "cnp", priority=7),
+    "FAB5105": with_class(fitting(), "default", weight_percent=0),
+    "FAB5106": with_profile(fitting(), ecn={"max_percent": 0}),
     "FAB5107": variant("sand-numbered"),
-    "FAB5108": with_profile(headroom={"dynamic_th": 4}),
-    "FAB5109": watched(Watchdog(61_000, 400, 100, "drop")),
-    "FAB5110": watched(Watchdog(200, 400, 4, "drop")),
-    "FAB5111": watched(Watchdog(200, 400, 200, "drop")),
-    "FAB5112": watched(Watchdog(200, 400, 100, "forward")),
-    "FAB5113": with_class("rdma", strict=True, weight_percent=0),
-    "FAB5114": with_bgp(maximum_paths=601),
-    "FAB5115": managed(users=()),
-    "FAB5116": with_bgp(bfd_interval_ms=10),
-    "FAB5670": managed(gnmi_port=6030),
-    "FAB5671": managed(address="2001:db8::b/64", gateway="2001:db8::1", gnmi_port=9339),
-    "FAB5672": managed(tacacs=None),
+    "FAB5108": with_profile(fitting(), headroom={"dynamic_th": 4}),
+    "FAB5109": watched(variant("trident-numbered"), Watchdog(61_000, 400, 100, "drop")),
+    "FAB5110": watched(variant("trident-numbered"), Watchdog(200, 400, 4, "drop")),
+    "FAB5111": watched(variant("trident-numbered"), Watchdog(200, 400, 200, "drop")),
+    "FAB5112": watched(variant("trident-numbered"), Watchdog(200, 400, 100, "forward")),
+    "FAB5113": with_class(fitting(), "rdma", strict=True, weight_percent=0),
+    "FAB5114": with_bgp(fitting(), maximum_paths=601),
+    "FAB5115": with_management(fitting(), users=()),
+    "FAB5116": with_bgp(fitting(), bfd_interval_ms=10),
+    "FAB5670": with_management(fitting(), gnmi_port=6030),
+    "FAB5671": with_management(fitting(), address="2001:db8::b/64", gateway="2001:db8::1", gnmi_port=9339),
+    "FAB5672": with_management(fitting(), tacacs=None),
     "FAB5673": with_pool(33_554_433),
     "FAB5674": by_delay(1000),
     "FAB5675": by_delay(1),
@@ -144,13 +112,13 @@ def test_no_sample_has_a_fatal_gap(name: str) -> None:
 
 
 def test_the_watchdog_polls_at_most_at_half_of_its_shorter_timer() -> None:
-    facts = EOS.planned(watched(Watchdog(205, 400, 200, "drop")))
+    facts = EOS.planned(watched(variant("trident-numbered"), Watchdog(205, 400, 200, "drop")))
     assert facts["watchdog/detect_ms"] == 210
     assert facts["watchdog/poll_ms"] == 105
 
 
 def test_a_platform_without_an_absolute_resume_point_keeps_eos_s_own() -> None:
-    switch = with_profile(headroom={"xon_bytes": 0})
+    switch = with_profile(fitting(), headroom={"xon_bytes": 0})
     first = switch.ports[4].profile
     text = EOS.render(switch)[FILE]
     assert first == switch.qos.profiles[0].name

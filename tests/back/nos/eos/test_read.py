@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.back.nos.eos.words import SPEEDS
 from fabricc.fabric.model import Account, Switch
-from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
-from fabricc.fabric.routing import Clause, LoadBalancing, PrefixList, PrefixRule, RouteMap, Spreading
+from fabricc.fabric.qos import BufferPools, Headroom
+from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, any_rules, shared_out
 from tests.back.nos.eos.variants import VARIANTS, large, variant
 from tests.effort import examples
 
@@ -65,77 +66,28 @@ def test_a_fact_points_at_the_line_that_says_it() -> None:
     assert said("route_map[FROM-UPSTREAM]/10") == "set local-preference 0"
 
 
-names = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True)
-positive = st.integers(1, 10**9)
-
-
 @st.composite
 def switches(draw: st.DrawFn) -> Switch:
     """Sample switches with other figures and names everywhere."""
     switch = variant(draw(st.sampled_from(VARIANTS)))
-    lossless = bool(switch.qos.profiles)
-    percent = draw(st.integers(1, 99))
-    classes = tuple(
-        c if c.strict else replace(c, weight_percent=percent if c.lossless else 100 - percent)
-        for c in switch.qos.classes
+    headrooms = st.builds(
+        Headroom, st.just(5), st.just(1), POSITIVE, POSITIVE, st.none(), st.integers(-9, 9), st.just("drawn")
     )
-    profiles = tuple(
-        replace(
-            profile,
-            headroom=Headroom(5, 1, draw(positive), draw(positive), None, draw(st.integers(-9, 9)), "drawn"),
-            ecn=draw(st.none() | st.builds(Ecn, positive, positive, st.integers(1, 100))),
-        )
-        for profile in switch.qos.profiles
-    )
-    timer = st.integers(10, 60_000)
-    watchdog = Watchdog(draw(timer), draw(timer), draw(timer), draw(st.sampled_from(["drop", "forward"])))
-    pools = BufferPools(1, draw(st.integers(0, 10**8)), 1, None, False)
     qos = replace(
-        switch.qos,
-        classes=classes,
-        profiles=profiles,
-        watchdog=draw(st.sampled_from([watchdog, None])) if lossless else None,
-        pools=pools if lossless else None,
+        any_qos(draw, switch.qos, headrooms),
+        classes=shared_out(draw, switch.qos.classes),
+        pools=BufferPools(1, draw(st.integers(0, 10**8)), 1, None, False) if switch.qos.profiles else None,
     )
-    rules = st.builds(
-        PrefixRule,
-        st.just("10.0.0.0/9"),
-        st.none() | st.integers(10, 20),
-        st.none() | st.integers(20, 32),
-    )
-    listed = PrefixList(draw(names).upper(), 4, tuple(draw(st.lists(rules, min_size=1, max_size=4))))
-    clause = Clause(
-        draw(st.integers(1, 9)),
-        draw(st.booleans()),
-        listed.name,
-        4,
-        draw(st.none() | names),
-        draw(st.none() | st.integers(0, 2**32 - 1)),
-        draw(st.sampled_from([None, "65535:0", "65535:65281", "64512:7"])),
-    )
-    bgp = replace(
-        switch.bgp,
-        asn=draw(st.integers(1, 2**32 - 1)),
-        keepalive_s=draw(st.integers(1, 60)),
-        hold_s=draw(st.integers(3, 180)),
-        maximum_paths=draw(st.integers(1, 600)),
-        multipath_relax=draw(st.booleans()),
-        bfd_interval_ms=draw(st.none() | st.integers(50, 60_000)),
-        bfd_multiplier=draw(st.integers(3, 50)),
-        groups=tuple(replace(g, maximum_prefixes=draw(positive)) for g in switch.bgp.groups),
-        sessions=tuple(replace(s, peer=draw(names)) for s in switch.bgp.sessions),
-        prefix_lists=(*switch.bgp.prefix_lists, listed),
-        route_maps=(*switch.bgp.route_maps, RouteMap("ZZ", (clause,))),
-    )
+    bgp = any_bgp(draw, switch.bgp, any_rules(4), paths=600, bfd_ms=(50, 60_000), bfd_multiplier=(3, 50))
     speeds = st.sampled_from(sorted(SPEEDS))
     ports = []
     for port in switch.ports:
         speed_gbps, lanes = draw(speeds)
         mtu = draw(st.integers(1280, 9214))
         ports.append(replace(port, speed_gbps=speed_gbps, lanes=lanes, mtu=mtu))
-    users = tuple(Account(name, f"ssh-ed25519 {name}") for name in draw(st.sets(names, max_size=3)))
+    users = tuple(Account(name, f"ssh-ed25519 {name}") for name in draw(st.sets(NAMES, max_size=3)))
     management = replace(switch.management, users=users, ntp=(), dns=("10.9.0.10", "10.9.0.9"))
-    return replace(switch, name=draw(names), qos=qos, bgp=bgp, ports=tuple(ports), management=management)
+    return replace(switch, name=draw(NAMES), qos=qos, bgp=bgp, ports=tuple(ports), management=management)
 
 
 @settings(max_examples=examples(150), deadline=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +16,7 @@ from fabricc.compiler.gaps import unexpressed
 from fabricc.fabric.model import Account, Tacacs
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule
+from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
 from tests.back.nos.junos.variants import VARIANTS, variant
 
 if TYPE_CHECKING:
@@ -28,42 +29,14 @@ FATAL = {
 ALWAYS = {"FAB5505", "FAB5507"}  # of every lossless switch
 
 
-def watched(watchdog: Watchdog) -> Switch:
-    switch = variant("evo-numbered")
-    return replace(switch, qos=replace(switch.qos, watchdog=watchdog))
-
-
 def fitting() -> Switch:
     """The sample with timers that Junos can hold: polls twice as frequent as detection, BFD once a second."""
-    return timed(watched(Watchdog(200, 400, 100, "drop")))
+    return timed(watched(variant("evo-numbered"), Watchdog(200, 400, 100, "drop")))
 
 
 def timed(switch: Switch) -> Switch:
     """A switch with timers of BGP and BFD that Junos can hold."""
     return replace(switch, bgp=replace(switch.bgp, keepalive_s=3, hold_s=9, bfd_interval_ms=1000))
-
-
-def with_class(name: str, **changes: Any) -> Switch:
-    switch = fitting()
-    classes = tuple(replace(c, **changes) if c.name == name else c for c in switch.qos.classes)
-    return replace(switch, qos=replace(switch.qos, classes=classes))
-
-
-def with_port(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, ports=(replace(switch.ports[0], **changes), *switch.ports[1:]))
-
-
-def with_profile(**changes: Any) -> Switch:
-    switch = fitting()
-    first, *others = switch.qos.profiles
-    parts = {key: replace(getattr(first, key), **values) for key, values in changes.items()}
-    return replace(switch, qos=replace(switch.qos, profiles=(replace(first, **parts), *others)))
-
-
-def with_bgp(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, bgp=replace(switch.bgp, **changes))
 
 
 def with_users(*keys: str) -> Switch:
@@ -72,40 +45,39 @@ def with_users(*keys: str) -> Switch:
     return replace(switch, management=replace(switch.management, users=users))
 
 
-def with_management(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, management=replace(switch.management, **changes))
-
-
 OVERLAPPING = PrefixList("POOL", 4, (PrefixRule("10.1.0.0/16", 24, 24), PrefixRule("10.0.0.0/8", 32, 32)))
 CASES = {
-    "FAB5501": with_port(speed_gbps=1600),
-    "FAB5502": with_port(mtu=9216),
-    "FAB5503": with_class("rdma", priority=8),
-    "FAB5504": with_class("default", weight_percent=0),
+    "FAB5501": with_port(fitting(), speed_gbps=1600),
+    "FAB5502": with_port(fitting(), mtu=9216),
+    "FAB5503": with_class(fitting(), "rdma", priority=8),
+    "FAB5504": with_class(fitting(), "default", weight_percent=0),
     "FAB5505": fitting(),
-    "FAB5506": with_profile(ecn={"max_percent": 0}),
+    "FAB5506": with_profile(fitting(), ecn={"max_percent": 0}),
     "FAB5507": fitting(),
     "FAB5508": variant("classic-numbered"),
-    "FAB5509": with_profile(headroom={"dynamic_th": -2}),
-    "FAB5510": with_profile(headroom={"xoff_bytes": 30_000_000}),
-    "FAB5511": watched(Watchdog(200, 400, 50, "drop")),
-    "FAB5512": watched(Watchdog(250, 400, 100, "drop")),
+    "FAB5509": with_profile(fitting(), headroom={"dynamic_th": -2}),
+    "FAB5510": with_profile(fitting(), headroom={"xoff_bytes": 30_000_000}),
+    "FAB5511": watched(variant("evo-numbered"), Watchdog(200, 400, 50, "drop")),
+    "FAB5512": watched(variant("evo-numbered"), Watchdog(250, 400, 100, "drop")),
     "FAB5513": with_users(),
     "FAB5514": with_users("ssh-dss AAAA"),
-    "FAB5515": with_bgp(maximum_paths=513),
-    "FAB5516": with_bgp(bfd_multiplier=0),
-    "FAB5517": with_bgp(keepalive_s=5),
-    "FAB5518": with_bgp(prefix_lists=(OVERLAPPING,)),
-    "FAB5519": with_management(access=("172.16.8.0/24",), address="2001:db8::b/64", gateway="2001:db8::1"),
-    "FAB5520": with_management(gnmi_port=9339),
+    "FAB5515": with_bgp(fitting(), maximum_paths=513),
+    "FAB5516": with_bgp(fitting(), bfd_multiplier=0),
+    "FAB5517": with_bgp(fitting(), keepalive_s=5),
+    "FAB5518": with_bgp(fitting(), prefix_lists=(OVERLAPPING,)),
+    "FAB5519": with_management(
+        fitting(), access=("172.16.8.0/24",), address="2001:db8::b/64", gateway="2001:db8::1"
+    ),
+    "FAB5520": with_management(fitting(), gnmi_port=9339),
     "FAB5521": with_management(
-        users=(Account("remote", "ssh-ed25519 AAAA"),), tacacs=Tacacs(("172.16.0.5",), "FABRICC-SECRET-t")
+        fitting(),
+        users=(Account("remote", "ssh-ed25519 AAAA"),),
+        tacacs=Tacacs(("172.16.0.5",), "FABRICC-SECRET-t"),
     ),
     "FAB5522": replace(fitting(), load_balancing=LoadBalancing(queue_pairs=True)),
     "FAB5523": replace(variant("classic-settings"), release="21.4"),
-    "FAB5680": with_bgp(bfd_interval_ms=300),
-    "FAB5681": with_bgp(bfd_interval_ms=300, keepalive_s=1, hold_s=3),
+    "FAB5680": with_bgp(fitting(), bfd_interval_ms=300),
+    "FAB5681": with_bgp(fitting(), bfd_interval_ms=300, keepalive_s=1, hold_s=3),
 }
 
 
@@ -150,14 +122,18 @@ def test_a_prefix_within_another_is_refused_where_it_permits_less(
     rules: list[tuple[str, int | None, int | None]], hidden: str
 ) -> None:
     listed = PrefixList("OUTSIDE", 6 if ":" in rules[0][0] else 4, tuple(PrefixRule(*rule) for rule in rules))
-    found = [gap.feature for gap in JUNOS.gaps(with_bgp(prefix_lists=(listed,))) if gap.code == "FAB5518"]
+    found = [
+        gap.feature
+        for gap in JUNOS.gaps(with_bgp(fitting(), prefix_lists=(listed,)))
+        if gap.code == "FAB5518"
+    ]
     assert len(found) == bool(hidden)
     assert all(hidden in feature for feature in found)
 
 
 @pytest.mark.parametrize(("asked", "written"), [(300, 1000), (1000, 1000), (1500, 1500), (None, None)])
 def test_bfd_is_no_faster_than_the_platform_supports(asked: int | None, written: int | None) -> None:
-    switch = with_bgp(bfd_interval_ms=asked)
+    switch = with_bgp(fitting(), bfd_interval_ms=asked)
     text = JUNOS.render(switch)[FILE]
     assert re.findall(r"minimum-interval (\d+);", text) == ([] if written is None else [str(written)])
     told = {gap.code for gap in JUNOS.gaps(switch)} - ALWAYS
@@ -231,5 +207,5 @@ def test_headroom_shares_the_smallest_threshold_of_all_ports() -> None:
 
 
 def test_xon_is_counted_in_cells() -> None:
-    facts = JUNOS.planned(with_profile(headroom={"xon_offset_bytes": 1920}))
+    facts = JUNOS.planned(with_profile(fitting(), headroom={"xon_offset_bytes": 1920}))
     assert facts["interface[et-0/0/3:0]/headroom/xon_offset_cells"] == 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,8 +15,9 @@ from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.words import SPEEDS, quoted
 from fabricc.back.reading.tree import braces
 from fabricc.fabric.model import Account
-from fabricc.fabric.qos import Ecn, Headroom, Watchdog
-from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
+from fabricc.fabric.qos import Headroom
+from fabricc.fabric.routing import PrefixRule
+from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, shared_out
 from tests.back.nos.junos.variants import VARIANTS, large, variant
 from tests.effort import examples
 
@@ -93,76 +94,27 @@ def test_a_fact_points_at_the_line_that_says_it() -> None:
     assert said("route_map[FROM-UPSTREAM]/10") == "accept;"
 
 
-names = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True)
-positive = st.integers(1, 10**9)
-
-
 @st.composite
 def switches(draw: st.DrawFn) -> Switch:
     """Sample switches with other figures and names everywhere."""
     switch = variant(draw(st.sampled_from(VARIANTS)))
-    lossless = bool(switch.qos.profiles)
-    percent = draw(st.integers(1, 99))
-    classes = tuple(
-        c if c.strict else replace(c, weight_percent=percent if c.lossless else 100 - percent)
-        for c in switch.qos.classes
-    )
-    marking = st.none() | st.builds(Ecn, positive, positive, st.integers(1, 100))
-    profiles = tuple(
-        replace(
-            profile,
-            headroom=Headroom(
-                draw(st.integers(1, 2000)),
-                draw(positive),
-                draw(positive),
-                draw(positive),
-                draw(st.none() | st.integers(0, 10**6)),
-                draw(st.integers(-9, 9)),
-                "drawn",
-            ),
-            ecn=draw(marking),
-        )
-        for profile in switch.qos.profiles
-    )
-    timer = st.integers(10, 60_000)
-    watchdog = Watchdog(draw(timer), draw(timer), draw(timer), draw(st.sampled_from(["drop", "forward"])))
-    qos = replace(
-        switch.qos,
-        classes=classes,
-        profiles=profiles,
-        watchdog=draw(st.sampled_from([watchdog, None])) if lossless else None,
-    )
+    offsets = st.none() | st.integers(0, 10**6)
+    headrooms = st.builds(
+        Headroom, st.integers(1, 2000), POSITIVE, POSITIVE, POSITIVE, offsets, st.integers(-9, 9), st.just("drawn")
+    )  # fmt: skip
+    qos = replace(any_qos(draw, switch.qos, headrooms), classes=shared_out(draw, switch.qos.classes))
     lengths = st.tuples(st.none() | st.integers(17, 20), st.none() | st.integers(20, 32))
-    spans = draw(st.lists(lengths, min_size=1, max_size=4))
-    listed = PrefixList(
-        draw(names).upper(), 4, tuple(PrefixRule(f"10.{i}.0.0/16", *span) for i, span in enumerate(spans))
+    rules = st.lists(lengths, min_size=1, max_size=4).map(
+        lambda spans: tuple(PrefixRule(f"10.{i}.0.0/16", *span) for i, span in enumerate(spans))
     )
-    clause = Clause(
-        draw(st.integers(1, 9)),
-        draw(st.booleans()),
-        draw(st.sampled_from([None, listed.name])),
-        4,
-        draw(st.sampled_from([None, "GRACEFUL-SHUTDOWN"])),
-        draw(st.none() | st.integers(0, 2**32 - 1)),
-        draw(st.sampled_from([None, "65535:0", "65535:65281", "64512:7"])),
-    )
+    communities = st.sampled_from([None, "GRACEFUL-SHUTDOWN"])
+    limits: Any = {"paths": 512, "bfd_ms": (1, 255_000), "bfd_multiplier": (1, 255)}
+    bgp = any_bgp(draw, switch.bgp, rules, communities, **limits)
+    asns = st.integers(1, 2**32 - 1)
     bgp = replace(
-        switch.bgp,
-        asn=draw(st.integers(1, 2**32 - 1)),
-        keepalive_s=draw(st.integers(1, 60)),
-        hold_s=draw(st.integers(3, 180)),
-        maximum_paths=draw(st.integers(1, 512)),
-        multipath_relax=draw(st.booleans()),
-        bfd_interval_ms=draw(st.none() | st.integers(1, 255_000)),
-        bfd_multiplier=draw(st.integers(1, 255)),
+        bgp,
         aggregates=draw(st.sampled_from([switch.bgp.aggregates, ()])),
-        groups=tuple(replace(g, maximum_prefixes=draw(positive)) for g in switch.bgp.groups),
-        sessions=tuple(
-            replace(s, peer=draw(names), remote_asn=draw(st.integers(1, 2**32 - 1)))
-            for s in switch.bgp.sessions
-        ),
-        prefix_lists=(*switch.bgp.prefix_lists, listed),
-        route_maps=(*switch.bgp.route_maps, RouteMap("ZZ", (clause,))),
+        sessions=tuple(replace(s, remote_asn=draw(asns)) for s in bgp.sessions),
     )
     speeds = {cage: draw(st.sampled_from(sorted(SPEEDS))) for cage in (1, 2, 3, 4)}
     ports = tuple(
@@ -175,10 +127,10 @@ def switches(draw: st.DrawFn) -> Switch:
         for port in switch.ports
     )
     users = tuple(
-        Account(name, f'ssh-ed25519 {name} "quoted" \\ {{}};#') for name in draw(st.sets(names, max_size=3))
+        Account(name, f'ssh-ed25519 {name} "quoted" \\ {{}};#') for name in draw(st.sets(NAMES, max_size=3))
     )
     management = replace(switch.management, users=users, ntp=(), dns=("10.9.0.10", "10.9.0.9"))
-    return replace(switch, name=draw(names), qos=qos, bgp=bgp, ports=ports, management=management)
+    return replace(switch, name=draw(NAMES), qos=qos, bgp=bgp, ports=ports, management=management)
 
 
 @settings(max_examples=examples(150), deadline=None)

@@ -14,6 +14,7 @@ from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.back.nos.changed import watched, with_bgp, with_class, with_management, with_port, with_profile
 from tests.back.nos.nxos.variants import PAUSE, VARIANTS, cabled, variant
 
 NOT_FATAL = {"FAB9045", "FAB5411", "FAB5412", "FAB5415", "FAB5416", "FAB5417", "FAB5419", "FAB5685"}
@@ -23,37 +24,10 @@ def fitting(name: str = "cloudscale/numbered") -> Switch:
     return variant(name)
 
 
-def watched(watchdog: Watchdog) -> Switch:
-    switch = fitting()
-    return replace(switch, qos=replace(switch.qos, watchdog=watchdog))
-
-
-def with_class(name: str, **changes: Any) -> Switch:
-    switch = fitting()
-    classes = tuple(replace(c, **changes) if c.name == name else c for c in switch.qos.classes)
-    return replace(switch, qos=replace(switch.qos, classes=classes))
-
-
-def with_port(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, ports=(replace(switch.ports[0], **changes), *switch.ports[1:]))
-
-
-def with_profile(**changes: Any) -> Switch:
-    switch = fitting()
-    first, *others = switch.qos.profiles
-    return replace(switch, qos=replace(switch.qos, profiles=(replace(first, **changes), *others)))
-
-
 def with_pause(**changes: Any) -> Switch:
     switch = variant("cloudscale/long")
     settings = {**switch.model.nos["nxos"], "pause": [{**PAUSE[0], **changes}]}
     return replace(switch, model=replace(switch.model, nos={"nxos": settings}))
-
-
-def with_bgp(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, bgp=replace(switch.bgp, **changes))
 
 
 def with_users(*users: Account) -> Switch:
@@ -61,36 +35,31 @@ def with_users(*users: Account) -> Switch:
     return replace(switch, management=replace(switch.management, users=users))
 
 
-def with_management(**changes: Any) -> Switch:
-    switch = fitting()
-    return replace(switch, management=replace(switch.management, **changes))
-
-
 def balanced(name: str, balancing: LoadBalancing) -> Switch:
     return replace(variant(name), load_balancing=balancing)
 
 
 CASES = {
-    "FAB5401": with_port(children=1, speed_gbps=1600),
-    "FAB5402": with_port(children=4, speed_gbps=200, lanes=2),
-    "FAB5403": with_port(mtu=9217),
-    "FAB5404": with_class("rdma", priority=8),
-    "FAB5405": with_class("default", weight_percent=11),
-    "FAB5406": with_profile(ecn=Ecn(1000, 999, 10)),
+    "FAB5401": with_port(fitting(), children=1, speed_gbps=1600),
+    "FAB5402": with_port(fitting(), children=4, speed_gbps=200, lanes=2),
+    "FAB5403": with_port(fitting(), mtu=9217),
+    "FAB5404": with_class(fitting(), "rdma", priority=8),
+    "FAB5405": with_class(fitting(), "default", weight_percent=11),
+    "FAB5406": with_profile(fitting(), ecn=Ecn(1000, 999, 10)),
     "FAB5407": with_pause(resume_bytes=900_001),
-    "FAB5410": watched(Watchdog(10_001, 400, 200, "drop")),
-    "FAB5411": watched(Watchdog(250, 400, 200, "drop")),
-    "FAB5412": watched(Watchdog(200, 400, 200, "forward")),
-    "FAB5413": with_bgp(maximum_paths=65),
-    "FAB5414": with_bgp(bfd_interval_ms=1000),
+    "FAB5410": watched(fitting(), Watchdog(10_001, 400, 200, "drop")),
+    "FAB5411": watched(fitting(), Watchdog(250, 400, 200, "drop")),
+    "FAB5412": watched(fitting(), Watchdog(200, 400, 200, "forward")),
+    "FAB5413": with_bgp(fitting(), maximum_paths=65),
+    "FAB5414": with_bgp(fitting(), bfd_interval_ms=1000),
     "FAB5415": with_users(),
     "FAB5416": replace(variant("silicon-one/numbered"), release="10.4"),
     "FAB5417": with_users(Account("ann", "sk-ssh-ed25519@openssh.com AAAAa")),
     "FAB5418": balanced("cloudscale/numbered", LoadBalancing(Spreading.PACKET)),
     "FAB5419": balanced("cloudscale/settings", LoadBalancing(Spreading.FLOWLET)),
     "FAB5420": balanced("cloudscale/numbered", LoadBalancing(queue_pairs=True)),
-    "FAB5421": with_management(lldp_interval_s=64),
-    "FAB5422": with_management(access=("172.16.8.0/24",), address="2001:db8::b/64"),
+    "FAB5421": with_management(fitting(), lldp_interval_s=64),
+    "FAB5422": with_management(fitting(), access=("172.16.8.0/24",), address="2001:db8::b/64"),
     "FAB5685": fitting(),
     "FAB5686": cabled(fitting(), 301),
     "FAB9045": fitting(),
@@ -140,10 +109,10 @@ def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
     ],
 )
 def test_the_watchdog_acts_no_earlier_than_asked(asked: Watchdog, held: tuple[int, int, int]) -> None:
-    facts = NXOS.planned(watched(asked))
+    facts = NXOS.planned(watched(fitting(), asked))
     names = ("detect_ms", "restore_ms", "poll_ms")
     assert tuple(facts[f"watchdog/{name}"] for name in names) == held
-    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(watched(asked))}
+    assert "FAB5410" not in {gap.code for gap in NXOS.gaps(watched(fitting(), asked))}
 
 
 @pytest.mark.parametrize(

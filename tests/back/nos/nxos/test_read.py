@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fabricc.back.nos.nxos import FILE, NXOS
 from fabricc.back.nos.nxos.words import BREAKOUTS, SPEEDS_GBPS
 from fabricc.fabric.model import Account, Switch, TierName
-from fabricc.fabric.qos import BufferPools, Ecn, Headroom, Watchdog
-from fabricc.fabric.routing import Clause, PrefixList, PrefixRule, RouteMap
+from fabricc.fabric.qos import BufferPools, Headroom
+from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, any_rules, shared_out
 from tests.back.nos.nxos.variants import VARIANTS, large, variant
 from tests.effort import examples
 
@@ -66,86 +66,30 @@ def test_a_fact_points_at_the_line_that_says_it() -> None:
     assert said("route_map[FROM-UPSTREAM]/10") == "set local-preference 0"
 
 
-names = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True)
-positive = st.integers(1, 10**9)
-
-
 @st.composite
 def switches(draw: st.DrawFn) -> Switch:
     """Sample switches with other figures and names everywhere."""
     switch = variant(draw(st.sampled_from(VARIANTS)))
-    lossless = bool(switch.qos.profiles)
-    percent = draw(st.integers(1, 99))
-    priorities = draw(st.permutations(range(8)))
-    classes = tuple(
-        replace(
-            c,
-            priority=priority,
-            weight_percent=c.weight_percent
-            if c.strict or not lossless
-            else percent
-            if c.lossless
-            else 100 - percent,
-        )
-        for c, priority in zip(switch.qos.classes, priorities, strict=False)
-    )
-    profiles = tuple(
-        replace(
-            profile,
-            headroom=Headroom(
-                5, draw(positive), draw(positive), draw(positive), draw(st.none() | positive),
-                draw(st.integers(-9, 9)), "drawn",
-            ),
-            ecn=draw(st.none() | st.builds(Ecn, positive, positive, st.integers(1, 100))),
-        )
-        for profile in switch.qos.profiles
+    headrooms = st.builds(
+        Headroom, st.just(5), POSITIVE, POSITIVE, POSITIVE, st.none() | POSITIVE, st.integers(-9, 9), st.just("drawn")
     )  # fmt: skip
-    timer = st.integers(1, 60_000)
-    watchdog = Watchdog(draw(timer), draw(timer), draw(timer), draw(st.sampled_from(["drop", "forward"])))
+    lossless = bool(switch.qos.profiles)
+    shared = shared_out(draw, switch.qos.classes) if lossless else switch.qos.classes
+    priorities = draw(st.permutations(range(8)))
+    classes = [replace(c, priority=priority) for c, priority in zip(shared, priorities, strict=False)]
     qos = replace(
-        switch.qos,
+        any_qos(draw, switch.qos, headrooms, least_ms=1),
         classes=tuple(sorted(classes, key=lambda c: c.priority)),
-        profiles=profiles,
-        watchdog=draw(st.sampled_from([watchdog, None])) if lossless else None,
-        pools=BufferPools(draw(positive), draw(positive), 1, None, False) if lossless else None,
+        pools=BufferPools(draw(POSITIVE), draw(POSITIVE), 1, None, False) if lossless else None,
     )
-    rules = st.builds(
-        PrefixRule,
-        st.just("10.0.0.0/9"),
-        st.none() | st.integers(10, 20),
-        st.none() | st.integers(20, 32),
-    )
-    listed = PrefixList(draw(names).upper(), 4, tuple(draw(st.lists(rules, min_size=1, max_size=12))))
-    clause = Clause(
-        draw(st.integers(1, 9)),
-        draw(st.booleans()),
-        listed.name,
-        4,
-        draw(st.none() | names),
-        draw(st.none() | st.integers(0, 2**32 - 1)),
-        draw(st.sampled_from([None, "65535:0", "65535:65281", "64512:7"])),
-    )
-    bgp = replace(
-        switch.bgp,
-        asn=draw(st.integers(1, 2**32 - 1)),
-        keepalive_s=draw(st.integers(1, 60)),
-        hold_s=draw(st.integers(3, 180)),
-        maximum_paths=draw(st.integers(1, 128)),
-        multipath_relax=draw(st.booleans()),
-        bfd_interval_ms=draw(st.none() | st.integers(50, 999)),
-        bfd_multiplier=draw(st.integers(1, 50)),
-        groups=tuple(replace(g, maximum_prefixes=draw(positive)) for g in switch.bgp.groups),
-        sessions=tuple(replace(s, peer=draw(names)) for s in switch.bgp.sessions),
-        prefix_lists=(*switch.bgp.prefix_lists, listed),
-        route_maps=(*switch.bgp.route_maps, RouteMap("ZZ", (clause,))),
-    )
+    bgp = any_bgp(draw, switch.bgp, any_rules(12), paths=128, bfd_ms=(50, 999), bfd_multiplier=(1, 50))
     split = draw(st.sampled_from([gbps for children, gbps in BREAKOUTS if children == 2]))
     ports = []
     for port in switch.ports:
         gbps = split if port.children == 2 else draw(st.sampled_from(SPEEDS_GBPS))
         mtu = draw(st.integers(1280, 9216))
         ports.append(replace(port, speed_gbps=gbps, lanes=draw(st.sampled_from([1, 2, 4, 8])), mtu=mtu))
-    users = tuple(Account(name, f"ssh-ed25519 {name}") for name in draw(st.sets(names, max_size=3)))
+    users = tuple(Account(name, f"ssh-ed25519 {name}") for name in draw(st.sets(NAMES, max_size=3)))
     networks = st.sampled_from(["0.0.0.0/0", "10.0.0.0/8", "172.16.8.0/24", "172.16.8.9/32", "192.0.2.0/31"])
     management = replace(
         switch.management,
@@ -158,7 +102,7 @@ def switches(draw: st.DrawFn) -> Switch:
     )
     tier = draw(st.sampled_from(TierName))
     return replace(
-        switch, name=draw(names), tier=tier, qos=qos, bgp=bgp, ports=tuple(ports), management=management
+        switch, name=draw(NAMES), tier=tier, qos=qos, bgp=bgp, ports=tuple(ports), management=management
     )
 
 
