@@ -38,12 +38,7 @@ def manifest_inputs(compiled: Compiled) -> dict[str, str]:
     spec = compiled.spec
     folder = str(compiled.lock_path.resolve().parent) + "/"
     overlays = (entry.file for entry in spec.overlays)
-    named = {
-        *spec.catalog_files,
-        *overlays,
-        *spec.identity_files,
-        spec.infiniband and spec.infiniband.guids,
-    }
+    named = {*spec.catalog_files, *overlays, *spec.identity_files, spec.infiniband and spec.infiniband.guids}
     files = {
         path.removeprefix(folder): digest
         for path, digest in compiled.inputs.items()

@@ -221,10 +221,7 @@ def _cable_findings(
         for a, b in found
         if a[0] in placed and b[0] in placed
     }
-    for words, wrong in (
-        ("not in the plan", there - planned),
-        ("not in the NetBox", planned - there),
-    ):
+    for words, wrong in (("not in the plan", there - planned), ("not in the NetBox", planned - there)):
         if wrong:
             shown = [clip(" to ".join(" ".join(end) for end in sorted(each)), _LONGEST) for each in wrong]
             more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""

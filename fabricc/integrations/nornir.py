@@ -5,15 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nornir.core.inventory import (
-    ConnectionOptions,
-    Defaults,
-    Group,
-    Groups,
-    Host,
-    Hosts,
-    Inventory,
-)
+from nornir.core.inventory import ConnectionOptions, Defaults, Group, Groups, Host, Hosts, Inventory
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
@@ -43,12 +35,7 @@ class FabriccInventory:
     """
 
     def __init__(
-        self,
-        spec: str,
-        access_file: str | None = None,
-        network: str | None = None,
-        *,
-        passwords: bool = True,
+        self, spec: str, access_file: str | None = None, network: str | None = None, *, passwords: bool = True
     ) -> None:
         self._spec = Path(spec).expanduser()
         self._access = Path(access_file).expanduser() if access_file else None

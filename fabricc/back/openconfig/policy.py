@@ -33,8 +33,7 @@ def render(switch: Switch) -> dict[str, Any]:
     ]
     communities = [
         entry(
-            ("community-set-name",),
-            {"community-set-name": each.name, "community-member": [each.community]},
+            ("community-set-name",), {"community-set-name": each.name, "community-member": [each.community]}
         )
         for each in bgp.community_lists
     ]

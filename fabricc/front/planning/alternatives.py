@@ -191,10 +191,7 @@ def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
 
 
 def candidates(
-    spec: ClusterSpec,
-    catalog: Catalog,
-    naming: Naming,
-    apart: Collection[str] = (),
+    spec: ClusterSpec, catalog: Catalog, naming: Naming, apart: Collection[str] = ()
 ) -> Iterator[Candidate]:
     """Every sensible shape for the hosts of a spec that closed forms can size; none unless they are `wired_alike`.
 

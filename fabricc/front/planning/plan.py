@@ -9,11 +9,7 @@ from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, shared
 from fabricc.fabric.addresses import Pool, asn_block
-from fabricc.fabric.fabric import (
-    AddressPlan,
-    Fabric,
-    RoutingPlan,
-)
+from fabricc.fabric.fabric import AddressPlan, Fabric, RoutingPlan
 from fabricc.fabric.management import ManagementNetwork
 from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import BgpSettings

@@ -184,10 +184,7 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
     kinds = Counter({(shape.uplink_gbps, spine): len(fabric.spine_layout.down)})
     if shape.cores and fabric.core_layout:
         kinds[shape.core_link_gbps, core] += shape.spine_uplinks
-        found["core"] = (
-            TierName.CORE,
-            Counter({(shape.core_link_gbps, core): len(fabric.core_layout.down)}),
-        )
+        found["core"] = (TierName.CORE, Counter({(shape.core_link_gbps, core): len(fabric.core_layout.down)}))
     found["spine"] = (TierName.SPINE, kinds)
     return found
 

@@ -296,8 +296,5 @@ def too_many_uplinks(
 def pinned(spec: ClusterSpec, name: str, pinned: int, needed: int, what: str, *path: str | int) -> Diagnostic:
     """The spec outgrew something that the lock pins."""
     return spec.error(
-        "FAB3020",
-        f"the lock pins {name} to {pinned}, but the {what} now need {needed}",
-        *path,
-        help=REPIN,
+        "FAB3020", f"the lock pins {name} to {pinned}, but the {what} now need {needed}", *path, help=REPIN
     )

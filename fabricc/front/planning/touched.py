@@ -216,7 +216,7 @@ def _links(
 def _by_place(fabric: Fabric) -> Fabric:
     """The fabric with every port named by cage and part of it, the same for every NOS and every layout."""
     layouts: dict[TierName, Mapping[str, PortLayout]] = {
-        TierName.TOR: {f"tor{index}": layout for index, layout in enumerate(fabric.tor_layouts)},
+        TierName.TOR: {f"tor{index}": layout for index, layout in enumerate(fabric.tor_layouts)}
     }
     if fabric.shape.spines:
         layouts[TierName.SPINE] = {"spine": fabric.spine_layout}

@@ -89,13 +89,7 @@ def wanted(marking: Marking, speed_gbps: int, rtt_ns: int, *, mtu: int, cell_byt
 
 
 def ecn(
-    speed_gbps: int,
-    rtt_ns: int,
-    pause_bytes: int,
-    *,
-    mtu: int,
-    cell_bytes: int,
-    marking: Marking = DCQCN,
+    speed_gbps: int, rtt_ns: int, pause_bytes: int, *, mtu: int, cell_bytes: int, marking: Marking = DCQCN
 ) -> Ecn | None:
     """Thresholds of a queue, multiples of the cell; None when none fit below the pause point.
 

@@ -108,12 +108,7 @@ class Request:
             found = group.headroom
             if found.cable_m > length:
                 nearer = headroom(
-                    self.buffers,
-                    group.speed_gbps,
-                    length,
-                    self.mtu,
-                    lanes=group.lanes,
-                    shared_pool=shared,
+                    self.buffers, group.speed_gbps, length, self.mtu, lanes=group.lanes, shared_pool=shared
                 )
                 found = nearer or found
             groups.append(replace(group, headroom=found))

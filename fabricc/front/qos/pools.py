@@ -140,10 +140,7 @@ def _spectrum(
     left = down_to_cell(capacity - taken, buffers.cell_bytes)
     lossy = None if buffers.pools.egress_lossy_bytes is None else left
     divided = replace(
-        _catalog_pools(buffers),
-        ingress_lossless_bytes=left,
-        egress_lossy_bytes=lossy,
-        headroom_bytes=pool,
+        _catalog_pools(buffers), ingress_lossless_bytes=left, egress_lossy_bytes=lossy, headroom_bytes=pool
     )
     return Budget(divided, capacity, taken, demand, left, ratio)
 

@@ -25,10 +25,7 @@ KB = 1000
 
 
 def build_priorities(
-    raw: Mapping[str, Mapping[str, Any]],
-    findings: Findings,
-    assumptions: Assumptions,
-    congestion: Congestion,
+    raw: Mapping[str, Mapping[str, Any]], findings: Findings, assumptions: Assumptions, congestion: Congestion
 ) -> tuple[Priority, ...]:
     """The classes sorted by name, with `default` added when no class takes the remaining code points."""
     classes = [_priority(name, raw[name]) for name in sorted(raw)]

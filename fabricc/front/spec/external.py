@@ -181,11 +181,7 @@ def _accepted(
 
 
 def _unacceptable(
-    network: Network,
-    rule: PrefixRule,
-    by_bgp: bool,
-    families: tuple[int, ...],
-    own: Mapping[str, Network],
+    network: Network, rule: PrefixRule, by_bgp: bool, families: tuple[int, ...], own: Mapping[str, Network]
 ) -> Iterator[tuple[str, str]]:
     """What is wrong with an accepted prefix, and what to do."""
     if network.version not in families:

@@ -294,11 +294,7 @@ def _gateway(
         its = "management.network " if path == ("management",) else ""
         why = f"outside {its}{network}" if outside else f"no host address of {network}"
         findings.error(
-            "FAB2036",
-            f"{dotted(path)}.gateway {gateway} is {why}",
-            *path,
-            "gateway",
-            help=f"Write {first}.",
+            "FAB2036", f"{dotted(path)}.gateway {gateway} is {why}", *path, "gateway", help=f"Write {first}."
         )
     return gateway
 

@@ -92,10 +92,7 @@ def _named(value: Any, where: str) -> Mapping[str, Any]:
 
 
 _PEER = record(
-    is_up=flag,
-    is_enabled=flag,
-    remote_as=count,
-    address_family=table(record(received_prefixes=count)),
+    is_up=flag, is_enabled=flag, remote_as=count, address_family=table(record(received_prefixes=count))
 )
 GETTERS: Mapping[str, Kind] = {
     "get_alarms": several(text),

@@ -8,12 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from napalm.base.base import NetworkDriver
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommitError,
-    NapalmException,
-    ReplaceConfigException,
-)
+from napalm.base.exceptions import CommandErrorException, CommitError, NapalmException, ReplaceConfigException
 
 _VTYSH = re.compile(r"line (\d+): (.*?)(?=; (?:line \d+:|vtysh\b)|$|\n)")
 _WORD = re.compile(r"[^\s\"':,;{}\[\]]+")

@@ -8,18 +8,9 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 import napalm.junos
-from jnpr.junos.exception import (
-    CommitError as EzCommitError,
-)
-from jnpr.junos.exception import (
-    ConnectAuthError as EzAuthError,
-)
-from jnpr.junos.exception import (
-    ConnectClosedError,
-    ConnectError,
-    RpcError,
-    RpcTimeoutError,
-)
+from jnpr.junos.exception import CommitError as EzCommitError
+from jnpr.junos.exception import ConnectAuthError as EzAuthError
+from jnpr.junos.exception import ConnectClosedError, ConnectError, RpcError, RpcTimeoutError
 from lxml.etree import XMLSyntaxError
 from napalm.base.exceptions import (
     CommandErrorException,

@@ -9,11 +9,7 @@ import uuid
 from importlib.resources import files as package_files
 from typing import Any
 
-from napalm.base.exceptions import (
-    CommitError,
-    MergeConfigException,
-    ReplaceConfigException,
-)
+from napalm.base.exceptions import CommitError, MergeConfigException, ReplaceConfigException
 
 from fabricc.operate.drivers import linux_views, sonic_views
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack

@@ -82,10 +82,7 @@ def session_differences(lab: Lab, prediction: Prediction) -> list[Difference]:
 
 
 def settle(
-    lab: Lab,
-    prediction: Prediction,
-    limit_s: float,
-    meanwhile: Callable[[float], None] = time.sleep,
+    lab: Lab, prediction: Prediction, limit_s: float, meanwhile: Callable[[float], None] = time.sleep
 ) -> float | None:
     """Wait until every kernel's next hops are as predicted.
 

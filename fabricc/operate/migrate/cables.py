@@ -160,11 +160,7 @@ def _rows(
 
 
 def _rounds(
-    before: AbstractSet[Ends],
-    pairs: Sequence[Pair],
-    ready: AbstractSet[End],
-    keep: Fraction,
-    turn: _Turns,
+    before: AbstractSet[Ends], pairs: Sequence[Pair], ready: AbstractSet[End], keep: Fraction, turn: _Turns
 ) -> tuple[dict[str, int], dict[int, Fraction]]:
     """Switch -> its round, and round -> the least share of its links that a device below the others has in it.
 

@@ -103,10 +103,7 @@ def held(setting: Setting) -> Iterator[Journal]:
     """The journal of a run, and no other run on these switches meanwhile."""
     source = setting.source
     address = next((one.address for one in source.devices.values()), "")
-    with (
-        alone(setting.journal, source.fabric.cluster, address),
-        closing(Journal(setting.journal)) as journal,
-    ):
+    with alone(setting.journal, source.fabric.cluster, address), closing(Journal(setting.journal)) as journal:
         yield journal
 
 

@@ -167,10 +167,7 @@ def _doubt(end: End, message: str) -> Found:
 
 
 def _plan(
-    asked: Mapping[str, Ears],
-    heard: Mapping[End, list[End]],
-    partner: Mapping[End, End],
-    cabling: Cabling,
+    asked: Mapping[str, Ears], heard: Mapping[End, list[End]], partner: Mapping[End, End], cabling: Cabling
 ) -> None:
     """The planned cables that can be judged, lower end first."""
     speaking = {other[0] for others in heard.values() for other in others}

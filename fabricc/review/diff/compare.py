@@ -116,15 +116,7 @@ def _sessions_beside(before: Placed, after: Placed) -> Iterator[Occurrence]:
         yield identity, f"{role}] beside", None, families or ""
 
 
-def _quiet(
-    subject: str,
-    first: str,
-    second: str,
-    base: DeviceView,
-    head: DeviceView,
-    *,
-    points: bool,
-) -> str:
+def _quiet(subject: str, first: str, second: str, base: DeviceView, head: DeviceView, *, points: bool) -> str:
     """Another subject for what no packet notices.
 
     That is the class of a code point that no sender uses on either side (`points` says that values are lists of such),

@@ -75,12 +75,7 @@ def materials(fabric: Fabric, kinds: tuple[Kind, ...], cables: Mapping[Cable, in
             note="A cage that is split takes one transceiver, or one end of a splitter cable, for all its ports; so "
             "the ends to buy are the cages, not the ports. Spares are not counted.",
         ),
-        Table(
-            "devices",
-            "Devices",
-            ("device", "model", "number"),
-            tuple(_device_rows(fabric, counts)),
-        ),
+        Table("devices", "Devices", ("device", "model", "number"), tuple(_device_rows(fabric, counts))),
         Prose(
             "The catalog knows ports, lanes and speeds, no part numbers of transceivers: take those from the makers' "
             "lists for the model, speed, medium and length named here."

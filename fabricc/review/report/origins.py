@@ -61,15 +61,7 @@ def assumptions(spec: ClusterSpec, folder: str) -> Section:
         (path, _value(value), _nearest(spec, path, folder)) for path, value in spec.assumptions.items()
     )
     lead = f"{plural(len(taken), 'default')} taken where the spec does not say. Write the key to choose otherwise."
-    tables = [
-        Table(
-            "assumed",
-            "Defaults taken",
-            ("key", "value", "where it belongs"),
-            taken,
-            codes=(0, 1),
-        )
-    ]
+    tables = [Table("assumed", "Defaults taken", ("key", "value", "where it belongs"), taken, codes=(0, 1))]
     if spec.overrides:
         names = sorted(spec.overrides)
         rest = len(names) - MOST_ROWS

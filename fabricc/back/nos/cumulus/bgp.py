@@ -58,11 +58,7 @@ def router(switch: Switch, release: Release) -> Tree:
     """Everything below `router`."""
     bgp = switch.bgp
     tree: Tree = {
-        "bgp": {
-            "autonomous-system": bgp.asn,
-            release.enable: release.on,
-            "router-id": bgp.router_id,
-        },
+        "bgp": {"autonomous-system": bgp.asn, release.enable: release.on, "router-id": bgp.router_id},
         "policy": _policy(bgp, dict.fromkeys(global_next_hops(switch), release.on)),
     }
     if release.bfd_profiles and bgp.sessions and bgp.bfd_interval_ms is not None:
@@ -170,10 +166,7 @@ def _group(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tre
     active = activated(bgp, kind)
     on: Tree = {
         release.enable: release.on,
-        "policy": {
-            "inbound": {"route-map": group.import_map},
-            "outbound": {"route-map": group.export_map},
-        },
+        "policy": {"inbound": {"route-map": group.import_map}, "outbound": {"route-map": group.export_map}},
         "prefix-limits": {"inbound": {"maximum": group.maximum_prefixes}},
     }
     off: Tree = {release.enable: release.off}

@@ -72,13 +72,7 @@ class Release:
     ebgp_paths: int = 128
     reboot_mode: bool = True
     key_types: frozenset[str] = frozenset(
-        {
-            "ecdsa-sha2-nistp256",
-            "ecdsa-sha2-nistp384",
-            "ecdsa-sha2-nistp521",
-            "ssh-ed25519",
-            "ssh-rsa",
-        }
+        {"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-ed25519", "ssh-rsa"}
     )
 
     @property

@@ -172,11 +172,7 @@ def factory(release: Release) -> Tree:
 
 def _users(accounts: tuple[Account, ...]) -> Tree:
     users: dict[str, Tree] = {
-        OWN_ACCOUNT: {
-            "full-name": "cumulus,,,",
-            "hashed-password": UNUSABLE_PASSWORD,
-            "role": ADMINISTRATOR,
-        }
+        OWN_ACCOUNT: {"full-name": "cumulus,,,", "hashed-password": UNUSABLE_PASSWORD, "role": ADMINISTRATOR}
     }
     for account in accounts:
         user = users.setdefault(account.name, {"hashed-password": UNUSABLE_PASSWORD, "role": ADMINISTRATOR})

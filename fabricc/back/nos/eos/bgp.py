@@ -5,11 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.order import (
-    in_address_order,
-    numbered_sessions,
-    unnumbered_sessions,
-)
+from fabricc.back.nos.cli_dialect.order import in_address_order, numbered_sessions, unnumbered_sessions
 from fabricc.back.nos.cli_dialect.policy_view import (
     clauses,
     community_lists,

@@ -67,10 +67,7 @@ _COMMON: Sequence[Row] = (
         *defaults(("random-detect <rest>", "shape <rest>", "bandwidth <rest>")),
     )),
 )  # fmt: skip
-PROFILE: Sequence[Row] = (
-    *_COMMON,
-    Keep("service-policy type qos input <word>", "service_policy[qos input]"),
-)
+PROFILE: Sequence[Row] = (*_COMMON, Keep("service-policy type qos input <word>", "service_policy[qos input]"))
 """Of a profile of ports."""
 PORT_ROWS: Sequence[Row] = (
     *_COMMON,

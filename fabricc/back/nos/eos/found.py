@@ -90,13 +90,7 @@ def _of_json(text: str, answer: object) -> Output | None:
     rows: list[tuple[str, str, str]] = []
     for each in under(answer, "lldpNeighbors"):
         if isinstance(each, dict) and "neighborDevice" in each:
-            rows.append(
-                (
-                    leaf(each, "port"),
-                    leaf(each, "neighborDevice"),
-                    leaf(each, "neighborPort"),
-                )
-            )
+            rows.append((leaf(each, "port"), leaf(each, "neighborDevice"), leaf(each, "neighborPort")))
             continue
         for name, of_port in each.items() if isinstance(each, dict) else ():
             for far in under(of_port, "lldpNeighborInfo"):

@@ -82,13 +82,7 @@ def _ospf(at: str, outer: int) -> tuple[Row, ...]:
         Block("address-family <word>", "", ()),
         *settings(f"{at}setting", outer, _OSPF_SETTINGS),
         *defaults(
-            (
-                "shutdown",
-                "max-metric ...",
-                "graceful-restart",
-                "default-information originate",
-                "bfd default",
-            )
+            ("shutdown", "max-metric ...", "graceful-restart", "default-information originate", "bfd default")
         ),
     )
 

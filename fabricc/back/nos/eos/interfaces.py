@@ -6,13 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.eos import classes, evpn, others, qos, routing
-from fabricc.back.nos.eos.words import (
-    MANAGEMENT_VRF,
-    SPEEDS,
-    management_interface,
-    ports,
-    service_ports,
-)
+from fabricc.back.nos.eos.words import MANAGEMENT_VRF, SPEEDS, management_interface, ports, service_ports
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.values import dataclass

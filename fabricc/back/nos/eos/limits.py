@@ -330,11 +330,7 @@ LIMITS = (
     HASH_SEED,
     *limits.had(
         _ALL,
-        (
-            "BGP over unnumbered links",
-            "neighbor interface … / next-hop address-family ipv6 originate",
-            _AVD,
-        ),
+        ("BGP over unnumbered links", "neighbor interface … / next-hop address-family ipv6 originate", _AVD),
         ("bgp/ttl_security", "neighbor … ttl maximum-hops", _AVD),
         ("evpn/", "interface Vxlan1, ip address virtual, address-family evpn, next-hop-unchanged", _AVD),
         (

@@ -418,11 +418,7 @@ def microseconds(amount: str, unit: str) -> int | None:
 
 
 def _marking(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
-    return {
-        "ecn_min_bytes": low * low_unit,
-        "ecn_max_bytes": high * high_unit,
-        "ecn_max_percent": percent,
-    }
+    return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit, "ecn_max_percent": percent}
 
 
 TYPES: Mapping[str, Mapping[str, int] | Mapping[str, str]] = {

@@ -35,9 +35,7 @@ _SIGNS = {
     "interface Loopback100": -4, "interface loopback0": -3, "interface Ethernet1/1": -3,
 }  # fmt: skip
 """Starts of lines of `frr.conf`, which indents by one."""
-_HEADER = {
-    "release": re.compile(r"^frr version (\d[\w.+~-]*)", re.MULTILINE),
-}
+_HEADER = {"release": re.compile(r"^frr version (\d[\w.+~-]*)", re.MULTILINE)}
 _VERSION = {
     "release": re.compile(r"^FRRouting (\d[\w.+~-]*)", re.MULTILINE),
     "name": re.compile(r"^FRRouting \S+ \(([^)]+)\)", re.MULTILINE),

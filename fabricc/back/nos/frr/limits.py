@@ -85,11 +85,7 @@ LIMITS = (
             remedy="leave it out, or use a NOS that programs the ASIC's load balancing",
             source=_HASH,
         )
-        for setting in (
-            "load_balancing/mode",
-            "load_balancing/flowlet_idle_us",
-            "load_balancing/queue_pairs",
-        )
+        for setting in ("load_balancing/mode", "load_balancing/flowlet_idle_us", "load_balancing/queue_pairs")
     ),
     Limit(
         "FAB5209",

@@ -59,12 +59,7 @@ DEFAULT_BFD_MULTIPLIER = 3
 # (RFC 4861). FRR's BGP takes 10 s for the same purpose, and 3 s is the least there is.
 RA_MAX_S, RA_MIN_S = 10, 3
 
-_OF_GROUPS = (
-    "bgp/multipath_relax",
-    "bgp/redistribute_connected",
-    "bfd/interval_ms",
-    "bfd/multiplier",
-)
+_OF_GROUPS = ("bgp/multipath_relax", "bgp/redistribute_connected", "bfd/interval_ms", "bfd/multiplier")
 DEPARTURES = (
     Departure("bgp/neighbor[*]/description", LEFT_OUT, "dynamic neighbours have none: of unnumbered ones"),
     Departure("bgp/keepalive_s", ROUNDED, "a third of the hold time (FAB5517)"),
@@ -445,11 +440,7 @@ _SAID = (
 )  # fmt: skip
 """What a session's facts are called as its lines."""
 
-_NEIGHBOR: Sequence[Row] = (
-    Keep("description <word>", "description"),
-    *verbatim("multipath"),
-    *_SESSION,
-)
+_NEIGHBOR: Sequence[Row] = (Keep("description <word>", "description"), *verbatim("multipath"), *_SESSION)
 _AGGREGATE: Sequence[Row] = (
     Keep(DISCARD, "discard"),
     *verbatim("active as-path brief community full metric passive policy preference reject tag"),

@@ -56,20 +56,12 @@ FAMILY_SUFFIXES = {"ipv4": "-V4", "ipv6": "-V6"}
 """Of the names of route maps, where each family has its own."""
 
 # RFC 1997 and RFC 8326 values that NX-OS takes by name; the last it prints as a number.
-COMMUNITY_NAMES = {
-    "65535:65281": "no-export",
-    "65535:65282": "no-advertise",
-    "65535:65283": "local-AS",
-}
+COMMUNITY_NAMES = {"65535:65281": "no-export", "65535:65282": "no-advertise", "65535:65283": "local-AS"}
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()} | {"graceful-shutdown": "65535:0"}
 
 DISCARD = "Null0"
 _WORDS = {"ipv4": "ip", "ipv6": "ipv6"}
-_FAMILIES = {
-    Transport.IPV4: ("ipv4",),
-    Transport.IPV6: ("ipv6",),
-    Transport.UNNUMBERED: ("ipv4", "ipv6"),
-}
+_FAMILIES = {Transport.IPV4: ("ipv4",), Transport.IPV6: ("ipv6",), Transport.UNNUMBERED: ("ipv4", "ipv6")}
 """A session over link-local addresses has both families, also where one of them carries nothing."""
 
 

@@ -86,11 +86,7 @@ def _of_json(text: str, answer: object) -> Output | None:
     box = next((str(each) for each in under(answer, "chassis_id")), "") if release else ""
     box = box.removesuffix(" Chassis").removesuffix(" chassis")
     rows = [
-        (
-            port(leaf(each, "l_port_id")),
-            leaf(each, "sys_name", "chassis_id"),
-            leaf(each, "port_id"),
-        )
+        (port(leaf(each, "l_port_id")), leaf(each, "sys_name", "chassis_id"), leaf(each, "port_id"))
         for row in ("ROW_nbor_detail", "ROW_nbor")
         for each in under(answer, row)
     ]

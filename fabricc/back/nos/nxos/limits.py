@@ -155,11 +155,7 @@ LIMITS = (
         "`maximum-paths` takes 1 to {most} on {family}",
     ),
     limits.bfd(
-        "FAB5414",
-        "NX-OS",
-        BFD_INTERVAL_RANGE_MS,
-        BFD_MULTIPLIER_RANGE,
-        " (terraform-provider-nxos, bfdInst)",
+        "FAB5414", "NX-OS", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE, " (terraform-provider-nxos, bfdInst)"
     ),
     limits.accounts(
         "FAB5415", "after a full replace only the device's own `admin` is left, with the password it had"

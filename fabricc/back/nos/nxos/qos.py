@@ -490,11 +490,7 @@ def _marked(rest: str) -> Mapping[str, Value]:
 
 
 def _marking(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
-    return {
-        "ecn_min_bytes": low * low_unit,
-        "ecn_max_bytes": high * high_unit,
-        "ecn_max_percent": percent,
-    }
+    return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit, "ecn_max_percent": percent}
 
 
 _FOUR_QUEUES = {

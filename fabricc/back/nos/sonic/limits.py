@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back.nos import limits
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
-from fabricc.back.nos.sonic.words import (
-    CERTIFICATES,
-    DEFAULT_LLDP_S,
-    LLDP_RANGE_S,
-    Platform,
-    pg_profile_name,
-)
+from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, LLDP_RANGE_S, Platform, pg_profile_name
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Direction
@@ -367,11 +361,7 @@ LIMITS = (
         "of it",
     ),
     Limit(
-        "FAB5324",
-        setting="load_balancing/mode",
-        remedy=_SPREAD,
-        words="ARS_PROFILE, ARS_OBJECT",
-        source=_ARS,
+        "FAB5324", setting="load_balancing/mode", remedy=_SPREAD, words="ARS_PROFILE, ARS_OBJECT", source=_ARS
     ),
     Limit(
         "FAB5324",

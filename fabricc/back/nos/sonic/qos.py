@@ -215,11 +215,7 @@ def _pools(pools: BufferPools) -> Table:
     egress: Row = {"mode": mode, "size": str(pools.egress_lossless_bytes), "type": "egress"}
     rows: Table = {INGRESS_POOL: ingress, EGRESS_POOL: egress}
     if pools.egress_lossy_bytes is not None:
-        rows[EGRESS_LOSSY_POOL] = {
-            "mode": "dynamic",
-            "size": str(pools.egress_lossy_bytes),
-            "type": "egress",
-        }
+        rows[EGRESS_LOSSY_POOL] = {"mode": "dynamic", "size": str(pools.egress_lossy_bytes), "type": "egress"}
     return rows
 
 
@@ -305,10 +301,7 @@ def _pg_profile(profile: PortProfile) -> Row:
 
 
 def _bound(
-    used: Sequence[Port],
-    lossless: Sequence[int],
-    trimmed: Sequence[int],
-    profiles: Mapping[str, PortProfile],
+    used: Sequence[Port], lossless: Sequence[int], trimmed: Sequence[int], profiles: Mapping[str, PortProfile]
 ) -> tuple[Table, Table, Row]:
     """The profiles of priority groups and of queues, and the length of each port's cable."""
     groups: Table = {}
@@ -386,9 +379,7 @@ _HEADROOM = {
     "dynamic_th": "dynamic_th",
 }
 _PROFILE = ("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offset", "packet_discard_action")
-_STATED = {
-    "WRED_PROFILE": {"ecn": "ecn_all", "wred_green_enable": "true"},
-}
+_STATED = {"WRED_PROFILE": {"ecn": "ecn_all", "wred_green_enable": "true"}}
 _COLOURS = (
     "wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
     "wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability",

@@ -95,11 +95,7 @@ def _links(topology: Topology) -> list[dict[str, Any]]:
 
 
 def _link(
-    topology: Topology,
-    lower: End,
-    upper: End,
-    ports: dict[End, Port],
-    hosts: dict[End, HostPort],
+    topology: Topology, lower: End, upper: End, ports: dict[End, Port], hosts: dict[End, HostPort]
 ) -> dict[str, Any]:
     above = ports[upper]
     link: dict[str, Any] = {}
