@@ -13,6 +13,7 @@ from fabricc.back.nos.cumulus import (
     found,
     interfaces,
     qos,
+    qos_rows,
     roce,
     services,
     startup,
@@ -71,8 +72,8 @@ def reader(release: Release) -> Reader:
     for topic in (services, interfaces, bgp):
         finish = partial(_finish, topic.finish, release)
         topics.append(Topic((startup.node("set", *topic.rows(release)),), finish))
-    topics.append(Topic((startup.node("set", *qos.rows(release)),)))
-    types: Types = {**startup.TYPES, **interfaces.TYPES, **qos.TYPES, **bgp.TYPES}
+    topics.append(Topic((startup.node("set", *qos_rows.rows(release)),)))
+    types: Types = {**startup.TYPES, **interfaces.TYPES, **qos_rows.TYPES, **bgp.TYPES}
     last = (startup.completeness(topics, release), Topic((), consumers.finish))
     return Reader((*topics, *last), types, startup.parsed, whole=True)
 

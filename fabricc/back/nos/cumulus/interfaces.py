@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import bgp, qos
+from fabricc.back.nos.cumulus import bgp, qos, qos_rows
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.startup import File, at, fixed, is_on, line_of, nearest, node
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
@@ -178,8 +178,8 @@ def rows(release: Release) -> Sequence[Row]:
                 )),
                 *addresses,
                 Block("router", "", (bgp.adaptive_rows(release),)),
-                *qos.PORT,
-                *([qos.TRIMMED] if has(release.name, TRIMMING) else ()),
+                *qos_rows.PORT,
+                *([qos_rows.TRIMMED] if has(release.name, TRIMMING) else ()),
             )),
         ),
     )  # fmt: skip
@@ -198,7 +198,7 @@ def finish(file: File) -> None:
         file.expect(("interface", LOOPBACK, "ip"), "loopback/ipv4", "loopback/ipv6")
         for family in _families(release):
             _finish_addresses(file, at(loopback, family), family, "loopback/{}")
-    policy = qos.Policy(file)
+    policy = qos_rows.Policy(file)
     split: set[str] = set()
     for key, port in interface.each("port").items() if interface else ():
         name = str(key)
@@ -212,7 +212,7 @@ def finish(file: File) -> None:
     for cage in sorted(split):
         if f"breakout[{cage}]" not in file.facts:
             file.missing(nearest(root, "interface"), f"breakout of {cage} is missing")
-    qos.finish(policy)
+    qos_rows.finish(policy)
 
 
 def _finish_management(file: File, management: Scope, release: Release) -> None:

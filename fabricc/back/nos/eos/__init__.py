@@ -13,6 +13,7 @@ from fabricc.back.nos.eos import (
     interfaces,
     policy,
     qos,
+    qos_rows,
     routing,
     services,
     switching,
@@ -79,8 +80,8 @@ EOS = SingleFileNos(
     gaps=gaps,
     view=view,
     reader=Reader(
-        (services.TOPIC, qos.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC, *OTHERS),
-        {**qos.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},
+        (services.TOPIC, qos_rows.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC, *OTHERS),
+        {**qos_rows.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},
         ragged=("exit",),
         blanked=blanked,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.eos import classes, evpn, others, qos, routing
+from fabricc.back.nos.eos import classes, evpn, others, qos, qos_rows, routing
 from fabricc.back.nos.eos.words import MANAGEMENT_VRF, SPEEDS, management_interface, ports, service_ports
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
@@ -183,8 +183,8 @@ ROWS: Sequence[Row] = (
         Keep("service-policy type qos input <word>", "policy"),
         Keep("platform trident mmu queue interface-profile <word>", "mmu_profile"),
         Keep("platform trident mmu queue profile <word> apply", "mmu_profile"),
-        *qos.DELAY_ROWS,
-        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*qos.QUEUE, *classes.QUEUE)),
+        *qos_rows.DELAY_ROWS,
+        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*qos_rows.QUEUE, *classes.QUEUE)),
         Silent("no priority-flow-control priority <0-7>"),
         *others.ROWS,
     )),
@@ -195,7 +195,7 @@ ROWS: Sequence[Row] = (
     Silent("transceiver qsfp default-mode 4x10G"),
 )  # fmt: skip
 _KEPT = frozenset(
-    {"qos_profile", "mmu_profile", "policy", "vrf", "link_local", "ecn_count", "access", *qos.OF_PORTS}
+    {"qos_profile", "mmu_profile", "policy", "vrf", "link_local", "ecn_count", "access", *qos_rows.OF_PORTS}
 )
 """Names of what is no fact of an interface by itself."""
 _EXISTS = frozenset({"enabled", "mmu_profile", "vrf", "ecn_delay_us", "ecn_count"})
@@ -303,7 +303,7 @@ def _access(document: Document, port: str, values: Mapping[str, Said], signalled
 
 def _policy(document: Document, paths: Mapping[str, str], policy: Said) -> None:
     """What a policy map makes of all that arrives, or its name where it does other than that."""
-    if said := qos.marked(document, policy):
+    if said := qos_rows.marked(document, policy):
         document.put(paths["set_dscp"], *said)
     else:
         document.put(paths["service_policy[qos input]"], *policy)
@@ -328,7 +328,7 @@ def _beyond(document: Document, port: str, paths: Mapping[str, str], block: Scop
     ):
         document.put(paths["routed"], "true", default[1])
     others.finish(document, paths, block)
-    for leaf, value, line in qos.of_port(block):
+    for leaf, value, line in qos_rows.of_port(block):
         document.put(paths[leaf], value, line)
 
 
@@ -362,7 +362,7 @@ def _management(document: Document, name: str, block: Scope) -> bool:
 
 
 def _copied(document: Document, qos_profile: Value | None, mmu_profile: Value | None) -> _Copied:
-    profiles = qos.profiles_of(document, qos_profile, mmu_profile)
+    profiles = qos_rows.profiles_of(document, qos_profile, mmu_profile)
     leaves = tuple([leaf for leaf, _, _ in profiles.stated])
     values = tuple([value for _, value, _ in profiles.stated])
     places = tuple([(document.file, line) for _, _, line in profiles.stated])

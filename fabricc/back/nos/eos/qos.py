@@ -7,16 +7,11 @@ is no ramp and no probability, so the threshold is Kmax: where the policy marks 
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.eos import classes
 from fabricc.back.nos.eos.words import (
-    ALPHA_OF,
     ALPHAS,
     QUEUE_KEYWORD,
     alpha_exponent,
@@ -24,7 +19,6 @@ from fabricc.back.nos.eos.words import (
     is_trident,
     settings,
 )
-from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
@@ -32,8 +26,6 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Ecn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass, Watchdog
@@ -398,243 +390,3 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["watchdog/restore_ms"] = watchdog.timers.recovery_ms
         facts["watchdog/poll_ms"] = watchdog.timers.polling_ms
         facts["watchdog/action"] = watchdog.action
-
-
-# --- and back -----------------------------------------------------------------------------------------
-
-_BYTES = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
-_SECONDS = re.compile(r"\d{1,5}(?:\.\d{1,3})?")
-_AMOUNT = re.compile(r"[1-9][0-9]{0,8}")
-_WATCHDOG = "priority-flow-control pause watchdog"
-
-
-def _milliseconds(seconds: str) -> int | None:
-    return int(Decimal(seconds) * 1000) if _SECONDS.fullmatch(seconds) and seconds.isascii() else None
-
-
-def microseconds(amount: str, unit: str) -> int | None:
-    """The threshold in microseconds; None where it is not one."""
-    return int(amount) * UNITS_US[unit] if unit in UNITS_US and _AMOUNT.fullmatch(amount) else None
-
-
-def _marking(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
-    return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit, "ecn_max_percent": percent}
-
-
-TYPES: Mapping[str, Mapping[str, int] | Mapping[str, str]] = {
-    "alpha": ALPHA_OF,
-    "bytes": _BYTES,
-    "delay unit": {unit: unit for unit in UNITS_US},
-}
-
-DELAY_ROWS = (
-    Keep("random-detect ecn delay threshold <word> <delay unit>", "ecn_delay_us", microseconds),
-    Keep("random-detect ecn count", "ecn_count"),
-)
-"""Of an interface: what marks all its queues, and what counts that."""
-
-QUEUE = (
-    Keep("priority strict", "strict", "true"),
-    Keep("no priority", "strict", "false"),
-    Keep("bandwidth percent <1-100>", "percent"),
-    Keep("bandwidth guaranteed percent <1-100>", "guaranteed", "{2} percent"),
-    Keep("bandwidth guaranteed <integer>", "guaranteed", "{2} kbps"),
-    Keep("bandwidth guaranteed <integer> <kbps|mbps|gbps>", "guaranteed", "{2} {3}"),
-    Keep(
-        "random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
-        " max-mark-probability <integer> [weight 0]",
-        _marking,
-    ),
-    Keep("random-detect ecn count", "ecn_count"),
-    Silent("no (bandwidth percent|bandwidth guaranteed|shape rate)"),
-    Silent("no random-detect (drop|ecn count|ecn minimum-threshold)"),
-    Silent("no priority-flow-control priority <0-7>"),
-)
-
-ROWS: Sequence[Row] = (
-    Block("qos profile <word>", "qos profile", (
-        Keep("qos trust dscp", "trust", "dscp"),
-        Keep("no qos trust", "trust", "none"),
-        Keep("priority-flow-control on", "pfc"),
-        Keep("priority-flow-control pause watchdog", "watchdog"),
-        Entry("priority-flow-control priority <0-7> no-drop", "no_drop"),
-        Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*QUEUE, *classes.QUEUE)),
-        *classes.PROFILE,
-    )),
-    Block("policy-map type quality-of-service <word>", "policy map", (
-        Block("class class-default", "", (Keep("set dscp <0-63>", "dscp"), Keep("set traffic-class <0-7>", "class"))),
-        Block("class class-default", "", classes.DEFAULT),
-        *classes.POLICY,
-    )),
-    Block("platform trident mmu queue profile <word>", "mmu profile", (
-        Keep("ingress headroom [bytes] <integer>", "headroom/xoff_bytes"),
-        Keep("ingress resume <integer>", "headroom/xon_bytes"),
-        Entry("ingress priority-group <0-7> threshold <alpha>", "thresholds"),
-        Keep("ingress threshold <alpha>", "threshold"),
-        Keep("egress unicast queue <0-7> threshold <alpha>", "queue[{1}]/egress_dynamic_th"),
-        *classes.BUFFERS,
-    )),
-    Keep("platform trident mmu queue profile <word> apply", "mmu profile"),
-    Fact("platform trident mmu headroom-pool limit bytes <integer>", "pool/headroom_bytes"),
-    Entry("qos map dscp <0-63>... to traffic-class <0-7>", "traffic classes"),
-    Entry(
-        "qos map dscp <0-63>... to traffic-class <0-7> drop-precedence <0-2>",
-        "traffic classes",
-        lambda _dscp, traffic_class, _precedence: traffic_class,
-    ),
-    Entry("qos map traffic-class <0-7>... to (tx-queue|uc-tx-queue) <0-7>", "queues"),
-    Fact(f"{_WATCHDOG} default timeout <word>", "watchdog/detect_ms", _milliseconds),
-    Fact(f"{_WATCHDOG} default recovery-time <word>", "watchdog/restore_ms", _milliseconds),
-    Fact(f"{_WATCHDOG} default polling-interval <word>", "watchdog/poll_ms", _milliseconds),
-    Fact(f"{_WATCHDOG} action <drop|errdisable|notify-only>", "watchdog/action"),
-    *classes.ROWS,
-)  # fmt: skip
-
-
-class Profiles(NamedTuple):
-    """What the QoS profile and the buffer profile of an interface state of it.
-
-    Attributes:
-        stated: rest of the path, value, line.
-        waiting: queues that marking by delay concerns.
-    """
-
-    stated: tuple[Stated, ...]
-    waiting: tuple[int, ...]
-
-
-def profiles_of(document: Document, qos: Value | None, mmu: Value | None) -> Profiles:
-    """What an interface gets of the profiles that it names; where PFC is on, the default buffer profile if of none."""
-    stated: list[Stated] = []
-    waiting: tuple[int, ...] = ()
-    profile = document.scope.each("qos profile").get(qos)
-    if profile is not None:
-        stated += _of_profile(profile)
-        stopped = profile.table("no_drop") if "pfc" in profile.values else {}
-        if mmu is None and stopped:
-            mmu = default_mmu(document)
-        waiting = tuple(
-            [
-                number
-                for number, queue in profile.each("queue").items()
-                if isinstance(number, int) and waits(strict=_strict(queue), stopped=number in stopped)
-            ]
-        )
-    buffers = document.scope.each("mmu profile").get(mmu)
-    return Profiles((*stated, *(_of_buffers(buffers) if buffers is not None else ())), waiting)
-
-
-def marked(document: Document, policy: Said) -> Said | None:
-    """The code point that a policy map gives all that arrives; None where it does not put it into the default class."""
-    found = document.scope.each("policy map").get(policy[0])
-    values = found.values if found is not None else {}
-    classes = Counter(value for value, _ in document.scope.table("traffic classes").values())
-    usual = classes.most_common(1)[0][0] if classes else None
-    if values.get("class", (None, 0))[0] != usual or "dscp" not in values:
-        return None
-    return values["dscp"]
-
-
-OF_PORTS = frozenset({"pfc", "watchdog"})
-"""What a port says of pausing by itself; the priorities that it pauses are a table."""
-
-
-def of_port(port: Scope) -> Iterator[Stated]:
-    """What a port says of pausing without a profile."""
-    no_drop, values = port.table("no_drop"), port.values
-    if "pfc" in values and no_drop:
-        line = max(line for _, line in no_drop.values())
-        yield "pfc", ",".join(map(str, sorted(no_drop))), line
-        yield "watchdog", boolean("watchdog" in values), values.get("watchdog", values["pfc"])[1]
-    for number, queue in port.each("queue").items():
-        yield from _of_queue(number, queue, told=True)
-
-
-def default_mmu(document: Document) -> str | None:
-    """The buffer profile of interfaces that name none."""
-    said = document.scope.values.get("mmu profile")
-    return str(said[0]) if said else None
-
-
-def _strict(queue: Scope) -> bool:
-    """Whether a queue is strict, which is EOS's default."""
-    return queue.values.get("strict", ("true", 0))[0] == "true"
-
-
-def _of_profile(profile: Scope) -> list[Stated]:
-    values, no_drop, queues = profile.values, profile.table("no_drop"), profile.each("queue")
-    stated: list[Stated] = [("trust", *values["trust"])] if "trust" in values else []
-    if "pfc" in values and no_drop:
-        priorities = sorted(no_drop)
-        guards = "watchdog" in values and all(
-            p in queues and "guaranteed" in queues[p].values for p in priorities
-        )
-        stated.append(("pfc", ",".join(map(str, priorities)), no_drop[priorities[-1]][1]))
-        stated.append(("watchdog", boolean(guards), values.get("watchdog", values["pfc"])[1]))
-    for number, queue in queues.items():
-        stated += _of_queue(number, queue)
-    stated += [(name, *said) for name, said in values.items() if name.startswith(classes.TELLS)]
-    return stated
-
-
-def _of_queue(number: object, queue: Scope, *, told: bool = False) -> Iterator[Stated]:
-    """What a queue states of its port; if `told`, its scheduler only where a line says one."""
-    said = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
-    weight = queue.values.get("percent", (0, 0))[0]
-    if not told or "percent" in queue.values or queue.values.get("strict", ("", 0))[0] == "true":
-        scheduler = "strict" if _strict(queue) else f"dwrr {weight}"
-        yield f"queue[{number}]/scheduler", scheduler, max(said, default=queue.line)
-    for name, (value, line) in queue.values.items():
-        if name not in ("strict", "percent"):
-            yield classes.of_queue(number, name), value, line
-
-
-def _of_buffers(profile: Scope) -> list[Stated]:
-    stated: list[Stated] = [
-        (name, value, line) for name, (value, line) in profile.values.items() if name != "threshold"
-    ]
-    groups = _thresholds(profile)
-    if groups:
-        first, *_ = groups.values()
-        stated.append(("headroom/dynamic_th", *first))
-        names = ",".join(sorted(map(str, groups)))
-        stated.append(("headroom/priority_groups", names, max(line for _, line in groups.values())))
-    return stated
-
-
-def _thresholds(profile: Scope) -> Mapping[Value, Said]:
-    """Ingress thresholds by priority group, in the order of their lines."""
-    groups = dict(profile.table("thresholds"))
-    if "threshold" in profile.values:
-        groups[ALL_GROUPS] = profile.values["threshold"]
-    return dict(sorted(groups.items(), key=lambda group: group[1][1]))
-
-
-def default_traffic_class(dscp: int) -> int:
-    """The traffic class EOS gives a code point that no `qos map` names: its class selector, 0 and 1 swapped."""
-    selector = dscp >> 3
-    return 1 - selector if selector < 2 else selector
-
-
-def finish(document: Document) -> None:
-    """State the maps in full, what no line says being EOS's default, and list thresholds that contradict others."""
-    classes: dict[Value, Said] = {dscp: (default_traffic_class(dscp), 0) for dscp in range(64)}
-    classes |= document.scope.table("traffic classes")
-    for dscp, said in classes.items():
-        document.put(f"qos/dscp[{dscp}]/traffic_class", *said)
-    queues: dict[Value, Said] = {traffic_class: (traffic_class, 0) for traffic_class, _ in classes.values()}
-    for traffic_class, said in (queues | document.scope.table("queues")).items():
-        document.put(f"qos/traffic_class[{traffic_class}]/queue", *said)
-    for profile in document.scope.each("mmu profile").values():
-        groups = list(_thresholds(profile).values())
-        for value, line in groups[1:]:
-            if value != groups[0][0]:
-                document.reject(line)
-    said_default = document.scope.values.get("mmu profile")
-    default = document.scope.each("mmu profile").get(said_default[0]) if said_default else None
-    if said_default and default is not None and "headroom/xoff_bytes" in default.values:
-        value, _ = default.values["headroom/xoff_bytes"]
-        document.put("platform/default_headroom_bytes", value, said_default[1])
-
-
-TOPIC = Topic(ROWS, finish)

@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos import aside, bgp, filters, found, instances, interfaces, policy, qos, services
+from fabricc.back.nos.junos import (
+    aside,
+    bgp,
+    bgp_rows,
+    filters,
+    found,
+    instances,
+    interfaces,
+    policy,
+    qos,
+    qos_rows,
+    services,
+)
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, effective
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.words import port_name
@@ -119,12 +131,12 @@ JUNOS = SingleFileNos(
             interfaces.TOPIC,
             filters.TOPIC,
             policy.TOPIC,
-            bgp.TOPIC,
+            bgp_rows.TOPIC,
             instances.TOPIC,
-            qos.TOPIC,
+            qos_rows.TOPIC,
             services.TOPIC,
         ),
-        {**interfaces.TYPES, **policy.TYPES, **bgp.TYPES, **qos.TYPES, **services.TYPES},
+        {**interfaces.TYPES, **policy.TYPES, **bgp_rows.TYPES, **qos_rows.TYPES, **services.TYPES},
         _tree,
         once=True,
     ),

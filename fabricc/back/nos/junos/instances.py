@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos import bgp, igp, switching
+from fabricc.back.nos.junos import bgp_rows, igp, switching
 from fabricc.back.nos.junos.settings import put_settings, verbatim
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
@@ -35,7 +35,7 @@ _TARGETS: Sequence[Keep | Entry] = (
 )  # fmt: skip
 _COMMON: Sequence[Row] = (
     *switching.COMMON,
-    *bgp.COMMON,
+    *bgp_rows.COMMON,
     *igp.COMMON,
     *(row._replace(pattern=f"switch-options {row.pattern}") for row in _TARGETS),
     Keep("protocols evpn ip-prefix-routes vni <integer>", "routed vni"),
@@ -204,7 +204,7 @@ def _is_gateway(prefix: str, route: Scope) -> bool:
 def _common(document: Document, scope: Scope) -> dict[str, int]:
     """State what a routing instance may say as the default one does; the numbers of its VLANs."""
     ids = switching.state(document, scope)
-    bgp.finish(document)
+    bgp_rows.finish(document)
     igp.finish(document)
     for vni, (target, line) in scope.table("targets of VNIs").items():
         document.put(f"evpn/vni[{vni}]/route_target", target, line)

@@ -6,14 +6,6 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.order import numbered_sessions, unnumbered_sessions
-from fabricc.back.nos.cli_dialect.policy import (
-    PREFIX_LISTS,
-    clause_said,
-    denies_all,
-    route_maps,
-    state_lists,
-    state_maps,
-)
 from fabricc.back.nos.cli_dialect.policy_view import (
     ClauseView,
     CommunityListView,
@@ -26,20 +18,17 @@ from fabricc.back.nos.cli_dialect.policy_view import (
     neighbor_view,
     prefix_lists,
 )
-from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
+from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.departures import ROUNDED, Departure
-from fabricc.back.nos.nxos.policy import state_communities
-from fabricc.back.nos.nxos.words import ONCE, beginnings, define, named, part, state_part
-from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.back.nos.nxos.words import ONCE, define
 from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Clause, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
-    from fabricc.back.reading import Captured, Document, Row, Said, Types
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp
@@ -60,7 +49,7 @@ COMMUNITY_NAMES = {"65535:65281": "no-export", "65535:65282": "no-advertise", "6
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()} | {"graceful-shutdown": "65535:0"}
 
 DISCARD = "Null0"
-_WORDS = {"ipv4": "ip", "ipv6": "ipv6"}
+WORDS = {"ipv4": "ip", "ipv6": "ipv6"}
 _FAMILIES = {Transport.IPV4: ("ipv4",), Transport.IPV6: ("ipv6",), Transport.UNNUMBERED: ("ipv4", "ipv6")}
 """A session over link-local addresses has both families, also where one of them carries nothing."""
 
@@ -191,7 +180,8 @@ def _order(prefix: str) -> tuple[int, int]:
     return int(network.network_address), network.prefixlen
 
 
-def _word(community: str | None) -> str | None:
+def community_word(community: str | None) -> str | None:
+    """A community as a device prints it: by its name where it has one."""
     return COMMUNITY_NAMES.get(community, community) if community else None
 
 
@@ -221,18 +211,18 @@ def state(facts: Facts, switch: Switch) -> None:
         said = {
             "action": "permit" if clause.permit else "deny",
             "community_list": clause.community_list,
-            f"{_WORDS[_family(clause)]} prefix-list": clause.prefix_list,
+            f"{WORDS[_family(clause)]} prefix-list": clause.prefix_list,
             "local_preference": clause.local_preference,
-            "add_community": _word(clause.add_community),
+            "add_community": community_word(clause.add_community),
         }
-        lines = {_LINES[about]: value for about, value in said.items() if value is not None}
+        lines = {LINES[about]: value for about, value in said.items() if value is not None}
         facts |= {
             f"structure/route_map[{name}]/{clause.sequence}/{start}": form.format(value)
             for (start, form), value in lines.items()
         }
 
 
-_LINES = {
+LINES = {
     "action": ("action", "{}"),
     "community_list": ("match community", "{}"),
     "ip prefix-list": ("match ip address", "prefix-list {}"),
@@ -241,474 +231,3 @@ _LINES = {
     "add_community": ("set community", "{} additive"),
 }
 """What a line of a clause says -> how it begins and goes on."""
-
-
-# --- and back -----------------------------------------------------------------------------------------
-
-
-def _bfd(interval_ms: int, again_ms: int, multiplier: int) -> Mapping[str, Value]:
-    """The one interval of both directions, and what is wanted of the neighbour where that is another."""
-    longer = {} if interval_ms == again_ms else {"bfd/setting[min_rx]": str(again_ms)}
-    return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier, **longer}
-
-
-TYPES: Types = {
-    "community": lambda word: COMMUNITY_OF.get(word, word),
-    "bare family": {name: name for name in ("ipv4", "ipv6", "link-state")},
-    "ipv4 family": {name: f"ipv4-{name}" for name in ("multicast", "mvpn", "labeled-unicast")},
-    "ipv6 family": {name: f"ipv6-{name}" for name in ("multicast", "mvpn", "labeled-unicast")},
-    "l2vpn family": {"evpn": "evpn", "vpls": "vpls"},
-}
-_UNICAST = ("ipv4", "ipv6")
-DEFAULT_ALLOW_AS_IN = 3
-
-
-def _families(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The blocks of all address families."""
-    kinds = ("<ipv4|ipv6> unicast", "<bare family>", "ipv4 <ipv4 family>", "ipv6 <ipv6 family>", "l2vpn <l2vpn family>",
-             "<vpnv4|vpnv6> unicast")  # fmt: skip
-    return tuple(Block(f"address-family {kind}", "family", rows) for kind in kinds)
-
-
-_OF_PEERS, _SETTING = "of peer ", "of process "
-"""Before the names of what is a setting of a peer, or of the process."""
-
-
-def _named(head: str, before: str = "") -> tuple[Row, ...]:
-    """Rows of lines that begin so, kept by their beginnings and the next word."""
-
-    def said(rest: str) -> Mapping[str, Value]:
-        name, value = named(head, rest)
-        return {f"{before}{name}": value}
-
-    return Keep(head, f"{before}{head}"), Keep(f"{head} <rest>", said)
-
-
-_SWITCHED = beginnings("""
-    route-reflector-client, next-hop-self, next-hop-third-party, as-override, disable-peer-as-check,
-    suppress-inactive, rewrite-evpn-rt-asn, advertise-gw-ip, send-label, no-ebgp-policy
-""")  # fmt: skip
-_PEER_FAMILY: Sequence[Row] = (
-    Keep("send-community [standard]", "send_community"),
-    Keep("send-community both", {"send_community": "true", "send-community extended": "true"}),
-    Keep("send-community extended", "send-community extended"),
-    Keep("route-map <word> in", "import"),
-    Keep("route-map <word> out", "export"),
-    Keep("maximum-prefix <integer>", "maximum_prefixes"),
-    Keep("maximum-prefix <integer> <rest>", "maximum-prefix", lambda count, rest: f"{count} {rest}"),
-    Keep("prefix-list <word> in", "prefix_list_in"),
-    Keep("prefix-list <word> out", "prefix_list_out"),
-    Keep("filter-list <word> in", "filter_in"),
-    Keep("filter-list <word> out", "filter_out"),
-    Keep("allowas-in", "allow_as_in", DEFAULT_ALLOW_AS_IN),
-    Keep("allowas-in <integer>", "allow_as_in"),
-    Keep("default-originate", "default_originate", "all"),
-    Keep("default-originate route-map <word>", "default_originate"),
-    *(Keep(line, line, "true") for line in _SWITCHED),
-    Keep("next-hop-self all", "next-hop-self", "true"),
-    *(
-        row
-        for head in beginnings("""
-            filter-list, soft-reconfiguration, unsuppress-map, weight, advertise-map, capability, encapsulation,
-            import, soo, next-hop-self route-map,  advertise, graceful-shutdown,
-            advertisement-interval
-        """)
-        for row in _named(head)
-    ),
-    *(Silent(f"no {head} [<rest>]") for head in (
-        *_SWITCHED, "send-community", "route-map", "default-originate", "soft-reconfiguration", "maximum-prefix",
-            "allowas-in", "filter-list",
-        "prefix-list", "weight", "capability", "unsuppress-map", "advertise-map", "soo", "inherit", "encapsulation")),
-    Entry("inherit peer-policy <word> [<integer>]", "policies", lambda _, place: place or 0),
-)  # fmt: skip
-_PEER: Sequence[Row] = (
-    Keep("inherit peer <word>", "template"),
-    Keep("inherit peer-session <word>", "session"),
-    Keep("remote-as <asn>", "remote_asn"),
-    Keep("remote-as <internal|external>", "remote_kind"),
-    Keep("remote-as route-map <word>", "of peer remote-as route-map"),
-    Keep("description <rest>", "description"),
-    Keep("bfd", "bfd"),
-    Keep("ttl-security hops <integer>", "ttl_security_hops"),
-    Keep("password (0|3|7) <word>", "secret"),
-    Keep("password <rest>", "password", "set"),
-    Keep("shutdown", "enabled", "false"),
-    Keep("no shutdown", "enabled", "true"),
-    Keep("local-as <asn> [<rest>]", lambda asn, more: {"local_asn": asn, "of peer local-as": more}),
-    Keep("update-source <interface>", "update_source"),
-    Keep("ebgp-multihop <integer>", "multihop"),
-    Keep("timers <integer> <integer>", lambda keepalive, hold: {"keepalive_s": keepalive, "hold_s": hold}),
-    Keep("remove-private-as", "remove_private", "true"),
-    Keep("remove-private-as <all|replace-as>", "remove_private"),
-    Keep("capability extended-nexthop", "extended_next_hop", "true"),
-    *(
-        row
-        for head in beginnings("""
-            dynamic-capability, disable-connected-check, transport, capability, dont-capability-negotiate,
-            maximum-peers, peer-type, log-neighbor-changes, low-memory, path-attribute, affinity-group,
-            enforce-first-as, graceful-shutdown, disable-policy-batching, as-override, logging,
-            bmp-activate-server, port, dscp, bfd multihop, bfd singlehop
-        """)
-        for row in _named(head, _OF_PEERS)
-    ),
-    *(Silent(f"no {head} [<rest>]") for head in beginnings("""
-        bfd, dynamic-capability, disable-connected-check, transport, capability, dont-capability-negotiate,
-        log-neighbor-changes, low-memory, remove-private-as, ttl-security, ebgp-multihop, password, local-as,
-        update-source, timers, description, inherit, enforce-first-as, affinity-group, peer-type,
-        disable-policy-batching
-    """)),
-    *_families(_PEER_FAMILY),
-)  # fmt: skip
-_SOURCES = ("ospf", "ospfv3", "isis", "eigrp", "rip", "hmm", "icmpv6", "am", "nat", "lisp", "amt")
-_PROCESS_FAMILY: Sequence[Row] = (
-    Keep("redistribute direct route-map <word>", "redistribute_connected"),
-    Keep("redistribute static route-map <word>", "redistribute_static"),
-    Keep("redistribute direct", "redistribute_connected", "all"),
-    Keep("redistribute static", "redistribute_static", "all"),
-    *(
-        row
-        for source in _SOURCES
-        for row in (
-            Keep(f"redistribute {source} <word> route-map <word>", lambda tag, name,
-                source=source: {f"redistribute[{source} {tag}]": name}),
-            Keep(f"redistribute {source} route-map <word>", lambda name,
-                source=source: {f"redistribute[{source}]": name}),
-        )
-    ),
-    Entry("network <prefix>", "networks", "all"),
-    Entry("network <prefix> route-map <word>", "networks", lambda _, name: name),
-    Keep("network <address4> mask <address4> [route-map <word>]", lambda net, mask,
-        name: {f"network[{net} {mask}]": name or "all"}),
-    Keep("maximum-paths <integer>", "maximum_paths"),
-    Keep("maximum-paths ibgp <integer>", "multipath_ibgp"),
-    Keep("maximum-paths (eibgp|mixed) <integer>", lambda paths: {"maximum_paths": paths, "multipath_ibgp": paths}),
-    Entry("aggregate-address <prefix> summary-only", "aggregates"),
-    Keep("aggregate-address <prefix>", lambda prefix: {f"aggregate[{prefix}]": "announced beside what is in it"}),
-    Keep("aggregate-address <prefix> <rest>", lambda prefix, rest: {f"aggregate[{prefix}]": rest}),
-    Keep("distance <integer> <integer> <integer>", "distance", lambda *numbers: " ".join(map(str, numbers))),
-    Keep("retain route-target all", "route targets", "all"),
-    *(
-        row
-        for head in beginnings("""
-            default-information originate, default-metric, dampening, nexthop, table-map, advertise,
-            advertise-pip, advertise-system-mac, retain, additional-paths, client-to-client, suppress-inactive,
-            dampen-igp-metric, wait-igp-convergence, inject-map, timers, label, allocate-label, import, export,
-            export-gateway-ip, synchronization, redistribute maximum-prefix, maximum-paths local, vni, bestpath,
-            network-import-check, prefix-priority, advertise-only-active-routes
-        """)
-        for row in _named(head, _SETTING)
-    ),
-    *(Silent(f"no {head} [<rest>]") for head in beginnings("""
-        default-information, dampening, nexthop, client-to-client, suppress-inactive, wait-igp-convergence,
-        synchronization, additional-paths, advertise, redistribute, maximum-paths, dampen-igp-metric,
-        advertise-pip, auto-summary
-    """)),
-)  # fmt: skip
-_PROCESS: Sequence[Row] = (
-    Keep("router-id <address4>", "router_id"),
-    Keep("cluster-id <word>", "cluster_id"),
-    Keep("confederation identifier <word>", "confederation"),
-    Keep("confederation peers <rest>", "confederation peers"),
-    Keep("local-as <asn>", "of process local-as"),
-    Keep("timers bgp <integer> <integer>", lambda keepalive, hold: {"keepalive_s": keepalive, "hold_s": hold}),
-    Keep("bestpath as-path multipath-relax", "multipath_relax"),
-    Keep("log-neighbor-changes", "log-neighbor-changes", ONCE),
-    *(
-        row
-        for head in beginnings("""
-            bestpath always-compare-med, bestpath compare-routerid, bestpath compare-neighborid, bestpath med,
-            bestpath cost-community, bestpath as-path ignore, bestpath igp-metric, bestpath origin-as, bestpath
-            aigp, bestpath prefix-validate, graceful-restart, graceful-restart-helper, enforce-first-as,
-            fast-external-fallover, fabric-soo, flush-routes, isolate, maxas-limit, neighbor-down,
-            reconnect-interval, shutdown, suppress-fib-pending, dynamic-med-interval, nsr, timers
-            bestpath-limit, timers bestpath-timeout, timers prefix-peer-timeout, timers prefix-peer-wait,
-            disable-policy-batching, rd, allocate-index, evpn, bfd, affinity-group, bmp, no-ebgp-policy,
-            graceful-shutdown, rpki, security-parameter-index
-        """)
-        for row in _named(head, _SETTING)
-    ),
-    *(Keep(f"no {head}", f"{_SETTING}{head}", "off") for head in (
-        "graceful-restart", "graceful-restart-helper", "enforce-first-as", "fast-external-fallover",
-        "suppress-fib-pending", "log-neighbor-changes")),
-    *(Silent(f"no {head} [<rest>]") for head in beginnings("""
-        shutdown, isolate, flush-routes, event-history, neighbor-down, maxas-limit, nsr,
-        disable-policy-batching, confederation, cluster-id, dynamic-med-interval, bestpath, timers,
-        reconnect-interval
-    """)),
-    Silent("event-history <rest>"),
-    *_families(_PROCESS_FAMILY),
-    *part("template peer <word>", "template", _PEER, once=True),
-    Block("template peer-session <word>", "peer-session", _PEER),
-    Block("template peer-policy <word>", "peer-policy", _PEER_FAMILY),
-    *part("neighbor <word>", "neighbor", _PEER),
-    Each("neighbor <word>", "neighbor", (
-        *_PEER,
-        *(Block(f"remote-as {whose}", "", _PEER) for whose in ("<asn>", "<internal|external>", "route-map <word>")),
-    )),
-    Silent("no neighbor <word> [<rest>]"),
-)  # fmt: skip
-ROWS: Sequence[Row] = (
-    *static_rows(DISCARD),
-    *part("router bgp <asn>", "bgp", (
-        *_PROCESS,
-        *part("vrf <word>", "vrf", _PROCESS),
-    )),
-    Fact("bfd interval <integer> min_rx <integer> multiplier <integer>", _bfd),
-    *PREFIX_LISTS,
-    route_maps(once=True),
-)  # fmt: skip
-
-
-def finish(document: Document) -> None:
-    """State lists, routes, route maps, and the process with what neighbours inherit of templates."""
-    state_static(document)
-    maps = {str(name): scope.each("clause") for name, scope in document.scope.each("route-map").items()}
-    united = _united(maps)
-    state_lists(document)
-    state_communities(document, COMMUNITY_OF)
-    state_maps(document, united)
-    for name, steps in maps.items():
-        for sequence, clause in steps.items():
-            for about, (value, line) in clause.values.items():
-                word = _word(str(value)) if about == "add_community" else value
-                start, form = _LINES[about]
-                document.put(f"structure/route_map[{name}]/{sequence}/{start}", form.format(word), line)
-    for asn, process in document.scope.each("bgp").items():
-        _state_process(document, asn, process, united)
-
-
-def _united(maps: Mapping[str, Mapping[Captured, Scope]]) -> dict[object, str]:
-    """Maps of one family each that are stated as one -> its name: all whose clauses are of the family in their name.
-
-    A clause without a prefix list is of both, and has to be in both maps; one that denies all the rest says nothing.
-    """
-    suffixes = FAMILY_SUFFIXES.values()
-    stems = {name[: -len(suffix)] for name in maps for suffix in suffixes if name.endswith(suffix)}
-    united: dict[object, str] = {}
-    for stem in stems - maps.keys():
-        pair = {word: maps.get(stem + FAMILY_SUFFIXES[family], {}) for family, word in _WORDS.items()}
-        if all(_of_family(pair[one], pair[other], one) for one, other in (("ip", "ipv6"), ("ipv6", "ip"))):
-            united |= {stem + suffix: stem for suffix in suffixes if stem + suffix in maps}
-    return united
-
-
-def _of_family(own: Mapping[Captured, Scope], other: Mapping[Captured, Scope], word: str) -> bool:
-    """Whether a map judges routes of its family alone, but for clauses that the map of the other family has too."""
-    for sequence, clause in own.items():
-        if clause.tables:
-            return False
-        if denies_all(clause) or f"{word} prefix-list" in clause.values:
-            continue
-        if other and (sequence not in other or clause_said(other[sequence])[0] != clause_said(clause)[0]):
-            return False
-        if any(about.endswith(" prefix-list") for about in clause.values):
-            return False
-    return True
-
-
-def _state_process(
-    document: Document, asn: Captured, process: Scope, united: Mapping[object, str], path: str = ""
-) -> None:
-    """State the process: timers, what the families do, templates and sessions; `path` is that of a routing instance."""
-    put, line, base = document.put, process.line, f"{path}bgp"
-    put(f"{base}/asn", asn, line)  # type: ignore[arg-type]
-    if not path:
-        state_part(document, "bgp", process, "log-neighbor-changes")
-        for leaf, default in _OF_PROCESS.items():
-            put(f"bgp/{leaf}", *process.values.get(leaf, (default, line)))
-    for leaf, said in process.values.items():
-        if leaf in _SAID_OF_PROCESS:
-            put(f"{base}/{leaf}", *said)
-        elif leaf.startswith(_SETTING):
-            put(f"{base}/setting[{leaf.removeprefix(_SETTING)}]", *said)
-    if "confederation" in process.values and "confederation peers" in process.values:
-        own, peers = (process.values[leaf] for leaf in ("confederation", "confederation peers"))
-        put(f"{base}/confederation", f"{own[0]}: {peers[0]}", peers[1])
-    for family, scope in sorted(process.each("family").items(), reverse=True):
-        _state_family(document, path, str(family), scope, united)
-    templates = {
-        name: (template, list(_policy(template, template, united)))
-        for name, scope in process.each("template").items()
-        for template in [_inheriting(scope, process)]
-    }
-    for name, (template, _) in templates.items() if not path else ():
-        state_part(document, f"peer_template[{name}]", template)
-    for name, scope in process.each("neighbor").items():
-        peer = _inheriting(scope, process)
-        template, policy = templates.get(peer.values.get("template", _NONE)[0], (_NOTHING, []))
-        if peer.each("family") or template is _NOTHING:
-            policy = list(_policy(template, peer, united))
-        _state_session(document, path, str(name), peer, template.values | peer.values, policy)
-    for name, instance in process.each("vrf").items():
-        inner = f"vrf[{name}]/"
-        put(f"vrf[{name}]", "present", instance.line)
-        for kind in ("template", "peer-session", "peer-policy"):
-            if kind in process.scopes:
-                instance.scopes.setdefault(kind, process.scopes[kind])
-        _state_process(document, asn, instance, united, inner)
-
-
-_OF_PROCESS: Mapping[str, Value] = {
-    "keepalive_s": DEFAULT_TIMERS_S[0], "hold_s": DEFAULT_TIMERS_S[1], "multipath_relax": "false",
-}  # fmt: skip
-_SAID_OF_PROCESS = frozenset({*_OF_PROCESS, "router_id", "cluster_id", "confederation"})
-_OF_FAMILY = ("redistribute_connected", "redistribute_static", "maximum_paths")
-
-
-def _state_family(
-    document: Document, path: str, family: str, scope: Scope, united: Mapping[object, str]
-) -> None:
-    """State what the process does in an address family."""
-    put, base = document.put, f"{path}bgp"
-    put(f"{base}/family[{family}]", "true", scope.line)
-    for leaf, (value, line) in scope.values.items():
-        if leaf in _OF_FAMILY:
-            put(f"{base}/family[{family}]/{leaf}", value, line)
-            if family in _UNICAST:
-                put(f"{base}/{leaf}", _map(united, family, value), line)
-        elif leaf.startswith(_SETTING):
-            put(f"{base}/setting[{family} {leaf.removeprefix(_SETTING)}]", value, line)
-        elif leaf == "route targets":
-            put(f"{path}evpn/route_targets", value, line)
-        else:
-            put(f"{base}/{leaf}", value, line)
-    for prefix, (value, line) in scope.table("networks").items():
-        put(f"{base}/network[{prefix}]", value, line)
-    for prefix, (_, line) in scope.table("aggregates").items():
-        if (":" in str(prefix)) != (family == "ipv6"):
-            document.reject(line)
-        else:
-            put(f"{base}/aggregate[{prefix}]", "summary-only", line)
-
-
-def _inheriting(scope: Scope, process: Scope, depth: int = 3) -> Scope:
-    """A peer or template with what it has of peer-session and peer-policy templates."""
-    session = process.each("peer-session").get(scope.values.get("session", _NONE)[0])
-    families = scope.each("family")
-    named = any("policies" in family.tables for family in families.values())
-    if not depth or (session is None and not named):
-        return scope
-    merged = Scope(scope.line)
-    values = _inheriting(session, process, depth - 1).values if session is not None else {}
-    merged.values = {leaf: said for leaf, said in values.items() if leaf != "defined"} | scope.values
-    merged.tables, merged.scopes = scope.tables, dict(scope.scopes)
-    if named:
-        merged.scopes["family"] = {
-            key: _with_policies(family, process, depth) for key, family in families.items()
-        }
-    return merged
-
-
-def _with_policies(family: Scope, process: Scope, depth: int) -> Scope:
-    """What a peer says of a family, with its peer-policy templates: that of the lowest number first."""
-    merged = Scope(family.line)
-    named = sorted(family.table("policies").items(), key=lambda each: int(each[1][0]), reverse=True)
-    for name, _ in named:
-        policy = process.each("peer-policy").get(name)
-        if policy is not None:
-            merged.values |= (_with_policies(policy, process, depth - 1) if depth else policy).values
-    merged.values |= family.values
-    return merged
-
-
-def _state_session(
-    document: Document,
-    path: str,
-    name: str,
-    peer: Scope,
-    values: Mapping[str, Said],
-    policy: Sequence[Stated],
-) -> None:
-    facts, lines, file = document.reading.facts, document.reading.lines, document.file
-    prefix = f"{path}bgp/neighbor[{name}]/"
-    if not path:
-        state_part(document, f"neighbor[{name}]", peer, "template")
-    elif "template" in values:
-        document.put(prefix + "group", *values["template"])
-    if "ttl_security_hops" in values:
-        document.put(f"{path}bgp/ttl_security", "true", values["ttl_security_hops"][1])
-    if "/" in name and name[0].isdecimal():
-        document.put(f"{path}bgp/listen[{name}]", values.get("template", ("none", 0))[0], peer.line)
-    if multihop := [said for leaf, said in values.items() if leaf.startswith(f"{_OF_PEERS}bfd")]:
-        values = {"bfd": ("true", multihop[0][1]), **values}
-    own = [(leaf, *values[leaf]) for leaf in _OF_PEER if leaf in values]
-    own += [(leaf, default, peer.line) for leaf, default in _OF_NONE.items() if leaf not in values]
-    own += [
-        (f"setting[{leaf.removeprefix(_OF_PEERS)}]", *said)
-        for leaf, said in values.items()
-        if leaf.startswith(_OF_PEERS)
-    ]
-    for leaf, value, line in (*own, *policy):
-        stated = f"{path}evpn/neighbor[{name}]/{leaf[1:]}" if leaf[0] == "/" else prefix + leaf
-        if path and leaf == "secret":
-            stated, value = prefix + "password", "set"
-        facts[stated] = value
-        lines[stated] = (file, line)
-
-
-_OF_PEER = beginnings("""
-    remote_asn, description, bfd, ttl_security_hops, secret, enabled, remote_kind, local_asn, update_source,
-    multihop, keepalive_s, hold_s, remove_private, extended_next_hop, password
-""")  # fmt: skip
-_OF_NONE = {"bfd": "false", "families": ""}
-"""What is said of a peer that says nothing of it."""
-_NONE = ("", 0)
-_NOTHING = Scope(0)
-_PER_FAMILY = beginnings("""
-    import, export, maximum_prefixes, send_community, prefix_list_in, prefix_list_out, filter_in, filter_out,
-    allow_as_in, default_originate
-""")  # fmt: skip
-_MAPS = ("import", "export")
-"""Of these, what EVPN has for itself."""
-_LISTED = {"route-reflector-client": "reflector_client", "next-hop-self": "next_hop_self"}
-"""What a peer has in some families -> the fact that lists them."""
-
-
-def _policy(template: Scope, peer: Scope, united: Mapping[object, str]) -> Iterator[Stated]:
-    """(leaf, value, line) of a peer's families, its own word before its template's; one value where all agree.
-
-    What is of EVPN alone has a leaf that begins with a slash.
-    """
-    found: dict[str, tuple[Mapping[str, Said], int]] = {}
-    inherits, owns = template.each("family"), peer.each("family")
-    for family in (*_UNICAST, *sorted({*map(str, inherits), *map(str, owns)} - {*_UNICAST})):
-        inherited, own = inherits.get(family), owns.get(family)
-        if last := own or inherited:
-            values = (inherited.values if inherited else {}) | (own.values if own else {})
-            found[family] = values, last.line
-    if found:
-        yield "families", ",".join(found), max(line for _, line in found.values())
-    unicast = {family: said for family, said in found.items() if family in _UNICAST} or found
-    for leaf in _PER_FAMILY:
-        if leaf in _MAPS and "evpn" in unicast:
-            continue
-        said = {
-            family: (_map(united, family, values[leaf][0]), values[leaf][1])
-            for family, (values, _) in unicast.items()
-            if leaf in values
-        }
-        if len(said) == len(unicast) and len({value for value, _ in said.values()}) == 1:
-            yield leaf, *next(iter(said.values()))
-        elif said:
-            *_, (_, line) = said.values()
-            yield leaf, " ".join(f"{family} {said.get(family, ('none', 0))[0]}" for family in unicast), line
-            for family, each in said.items():
-                yield f"{leaf}[{family}]", *each
-    for name, leaf in _LISTED.items():
-        if listed := {family: values[name][1] for family, (values, _) in found.items() if name in values}:
-            yield leaf, ",".join(listed), max(listed.values())
-    for family, (said_of_it, _) in found.items():
-        for name, (value, line) in said_of_it.items():
-            if family == "evpn" and name in _MAPS:
-                yield f"/{name}", value, line
-            elif name not in _LISTED and (name not in _PER_FAMILY or family not in unicast):
-                yield f"setting[{family} {name}]", value, line
-
-
-def _map(united: Mapping[object, str], family: Captured, name: Value) -> Value:
-    """The name of a map of that family without its suffix, where it is stated so."""
-    suffix = FAMILY_SUFFIXES.get(str(family))
-    return united.get(name, name) if suffix and str(name).endswith(suffix) else name
-
-
-TOPIC = Topic(ROWS, finish)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.nxos import qos
+from fabricc.back.nos.nxos import qos, qos_rows
 from fabricc.back.nos.nxos.instances import leaks
 from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
 from fabricc.back.nos.nxos.words import (
@@ -256,7 +256,7 @@ def finish(document: Document) -> None:
         ) != block.line:  # a device prints one, so either may be another's
             document.reject(block.line)
             document.reject(again)
-    policies = qos.Policies(document)
+    policies = qos_rows.Policies(document)
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
     for name, block in document.scope.each("interface").items():
         port, values = str(name), block.values

@@ -7,7 +7,17 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr import ASIDES
-from fabricc.back.nos.sonic import beyond, bgp, config_db, found, frr_tables, interfaces, qos, services
+from fabricc.back.nos.sonic import (
+    beyond,
+    bgp,
+    config_db,
+    found,
+    frr_tables,
+    interfaces,
+    qos,
+    qos_rows,
+    services,
+)
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.sonic.words import number, port_name
@@ -110,9 +120,9 @@ def tables(run: Switch) -> Tables:
 @cache
 def reader() -> Reader:
     """The reader of `config_db.json`; it is made when there is something to read."""
-    topics = (interfaces.TOPIC, services.TOPIC, qos.TOPIC, bgp.TOPIC, beyond.TOPIC, frr_tables.TOPIC)
+    topics = (interfaces.TOPIC, services.TOPIC, qos_rows.TOPIC, bgp.TOPIC, beyond.TOPIC, frr_tables.TOPIC)
     known = {row.pattern for topic in topics for row in topic.rows}
-    types: Types = {"number": number, **interfaces.TYPES, **qos.TYPES}
+    types: Types = {"number": number, **interfaces.TYPES, **qos_rows.TYPES}
     return Reader(topics, types, partial(config_db.tree, known), told=config_db.told)
 
 

@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.sonic import reclaim
-from fabricc.back.nos.sonic.config_db import (
-    bindings,
-    demand,
-    demand_row,
-    demand_rows,
-    fields_of,
-    flat,
-    flat_rows,
-    kept,
-    key_line,
-    line_of,
-    put,
-    rows_of,
-    state_fields,
-    strange,
-    table,
-    table_scope,
-    value_of,
-)
 from fabricc.back.nos.sonic.limits import MARKS, has
-from fabricc.back.nos.sonic.words import MAP, Platform, expand, number, pg_profile_name
-from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.back.nos.sonic.words import MAP, Platform, pg_profile_name
 from fabricc.base.diagnostics.wording import spans
-from fabricc.fabric.facts import boolean, congestion_facts
+from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
-    from fabricc.back.nos.sonic.reclaim import Bindings
-    from fabricc.back.reading import Document
-    from fabricc.back.reading import Row as PatternRow
-    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.qos import BufferPools, Ecn, PortProfile, SwitchQos
 
@@ -70,17 +45,18 @@ QUEUES = range(8)
 MARKS_GROUP = "WRED_ECN_QUEUE"
 """The counters of marking; the image enables those of queues and ports by itself, these never (init_cfg.json.j2)."""
 
-_INGRESS_PORT: Row = {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"}
-_TRIMS: Row = {"packet_discard_action": "trim"}
+WATCHDOG = {"detection_time": "detect_ms", "restoration_time": "restore_ms", "action": "action"}
+"""Fields of a row of `PFC_WD` -> what facts call them."""
+INGRESS_PORT: Row = {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"}
+TRIMS: Row = {"packet_discard_action": "trim"}
 """What the profile of trimmed queues has beside that of lossy ones."""
-_SHARED = {
+SHARED = {
     LOSSY_PG_PROFILE: "pool/lossy_group",
     LOSSLESS_QUEUE_PROFILE: "pool/lossless_queue",
     LOSSY_QUEUE_PROFILE: "pool/lossy_queue",
 }
 """Profiles that no port has of its own -> what the paths of their facts begin with."""
-_THRESHOLDS = {"dynamic_th": "alpha", "static_th": "limit_bytes"}
-_POOL_TYPES = {INGRESS_POOL: "ingress", EGRESS_POOL: "egress", EGRESS_LOSSY_POOL: "egress"}
+THRESHOLDS = {"dynamic_th": "alpha", "static_th": "limit_bytes"}
 
 DEPARTURES = (
     Departure("interface[*]/set_dscp", LEFT_OUT, "what arrives keeps its code point (FAB5725)"),
@@ -219,7 +195,7 @@ def _pools(pools: BufferPools) -> Table:
     return rows
 
 
-def _lossy_pool(pools: Mapping[str, object]) -> str:
+def lossy_pool(pools: Mapping[str, object]) -> str:
     """The pool of lossy queues, of those that there are."""
     return EGRESS_LOSSY_POOL if EGRESS_LOSSY_POOL in pools else EGRESS_POOL
 
@@ -232,7 +208,7 @@ def _shared_profiles(pools: BufferPools) -> Table:
     if pools.egress_lossless_static:
         limit = {"static_th": str(lossless or pools.egress_lossless_bytes)}
     alpha = LOSSY_DYNAMIC_TH if pools.lossy_egress_alpha is None else str(pools.lossy_egress_alpha)
-    pool, size = _lossy_pool(_pools(pools)), str(pools.lossy_egress_bytes)
+    pool, size = lossy_pool(_pools(pools)), str(pools.lossy_egress_bytes)
     return {
         LOSSY_PG_PROFILE: {**group, "pool": INGRESS_POOL, "size": "0"},
         LOSSLESS_QUEUE_PROFILE: {**limit, "pool": EGRESS_POOL, "size": "0"},
@@ -248,7 +224,7 @@ def _buffers(
     shared = _shared_profiles(pools)
     named: Table = {LOSSY_PG_PROFILE: shared[LOSSY_PG_PROFILE]}
     if platform.mellanox:
-        named[INGRESS_PORT_PROFILE] = _INGRESS_PORT
+        named[INGRESS_PORT_PROFILE] = INGRESS_PORT
     named |= shared
     named |= {pg_profile_name(profile): _pg_profile(profile) for profile in qos.profiles}
     trimmed = qos.trimming.queues if qos.trimming else ()
@@ -267,13 +243,13 @@ def _buffers(
         reclaim.reclaim(
             tables,
             _shut_ports(switch, platform),
-            reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, _lossy_pool(tables["BUFFER_POOL"])),
+            reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool(tables["BUFFER_POOL"])),
             group=str(lossy_group(lossless)),
             lossless_queues=spans(lossless),
             lossy_queues=spans([queue for queue in QUEUES if queue not in lossless]),
         )
     if qos.trimming:
-        trim: Row = {**shared[LOSSY_QUEUE_PROFILE], **_TRIMS}
+        trim: Row = {**shared[LOSSY_QUEUE_PROFILE], **TRIMS}
         named[TRIM_QUEUE_PROFILE] = dict(sorted(trim.items()))
         # One code point and queue for all ports ("symmetric" in the design doc/packet_trimming of the SONiC project).
         tables["SWITCH_TRIMMING"] = {
@@ -346,8 +322,8 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[f"pool/{name.removesuffix('_pool')}_mode"] = str(pool["mode"])
         for name, row in _shared_profiles(qos.pools).items():
             facts |= {
-                f"{_SHARED[name]}_{leaf}": int(str(row[field]))
-                for field, leaf in _THRESHOLDS.items()
+                f"{SHARED[name]}_{leaf}": int(str(row[field]))
+                for field, leaf in THRESHOLDS.items()
                 if field in row
             }
         facts["pool/lossy_queue_bytes"] = qos.pools.lossy_egress_bytes
@@ -356,523 +332,7 @@ def state(facts: Facts, switch: Switch) -> None:
         if platform.mellanox:
             facts |= {reclaim.FACT.format(name): "none" for name in _shut_ports(switch, platform)}
     if qos.watchdog and not any(port.profile for port in switch.ports):
-        for fact in _WATCHDOG.values():
+        for fact in WATCHDOG.values():
             del facts[f"watchdog/{fact}"]
     if _counts(switch):
         facts["counter[ecn_marks]"] = "enable"
-
-
-# --- and back -----------------------------------------------------------------------------------------
-
-_WATCHDOG = {"detection_time": "detect_ms", "restoration_time": "restore_ms", "action": "action"}
-_TRIMMING = {"size": "size_bytes", "dscp_value": "dscp", "queue_index": "queue"}
-_WRED = {
-    "green_min_threshold": "ecn_min_bytes",
-    "green_max_threshold": "ecn_max_bytes",
-    "green_drop_probability": "ecn_max_percent",
-}
-_HEADROOM = {
-    "xoff": "xoff_bytes",
-    "xon": "xon_bytes",
-    "size": "size_bytes",
-    "xon_offset": "xon_offset_bytes",
-    "dynamic_th": "dynamic_th",
-}
-_PROFILE = ("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offset", "packet_discard_action")
-_STATED = {"WRED_PROFILE": {"ecn": "ecn_all", "wred_green_enable": "true"}}
-_COLOURS = (
-    "wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
-    "wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability",
-)  # fmt: skip
-"""Of packets that a policer has coloured, which no fabric has."""
-_MARKING = frozenset({"ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"})
-"""Modes of `ecn` in which what no policer has coloured is marked; in others it is dropped."""
-_SHAPED = ("cbs", "cir", "meter_type", "pbs", "pir", "priority")
-_OTHER_MAPS = (
-    "DOT1P_TO_TC_MAP",
-    "DSCP_TO_FC_MAP",
-    "EXP_TO_FC_MAP",
-    "MPLS_TC_TO_TC_MAP",
-    "TC_TO_DOT1P_MAP",
-    "TC_TO_DSCP_MAP",
-)
-_OTHER_BINDINGS = (
-    "dot1p_to_tc_map",
-    "dscp_to_fc_map",
-    "exp_to_fc_map",
-    "mpls_tc_to_tc_map",
-    "scheduler",
-    "tc_to_dot1p_map",
-    "tc_to_dscp_map",
-)
-_GROUP_MAPS = ("tc_to_pg_map", "pfc_to_queue_map", "pfc_to_pg_map")
-_BINDING = {
-    "DSCP_TO_TC_MAP": "dscp_to_tc_map", "TC_TO_QUEUE_MAP": "tc_to_queue_map",
-    "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map", "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
-    PFC_GROUPS: "pfc_to_pg_map",
-}  # fmt: skip
-"""Table of maps -> field by which a port has one of them."""
-
-
-def _map(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
-    """A table whose fields are numbers or ports; fabricc binds its row `AZURE`, and those of `bound`."""
-    others = Block("<word>", "row", (Entry("<word> <word>", "map"),))
-    return Block(name, name, (Block(MAP, "map", (fields,)), *bound, others))
-
-
-_MAPS = ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_PRIORITY_GROUP_MAP", PFC_GROUPS)
-
-
-def _metres(text: str) -> Value:
-    return number(text.removesuffix("m"))
-
-
-TYPES = {"metres": _metres}
-
-ROWS: tuple[PatternRow, ...] = (
-    _map(
-        "DSCP_TO_TC_MAP",
-        Fact("<word> <number>", "qos/dscp[{0}]/traffic_class"),
-        Block(UNTRUSTED, "untrusted", (Entry("<word> <number>", "map"),)),
-    ),
-    *(_map(name, Entry("<word> <number>", "map")) for name in _MAPS),
-    _map("CABLE_LENGTH", Entry("<word> <metres>", "map")),
-    table("SCHEDULER", *kept("type", "weight", *_SHAPED)),
-    table(
-        "WRED_PROFILE",
-        *kept(*_STATED["WRED_PROFILE"]),
-        *(Keep(f"{field} <number>", leaf) for field, leaf in _WRED.items()),
-        *kept(*_COLOURS),
-    ),
-    table(
-        "PORT_QOS_MAP",
-        *kept(
-            "dscp_to_tc_map",
-            "pfc_enable",
-            "pfcwd_sw_enable",
-            "tc_to_queue_map",
-            *_GROUP_MAPS,
-            *_OTHER_BINDINGS,
-        ),
-    ),
-    *(_map(name, Entry("<word> <number>", "map")) for name in _OTHER_MAPS),
-    table("QUEUE", *kept("scheduler", "wred_profile")),
-    table("BUFFER_POOL", *kept("mode", "percentage", "size", "type", "xoff")),
-    table("BUFFER_PROFILE", *kept(*_PROFILE, "headroom_type", "mode")),
-    *(flat(name) for name in ("BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS)),
-    table(
-        "PFC_WD",
-        *(Keep(f"{field} <number>", field) for field in (*_WATCHDOG, "POLL_INTERVAL")),
-        Silent("pfc_stat_history <word>"),
-    ),
-    table("SWITCH_TRIMMING", *(Keep(f"{field} <number>", leaf) for field, leaf in _TRIMMING.items())),
-    table(
-        "FLEX_COUNTER_TABLE",
-        *kept("FLEX_COUNTER_STATUS"),
-        Silent("(BULK_CHUNK_SIZE|BULK_CHUNK_SIZE_PER_PREFIX|FLEX_COUNTER_DELAY_STATUS|POLL_INTERVAL) <word>"),
-    ),
-)
-
-
-def finish(document: Document) -> None:
-    """State queues and buffers of every port, and list what contradicts the rest of them."""
-    demand(document, _STATED)
-    demand_row(document, "PORT_QOS_MAP", "global")
-    pfc = _finish_maps(document)
-    _finish_queues(document)
-    _finish_pools(document)
-    bound = _finish_bindings(document)
-    group = str(lossy_group(map(int, pfc)))
-    zero = reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, _lossy_pool(rows_of(document, "BUFFER_POOL")))
-    groups, queues = bindings(document, "BUFFER_PG"), bindings(document, "BUFFER_QUEUE")
-    shut = reclaim.read_reclaimed(document, groups, bound, zero, group)
-    _finish_groups(document, groups, bound, shut, group)
-    _finish_buffer_queues(document, queues, bound, shut, pfc)
-    _finish_lists(document, bound, shut)
-    _finish_trimming(document, queues, bound)
-    for name, said in _map_of(document, "CABLE_LENGTH").items():
-        document.put(f"interface[{name}]/headroom/cable_m", *said)
-    _finish_watchdog(document, {name: priorities for name, priorities in bound.items() if priorities})
-    put(document, "counter[ecn_marks]", "FLEX_COUNTER_TABLE", MARKS_GROUP, "FLEX_COUNTER_STATUS")
-
-
-def _map_of(document: Document, name: str) -> Mapping[str, tuple[Value, int]]:
-    """The fields of the row of a map that is bound; where none has fabricc's name, of that of most ports."""
-    bound = table_scope(document, name).scopes.get("map", {}).get("")
-    if bound is None and (rows := rows_of(document, name)):
-        ports = rows_of(document, "PORT_QOS_MAP").values() if name in _BINDING else ()
-        used = Counter(value_of(port, _BINDING[name]) for port in ports)
-        entries = rows[max(rows, key=lambda row: used[row])].table("map")
-        return {str(field): (_metres(str(value)), line) for field, (value, line) in entries.items()}
-    return bound.table("map") if bound else {}  # type: ignore[return-value]
-
-
-def _put_map(document: Document, path: str, table: Mapping[Any, tuple[Value, int]], line: int) -> None:
-    """State a whole map as text."""
-    if table:
-        text = ",".join(f"{field}:{value}" for field, (value, _) in table.items())
-        document.put(path, text, line or next(iter(table.values()))[1])
-
-
-def _finish_maps(document: Document) -> list[str]:
-    """State the maps; the priorities that PFC pauses."""
-    for name in ("DSCP_TO_TC_MAP", *_MAPS, "CABLE_LENGTH", *_OTHER_MAPS):
-        for key, row in rows_of(document, name).items():
-            strange(document, row.line, f"{name}|{key}: no port uses this map")
-            _put_map(document, f"qos/map[{name} {key}]", row.table("map"), row.line)
-        if name in _OTHER_MAPS:
-            _put_map(document, f"qos/map[{name} {MAP}]", _map_of(document, name), 0)
-    for field, said in _map_of(document, "DSCP_TO_TC_MAP").items():
-        document.put(f"qos/dscp[{field}]/traffic_class", *said)
-    queues = _map_of(document, "TC_TO_QUEUE_MAP")
-    paused = _map_of(document, "MAP_PFC_PRIORITY_TO_QUEUE")
-    for kind, fields in (("traffic_class", queues), ("pfc_priority", paused)):
-        for field, said in fields.items():
-            document.put(f"qos/{kind}[{field}]/queue", *said)
-    known = {str(priority) for priority in QUEUES}
-    pfc = [field for field in paused if field in known]
-    lossy = lossy_group(map(int, pfc))
-    groups = _map_of(document, "TC_TO_PRIORITY_GROUP_MAP")
-    for kind, fields in (("traffic_class", groups), ("pfc_priority", _map_of(document, PFC_GROUPS))):
-        for field, (group, line) in fields.items():
-            if field in pfc or group != lossy:
-                document.put(f"qos/{kind}[{field}]/priority_group", group, line)
-    for field in queues.keys() - groups.keys() if groups else ():
-        text = f"TC_TO_PRIORITY_GROUP_MAP|{MAP} without {field}"
-        strange(document, table_scope(document, "TC_TO_PRIORITY_GROUP_MAP").scopes["map"][""].line, text)
-    return pfc
-
-
-def _finish_queues(document: Document) -> None:
-    schedulers = {name: _scheduler(row) for name, row in rows_of(document, "SCHEDULER").items()}
-    marking = {name: _marking(row) for name, row in rows_of(document, "WRED_PROFILE").items()}
-    for name, row in rows_of(document, "WRED_PROFILE").items():
-        state_fields(document, f"qos/wred[{name}]/setting", row, *_COLOURS)
-    for key, row in rows_of(document, "QUEUE").items():
-        name, _, numbers = key.rpartition("|")
-        paths, wred = port_paths(name), value_of(row, "wred_profile")
-        if wred and wred not in marking and expand(numbers):
-            text = f"QUEUE|{key} wred_profile: {wred} is missing"
-            strange(document, line_of(row, "wred_profile"), text)
-            document.put(paths[f"qos_setting[queue {numbers} marking]"], f"missing {wred}", row.line)
-        for queue in expand(numbers):
-            if "scheduler" in row.values:
-                scheduler, line = row.values["scheduler"]
-                value = schedulers.get(str(scheduler), f"missing {scheduler}")
-                document.put(paths[f"queue[{queue}]/scheduler"], value, line)
-            for leaf, figure, line in marking.get(wred, ()):
-                document.put(paths[f"queue[{queue}]/{leaf}"], figure, line)
-
-
-def _marking(row: Scope) -> list[tuple[str, Value, int]]:
-    """What a profile says of queues: where marking begins and is at its most, or dropping where it does not mark."""
-    marks = value_of(row, "ecn", "ecn_none") in _MARKING
-    leaves = [leaf for leaf in _WRED.values() if leaf in row.values]
-    return [(leaf if marks else leaf.replace("ecn_", "drop_"), *row.values[leaf]) for leaf in leaves]
-
-
-def _scheduler(row: Scope) -> str:
-    shaped = "".join(f" {field} {value_of(row, field)}" for field in _SHAPED if field in row.values)
-    if value_of(row, "type") == "STRICT":
-        return f"strict{shaped}"
-    return f"{value_of(row, 'type').lower()} {value_of(row, 'weight')}{shaped}"
-
-
-def _put(document: Document, path: str, row: Scope, field: str, default: str = "") -> None:
-    """State a number of a row, at its line if there is one; nothing where it has none, nor what holds without."""
-    if default or field in row.values:
-        document.put(path, number(value_of(row, field, default)), line_of(row, field))
-
-
-def _finish_pools(document: Document) -> None:
-    pools, profiles = rows_of(document, "BUFFER_POOL"), rows_of(document, "BUFFER_PROFILE")
-    for name, row in pools.items():
-        if name == reclaim.ZERO_POOL:
-            continue
-        kind = value_of(row, "type", "None")
-        if _POOL_TYPES.get(name) != kind:
-            strange(document, line_of(row, "type"), f"BUFFER_POOL|{name} type: {kind}")
-            _put_buffer(document, f"buffer_pool[{name}]/", row)
-            continue
-        short = name.removesuffix("_pool")
-        _put(document, f"pool/{short}_bytes", row, "size")
-        document.put(f"pool/{short}_mode", value_of(row, "mode"), line_of(row, "mode"))
-        if name == INGRESS_POOL:
-            _put(document, "pool/headroom_bytes", row, "xoff", "0")
-    if pools:
-        _finish_profiles(document)
-    for name, row in profiles.items():
-        pool = value_of(row, "pool", "None")
-        if "xoff" in row.values and pool != INGRESS_POOL:
-            strange(document, line_of(row, "pool"), f"BUFFER_PROFILE|{name} pool: {pool}")
-            _put_buffer(document, f"buffer_profile[{name}]/", row)
-        if "xoff" not in row.values and name not in _PLANNED_PROFILES:
-            _put_buffer(document, f"buffer_profile[{name}]/", row)
-
-
-_BUFFER_LEAVES = {
-    "pool": "pool", "type": "type", "mode": "mode", "size": "size_bytes", "xoff": "xoff_bytes", "xon": "xon_bytes",
-    "xon_offset": "xon_offset_bytes", "dynamic_th": "dynamic_th", "static_th": "static_th_bytes",
-    "percentage": "percent", "headroom_type": "headroom_type", "packet_discard_action": "discard_action",
-}  # fmt: skip
-_PLANNED_PROFILES = frozenset({
-    LOSSY_PG_PROFILE, INGRESS_PORT_PROFILE, LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE,
-    reclaim.ZERO_GROUP, *reclaim.ZERO_QUEUES, *reclaim.ZERO_LISTS.values(),
-})  # fmt: skip
-"""Profiles whose facts have names of their own, or that planned switches have and no fact tells of."""
-
-
-def _put_buffer(document: Document, prefix: str, row: Scope) -> None:
-    """State a pool or profile that no planned switch has, as it stands."""
-    for field, (value, line) in row.values.items():
-        leaf = _BUFFER_LEAVES[field]
-        text = leaf in ("pool", "type", "mode", "headroom_type", "discard_action")
-        document.put(prefix + leaf, str(value) if text else number(str(value)), line)
-
-
-def _finish_profiles(document: Document) -> None:
-    """The profiles that do not depend on speed or cable: their thresholds, and that nothing else is in them."""
-    profiles, missing = rows_of(document, "BUFFER_PROFILE"), table_scope(document, "BUFFER_PROFILE")
-    lossy = _lossy_pool(rows_of(document, "BUFFER_POOL"))
-    pools = {LOSSY_PG_PROFILE: INGRESS_POOL, LOSSLESS_QUEUE_PROFILE: EGRESS_POOL, LOSSY_QUEUE_PROFILE: lossy}
-    for name, pool in pools.items():
-        row = profiles.get(name, Scope(missing.line))
-        for field, leaf in _THRESHOLDS.items():
-            if field in row.values:
-                _put(document, f"{_SHARED[name]}_{leaf}", row, field)
-        one = len(row.values.keys() & _THRESHOLDS.keys()) == 1 and len(row.values) == 3
-        if value_of(row, "pool") != pool or not one:
-            text = f"BUFFER_PROFILE|{name} is no profile of {pool} with one threshold"
-            strange(document, row.line, text)
-            _put_buffer(document, f"buffer_profile[{name}]/", row)
-        size = value_of(row, "size", "None")
-        if name == LOSSY_QUEUE_PROFILE:
-            _put(document, "pool/lossy_queue_bytes", row, "size")
-        elif size != "0":
-            strange(document, line_of(row, "size"), f"BUFFER_PROFILE|{name} size: {size}")
-    wanted: Table = {}
-    if _has(document, next(iter(PROFILE_LISTS))):
-        wanted[INGRESS_PORT_PROFILE] = _INGRESS_PORT
-    if _has(document, "SWITCH_TRIMMING") or TRIM_QUEUE_PROFILE in profiles:
-        plain = profiles.get(LOSSY_QUEUE_PROFILE)
-        wanted[TRIM_QUEUE_PROFILE] = {**(fields_of(plain) if plain else {}), **_TRIMS}
-    demand_rows(document, "BUFFER_PROFILE", wanted)
-
-
-def _has(document: Document, name: str) -> bool:
-    return name in document.scope.scopes
-
-
-def _finish_bindings(document: Document) -> dict[str, str]:
-    """State trust and PFC of every port; the PFC priorities of each bound port, empty where it has none."""
-    bound: dict[str, str] = {}
-    mellanox = [name for name in MELLANOX_TABLES if _has(document, name)]
-    for name in MELLANOX_TABLES if mellanox else ():
-        if name not in mellanox:
-            strange(document, 1, f"table {name} is missing")
-    wanted = ("tc_to_queue_map", *(_GROUP_MAPS if mellanox else _GROUP_MAPS[:-1]))
-    trusts = {MAP: "dscp", UNTRUSTED: _untrusted(document)}
-    for name, row in rows_of(document, "PORT_QOS_MAP").items():
-        said = value_of(row, "dscp_to_tc_map")
-        if said not in trusts or (name == "global" and said != MAP):
-            wrong = f"dscp_to_tc_map: {said}" if said else f"without dscp_to_tc_map {MAP}"
-            strange(document, line_of(row, "dscp_to_tc_map"), f"PORT_QOS_MAP|{name} {wrong}")
-        _put_bindings(document, name, row)
-        if name == "global":
-            continue
-        if said in trusts:
-            document.put(f"interface[{name}]/trust", trusts[said], line_of(row, "dscp_to_tc_map"))
-        bound[name] = value_of(row, "pfc_enable")
-        if bound[name]:
-            document.put(f"interface[{name}]/pfc", *row.values["pfc_enable"])
-        for field in wanted if bound[name] else wanted[:1]:
-            if value_of(row, field) != MAP:
-                strange(document, row.line, f"PORT_QOS_MAP|{name} without {field} {MAP}")
-    return bound
-
-
-def _put_bindings(document: Document, port: str, row: Scope) -> None:
-    """State the maps that a port has beside those under fabricc's name; what it trusts follows from the map's field."""
-    path = "qos/setting" if port == "global" else f"interface[{port}]/qos_setting"
-    for field in ("dscp_to_tc_map", "tc_to_queue_map", *_GROUP_MAPS, *_OTHER_BINDINGS):
-        said, line = row.values.get(field, (MAP, 0))
-        if said not in (MAP, UNTRUSTED) or (line and field in _OTHER_BINDINGS):
-            document.put(f"{path}[{field}]", str(said), line)
-    if port != "global" and value_of(row, "dscp_to_tc_map", MAP) not in (MAP, UNTRUSTED):
-        document.put(f"{path.removesuffix('qos_setting')}trust", "dscp", line_of(row, "dscp_to_tc_map"))
-
-
-def _untrusted(document: Document) -> str:
-    """What ports of that map trust: nothing, where all code points go where most do, to the default class."""
-    found = table_scope(document, "DSCP_TO_TC_MAP").scopes.get("untrusted", {}).get("")
-    classes = [value for value, _ in found.table("map").values()] if found else []
-    read = document.reading.facts
-    every = Counter(read.get(f"qos/dscp[{dscp}]/traffic_class") for dscp in range(64))
-    usual = every.most_common(1)[0][0]
-    return "none" if len(classes) == 64 and set(classes) == {usual} else "something"
-
-
-def _finish_groups(
-    document: Document, found: Bindings, bound: Mapping[str, str], shut: frozenset[str], lossy_key: str
-) -> None:
-    """State the headroom of every port; its lossless groups must be the priorities that PFC pauses."""
-    lossless: dict[str, dict[int, str]] = {name: {} for name in bound}
-    lossy: dict[str, list[str]] = {name: [] for name in bound}
-    headrooms = {
-        name: [(f"headroom/{leaf}", *_figure(row, field)) for field, leaf in _HEADROOM.items() if field in row.values]
-        for name, row in rows_of(document, "BUFFER_PROFILE").items()
-        if "xoff" in row.values
-    }  # fmt: skip
-    for name, numbers, profile, line in found:
-        if profile == reclaim.ZERO_GROUP and name in shut:
-            continue
-        if profile == LOSSY_PG_PROFILE:
-            lossy.setdefault(name, []).append(numbers)
-        elif profile in headrooms:
-            lossless.setdefault(name, {}).update((group, profile) for group in expand(numbers))
-            _put_headroom(document, name, headrooms[profile])
-        else:
-            strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
-            _put_profile(document, name, "priority_group", numbers, profile, line)
-    if not rows_of(document, "BUFFER_POOL"):
-        return
-    line = table_scope(document, "BUFFER_PG").line
-    for name, groups in lossless.items():
-        paused = bound.get(name, "")
-        if not groups and paused and (profile := _reclaimed(document, name)):
-            groups.update((int(group), profile) for group in paused.split(",") if group.isdecimal())
-            _put_headroom(document, name, headrooms.get(profile, ()))
-        if ",".join(map(str, sorted(groups))) != paused or len(set(groups.values())) > 1:
-            text = f"BUFFER_PG|{name}: the groups of one lossless profile are not PFC's {paused}"
-            strange(document, line, text)
-            for group, profile in groups.items():
-                _put_profile(document, name, "priority_group", str(group), profile, line)
-        if lossy.get(name) != [lossy_key]:
-            strange(document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone")
-            for numbers in lossy.get(name, ()):
-                _put_profile(document, name, "priority_group", numbers, LOSSY_PG_PROFILE, line)
-
-
-def _put_profile(document: Document, port: str, kind: str, numbers: str, profile: str, line: int) -> None:
-    """State which profile of buffers groups or queues have, where a plan has another."""
-    for each in expand(numbers):
-        document.put(port_paths(port)[f"{kind}[{each}]/buffer_profile"], profile, line)
-
-
-def _figure(row: Scope, field: str) -> tuple[Value, int]:
-    value, line = row.values[field]
-    return number(str(value)), line
-
-
-def _put_headroom(document: Document, port: str, figures: Iterable[tuple[str, Value, int]]) -> None:
-    paths = port_paths(port)
-    for leaf, value, line in figures:
-        document.put(paths[leaf], value, line)
-
-
-def _reclaimed(document: Document, port: str) -> str:
-    """The profile that a port gets back when it is no longer shut.
-
-    On Mellanox buffermgrd deletes the lossless groups of a port that is shut, if their profile has the name that it
-    gives itself, and binds that profile anew later (`doSpeedUpdateTask` in sonic-swss `cfgmgr/buffermgr.cpp`).
-    """
-    row = rows_of(document, "PORT").get(port, Scope(1))
-    speed = row.values.get("speed_gbps", (0, 0))[0]
-    cable = _map_of(document, "CABLE_LENGTH").get(port, (0, 0))[0]
-    profile = f"pg_lossless_{speed}000_{cable}m_profile"
-    mellanox = any(_has(document, name) for name in MELLANOX_TABLES)
-    shut = value_of(row, "enabled", "false") == "false"
-    return profile if mellanox and shut and profile in rows_of(document, "BUFFER_PROFILE") else ""
-
-
-def _finish_buffer_queues(
-    document: Document, found: Bindings, bound: Mapping[str, str], shut: frozenset[str], pfc: Sequence[str]
-) -> None:
-    """The queues with a lossless buffer must be the priorities that PFC pauses, all others have a lossy one."""
-    if not rows_of(document, "BUFFER_POOL"):
-        return
-    queues: dict[str, dict[int, str]] = {name: {} for name in bound}
-    zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
-    for name, numbers, profile, line in found:
-        if profile in reclaim.ZERO_QUEUES and name in shut:
-            zero[name].update(dict.fromkeys(expand(numbers), profile == reclaim.ZERO_LOSSLESS))
-            continue
-        if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):
-            text = f"BUFFER_QUEUE|{name}|{numbers} profile: {profile}"
-            strange(document, line, text)
-            _put_profile(document, name, "queue", numbers, profile, line)
-        queues.setdefault(name, {}).update(dict.fromkeys(expand(numbers), profile))
-    wanted = {queue: str(queue) in pfc for queue in QUEUES}
-    line = table_scope(document, "BUFFER_QUEUE").line
-    for name, kinds in zero.items():
-        if kinds != wanted:
-            strange(document, line, f"BUFFER_QUEUE|{name}: not every queue is without buffer")
-    for name, profiles in queues.items():
-        paused = bound.get(name, "")
-        lossless = [str(queue) for queue in sorted(profiles) if profiles[queue] == LOSSLESS_QUEUE_PROFILE]
-        if ",".join(lossless) != paused:
-            strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
-            for queue, profile in profiles.items():
-                _put_profile(document, name, "queue", str(queue), profile, line)
-        if sorted(profiles) != list(QUEUES):
-            strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
-
-
-def _finish_lists(document: Document, bound: Mapping[str, str], shut: frozenset[str]) -> None:
-    """Every port in use has the profile lists that the renderer gives it."""
-    for listing, want in PROFILE_LISTS.items():
-        if not _has(document, listing):
-            continue
-        listed = flat_rows(document, listing)
-        for name in bound.keys() - listed.keys():
-            strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
-        for name, (profiles, line) in listed.items():
-            if name not in shut and profiles != want:
-                strange(document, line, f"{listing}|{name} is not {want}")
-                way = "ingress" if "INGRESS" in listing else "egress"
-                document.put(port_paths(name)[f"qos_setting[{way} profiles]"], profiles, line)
-
-
-def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, str]) -> None:
-    """State what trimming leaves of packets, and the queues it serves, which must be the same on all ports."""
-    trimmed: dict[str, set[int]] = {name: set() for name in bound}
-    place = 0
-    for name, numbers, profile, line in found:
-        if profile == TRIM_QUEUE_PROFILE:
-            place = place or key_line(document, f"{name}|{numbers}", line)
-            trimmed.setdefault(name, set()).update(expand(numbers))
-    asked = rows_of(document, "SWITCH_TRIMMING").get("GLOBAL", Scope(1))
-    if not asked.values and not any(trimmed.values()):
-        return
-    for leaf in _TRIMMING.values():
-        document.put(f"trimming/{leaf}", *asked.values.get(leaf, ("missing", asked.line)))
-    first = min(trimmed, default="")
-    everywhere = trimmed.get(first, set())
-    line = place or table_scope(document, "BUFFER_QUEUE").line
-    document.put("trimming/queues", ",".join(map(str, sorted(everywhere))), line)
-    for name, queues in trimmed.items():
-        if queues != everywhere:
-            strange(document, line, f"BUFFER_QUEUE|{name}: other queues are trimmed than of {first}")
-
-
-def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
-    rows, bindings = dict(rows_of(document, "PFC_WD")), rows_of(document, "PORT_QOS_MAP")
-    rows.pop("GLOBAL", None)
-    put(document, "watchdog/poll_ms", "PFC_WD", "GLOBAL", "POLL_INTERVAL")
-    reference = next(iter(rows.values()), None)
-    for name, priorities in guarded.items():
-        row = rows.get(name)
-        watched = value_of(bindings[name], "pfcwd_sw_enable") == priorities
-        value: Value = boolean(row is not None and watched)
-        if row and reference and fields_of(row) != fields_of(reference):
-            value = ", ".join(f"{field} {setting}" for field, setting in sorted(fields_of(row).items()))
-        document.put(f"interface[{name}]/watchdog", value, (row or bindings[name]).line)
-    for name, row in rows.items():
-        if name not in guarded:
-            strange(document, row.line, f"PFC_WD|{name}: no PFC on this port")
-    for field, leaf in _WATCHDOG.items() if reference else ():
-        if reference and field in reference.values:
-            document.put(f"watchdog/{leaf}", *reference.values[field])
-
-
-TOPIC = Topic(ROWS, finish)

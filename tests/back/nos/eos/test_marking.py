@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.back.nos.eos import EOS, FILE, qos
+from fabricc.back.nos.eos import EOS, FILE, qos, qos_rows
 from fabricc.cli.entry import run
 from fabricc.fabric.qos import Ecn
 from tests.back.nos.eos.variants import variant
@@ -83,7 +83,7 @@ def test_marks_come_by_kmax_and_less_than_a_step_before_it(speed_gbps: int, kmax
 
 @given(st.integers(1, 10**9 - 1))
 def test_a_delay_reads_as_it_was_written(threshold_us: int) -> None:
-    assert qos.microseconds(*qos.delay_words(threshold_us).split()) == threshold_us
+    assert qos_rows.microseconds(*qos.delay_words(threshold_us).split()) == threshold_us
 
 
 def test_a_delay_is_spelled_in_the_largest_unit_that_holds_it_whole() -> None:
@@ -96,7 +96,7 @@ def test_a_delay_is_spelled_in_the_largest_unit_that_holds_it_whole() -> None:
         f"{'9' * 5000} milliseconds",
         "\u0663 milliseconds",
     )
-    assert [qos.microseconds(*text.split()) for text in strange] == [None] * 5
+    assert [qos_rows.microseconds(*text.split()) for text in strange] == [None] * 5
 
 
 def test_the_line_stands_on_the_port_and_no_queue_has_thresholds() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.back.nos.eos.qos import default_traffic_class
+from fabricc.back.nos.eos.qos_rows import default_traffic_class
 from tests.back.nos.eos.variants import variant
 
 

@@ -1,0 +1,296 @@
+"""How quality of service of NVUE is read back: rows, and what profiles state of the ports that have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus.limits import TRIMMING, has
+from fabricc.back.nos.cumulus.qos import BOTH_WAYS, EGRESS_BUFFER, LOSSLESS_POOL, LOSSY_POOL
+from fabricc.back.nos.cumulus.startup import File, at, constant, entries, entry, fixed, nearest, node, table
+from fabricc.back.nos.cumulus.words import ALPHAS, GLOBAL
+from fabricc.back.reading import Captured, Entry, Fact, Keep, Row, Said, Scope
+from fabricc.fabric.paths import port_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.cumulus.limits import Release
+    from fabricc.fabric.facts import Value
+
+    Stated = tuple[str, Value | None, int]
+    """Rest of the path of a port's fact, its value (None where none is said), and the line, or where it would stand."""
+
+_TRUST = {"l3": "dscp"}
+_POOLS = {LOSSLESS_POOL: "lossless", LOSSY_POOL: "lossy"}
+_THRESHOLDS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent")
+_HEADROOM = ("headroom/cable_m", "headroom/size_bytes", "headroom/resume_distance_bytes")
+TYPES: Mapping[str, Mapping[str, int | str]] = {
+    "alpha": {word: exponent for exponent, word in ALPHAS.items()},
+    "pool": _POOLS,
+}
+
+PORT: Sequence[Row] = (
+    Keep("qos mapping profile <word>", "mapping profile"),
+    Keep("qos pfc profile <word>", "pfc profile"),
+    Keep("qos congestion-control profile <word>", "marking profile"),
+    Keep("qos pfc-watchdog state enable", "watchdog", "true"),
+    Keep("qos pfc-watchdog state disable", "watchdog", "false"),
+)
+"""Of a port."""
+TRIMMED = Entry("packet-trim egress-eligibility traffic-class <numbers>", "trimmed", "true")
+"""Of a port, where the release trims."""
+
+_QOS = node("qos",
+    node("mapping",
+        node(GLOBAL,
+            Entry("dscp <numbers> switch-priority <integer>", "dscp"),
+            Fact("port-default-sp <integer>", "qos/untagged/traffic_class"),
+            Keep("trust <word>", "trust"),
+        ),
+        entry("<word>", Keep("port-default-sp <integer>", "class"), Keep("trust <word>", "trust")),
+    ),
+    node("egress-queue-mapping", node(GLOBAL,
+        table("switch-priority", "<numbers>",
+            Keep("traffic-class <integer>", "queue"),
+            here=f"qos/mapped[{GLOBAL}]/priority[{{0}}]",
+        ),
+    )),
+    node("egress-scheduler", node(GLOBAL,
+        table("traffic-class", "<numbers>",
+            Keep("mode <strict|dwrr>", "mode"),
+            Keep("bw-percent <integer>", "percent"),
+            here=f"qos/scheduled[{GLOBAL}]/queue[{{0}}]",
+        ),
+    )),
+    node("congestion-control",
+        node(GLOBAL, table("traffic-class", "<numbers>", Keep("ecn <word>", "ecn"))),
+        entry("<word>", table("traffic-class", "<numbers>",
+            fixed("ecn: enable"),
+            fixed("red: disable"),
+            Keep("min-threshold <integer>", "ecn_min_bytes"),
+            Keep("max-threshold <integer>", "ecn_max_bytes"),
+            Keep("probability <integer>", "ecn_max_percent"),
+        )),
+    ),
+    table("traffic-pool", "<pool>",
+        Keep("memory-percent <integer>", "percent"),
+        node("switch-priority", Entry("<numbers>", "priorities", "true")),
+    ),
+    node("advance-buffer-config", node(GLOBAL,
+        *constant(EGRESS_BUFFER),
+        node("ingress-lossless-buffer", Keep("shared-alpha <alpha>", "alpha")),
+    )),
+    table("pfc", "<word>",
+        *constant(BOTH_WAYS),
+        Entry("switch-priority <numbers>", "priorities", "true"),
+        Keep("cable-length <integer>", "headroom/cable_m"),
+        Keep("port-buffer <integer>", "headroom/size_bytes"),
+        Keep("xon-threshold <integer>", "headroom/resume_distance_bytes"),
+        Keep("xoff-threshold <integer>", "pause"),
+    ),
+    node("pfc-watchdog", Keep("polling-interval <integer>", "poll_ms"), Keep("robustness <integer>", "polls")),
+    needed=True,
+)  # fmt: skip
+
+
+def rows(release: Release) -> Sequence[Row]:
+    """The policy below `qos`, and trimming."""
+    if not has(release.name, TRIMMING):
+        return (_QOS,)
+    trim = node(
+        "packet-trim",
+        fixed("state: enabled"),
+        Fact("size <integer>", "trimming/size_bytes"),
+        Fact("remark dscp <integer>", "trimming/dscp"),
+        Keep("switch-priority <integer>", "priority"),
+    )
+    return _QOS, node("system", node("forwarding", trim))
+
+
+class Policy(File):
+    """The policy of a file, as ports are bound to it."""
+
+    def __init__(self, file: File) -> None:
+        super().__init__(file.document, file.release)
+        self.qos = at(self.root, "qos")
+        self.pfc = entries(self.qos, "pfc")
+        self.marking = dict(entries(self.qos, "congestion-control"))
+        if marking := at(self.qos, "congestion-control", GLOBAL):
+            self.marking[GLOBAL] = marking
+        self.queues = entries(self.qos, "egress-scheduler", GLOBAL, "traffic-class")
+        self.bound: set[str] = set()
+        self._stated: dict[tuple[Value, Value], list[Stated]] = {}
+
+    def port(self, name: str, port: Scope) -> None:
+        """State the policy of a port: what it is bound to, else what is global."""
+        paths = port_paths(name)
+        for queue, (_, line) in port.table("trimmed").items():
+            self.put(paths[f"trimmed/queue[{queue}]"], "true", line)
+        if trimmed := port.table("trimmed"):
+            self.agree("trimming/queues", _joined(trimmed), _first_line(trimmed, port))
+        if self.qos is None:
+            return
+        pfc, marking = self._bound(port, "pfc", self.pfc), self._bound(port, "marking", self.marking)
+        stated = self._stated.get((pfc, marking))
+        if stated is None:
+            stated = self._stated[pfc, marking] = [
+                *self._all(),
+                *self._headroom(pfc),
+                *self._marking(marking),
+            ]
+        facts, lines, file = self.facts, self.lines, self.document.file
+        for leaf, value, line in stated:
+            if value is not None:
+                facts[paths[leaf]] = value
+            lines[paths[leaf]] = (file, line)
+        if "mapping profile" in port.values:
+            self._mapped(name, port)
+        if pfc:
+            line = port.values["pfc profile"][1]
+            self.put(paths["watchdog"], *port.values.get("watchdog", ("false", line)))
+        elif "watchdog" in port.values:
+            self.reject(port.values["watchdog"][1])
+        for number in self.queues if pfc and not marking else ():
+            for leaf in _THRESHOLDS:
+                lines[paths[f"queue[{number}]/{leaf}"]] = (file, port.line)
+
+    def _mapped(self, name: str, port: Scope) -> None:
+        """A port with a mapping of its own: what it trusts is nothing, where all goes to the default class."""
+        word, line = port.values["mapping profile"]
+        mapping, usual = entries(self.qos, "mapping").get(word), at(self.qos, "mapping", GLOBAL)
+        if mapping is None:
+            self.reject(line)
+            self.missing(nearest(self.root, "qos", "mapping"), f"mapping {word} is missing")
+            return
+        classes = Counter(value for value, _ in usual.table("dscp").values()) if usual else Counter()
+        default = classes.most_common(1)[0][0] if classes else None
+        values = {key: value for key, (value, _) in mapping.values.items()}
+        trust = "none" if values == {"trust": "port", "class": default} else "something"
+        self.put(port_paths(name)["trust"], trust, line)
+
+    def _bound(self, port: Scope, kind: str, profiles: Mapping[Captured, Scope]) -> str:
+        """The profile that a port names, if it is defined."""
+        name, line = port.values.get(f"{kind} profile", ("", 0))
+        if not line or name in profiles:
+            self.bound.add(str(name))
+            return str(name)
+        feature = "pfc" if kind == "pfc" else "congestion-control"
+        self.reject(line)
+        self.missing(nearest(self.root, "qos", feature), f"{feature} profile {name} is missing")
+        return ""
+
+    def _all(self) -> list[Stated]:
+        """What every port has."""
+        line = nearest(self.root, "qos", "mapping", GLOBAL)
+        word, line = (at(self.qos, "mapping", GLOBAL) or Scope(line)).values.get("trust", (None, line))
+        stated: list[Stated] = [("trust", _TRUST.get(str(word), word), line)]
+        for queue, scope in self.queues.items():
+            mode, line = scope.values.get("mode", (None, scope.line))
+            if mode == "dwrr":
+                percent, line = scope.values.get("percent", (None, line))
+                mode = percent and f"dwrr {percent}"
+            stated.append((f"queue[{queue}]/scheduler", mode, line))
+        return stated
+
+    def _headroom(self, name: str) -> list[Stated]:
+        profile = self.pfc.get(name) if name else None
+        if profile is None:
+            return []
+        none, values = (None, profile.line), profile.values
+        stated: list[Stated] = [(leaf, *values.get(leaf, none)) for leaf in _HEADROOM]
+        priorities = profile.table("priorities")
+        stated.append(("pfc", _joined(priorities) or None, _first_line(priorities, profile)))
+        (size, _), (pause, line) = values.get("headroom/size_bytes", none), values.get("pause", none)
+        xoff = None if size is None or pause is None else int(size) - int(pause)
+        stated.append(("headroom/xoff_bytes", xoff, line))
+        place = ("advance-buffer-config", GLOBAL, "ingress-lossless-buffer")
+        buffers = at(self.qos, *place) or Scope(nearest(self.root, "qos", *place))
+        return [*stated, ("headroom/dynamic_th", *buffers.values.get("alpha", (None, buffers.line)))]
+
+    def _marking(self, name: str) -> list[Stated]:
+        profile = self.marking.get(name) if name else None
+        return [
+            (f"queue[{queue}]/{leaf}", *scope.values.get(leaf, (None, scope.line)))
+            for queue, scope in entries(profile, "traffic-class").items()
+            for leaf in _THRESHOLDS
+        ]
+
+
+def _joined(table: Mapping[Value, Said]) -> str:
+    return ",".join(map(str, sorted(table)))
+
+
+def _first_line(table: Mapping[Value, Said], scope: Scope) -> int:
+    return next((line for _, line in table.values()), scope.line)
+
+
+def finish(policy: Policy) -> None:
+    """State what is global; a profile to which no port is bound is nobody's and not known."""
+    root, qos = policy.root, policy.qos
+    if qos is None:
+        return
+    mapping = at(qos, "mapping", GLOBAL)
+    for dscp, said in mapping.table("dscp").items() if mapping else ():
+        policy.put(f"qos/dscp[{dscp}]/traffic_class", *said)
+    for priority, scope in entries(qos, "egress-queue-mapping", GLOBAL, "switch-priority").items():
+        policy.tell(f"qos/traffic_class[{priority}]/queue", scope, "queue")
+    _finish_trimming(policy, root)
+    _finish_pools(policy, qos)
+    _finish_pfc(policy)
+    _finish_marking(policy)
+    if watchdog := at(qos, "pfc-watchdog"):
+        poll_ms, at_poll = watchdog.values.get("poll_ms", (0, 0))
+        polls, at_polls = watchdog.values.get("polls", (0, 0))
+        if at_poll and at_polls:
+            policy.put("watchdog/poll_ms", poll_ms, at_poll)
+            policy.put("watchdog/detect_ms", int(poll_ms) * int(polls), at_polls)
+            policy.put("watchdog/action", "drop", watchdog.line)
+        else:
+            policy.missing(watchdog.line, "polling-interval or robustness is missing")
+
+
+def _finish_trimming(file: File, root: Scope) -> None:
+    trim = at(root, "system", "forwarding", "packet-trim")
+    if trim and "priority" in trim.values:
+        priority, line = trim.values["priority"]
+        queue = file.facts.get(f"qos/traffic_class[{priority}]/queue", priority)
+        file.put("trimming/queue", queue, line)
+
+
+def _finish_pools(file: File, qos: Scope) -> None:
+    for kind, pool in entries(qos, "traffic-pool").items():
+        file.tell(f"pool/{kind}_percent", pool, "percent")
+        inside = at(pool, "switch-priority")
+        priorities = inside.table("priorities") if inside else {}
+        for priority, (_, line) in priorities.items():
+            file.put(f"pool[{kind}]/priority[{priority}]", "true", line)
+        if priorities:
+            file.put(f"pool/{kind}_priorities", _joined(priorities), _first_line(priorities, pool))
+
+
+def _finish_pfc(policy: Policy) -> None:
+    """What the lossless classes have in common, whichever port they come in by."""
+    for name, profile in policy.pfc.items():
+        if name not in policy.bound:
+            policy.reject(profile.line)
+            continue
+        if name == GLOBAL:
+            policy.missing(profile.line, "PFC on every port, the unused ones too")
+        for priority, (_, line) in profile.table("priorities").items():
+            policy.put(f"qos/traffic_class[{priority}]/priority_group", priority, line)
+            queue = policy.facts.get(f"qos/traffic_class[{priority}]/queue", priority)
+            policy.put(f"qos/pfc_priority[{priority}]/queue", queue, line)
+
+
+def _finish_marking(policy: Policy) -> None:
+    """The global profile says which queue it does not mark, every other one which it marks."""
+    for name, profile in policy.marking.items():
+        if name not in policy.bound and name != GLOBAL:
+            policy.reject(profile.line)
+            continue
+        policy.near(profile.line, f"qos/marking[{name}]/queue")
+        for queue, scope in entries(profile, "traffic-class").items():
+            policy.put(f"qos/marking[{name}]/queue[{queue}]", "stated", scope.line)
+            if name == GLOBAL:
+                policy.tell(f"qos/queue[{queue}]/ecn", scope, "ecn")

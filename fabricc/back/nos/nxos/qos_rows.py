@@ -1,0 +1,586 @@
+"""How quality of service of NX-OS is read back: rows of maps and policies, and what those in force state."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.nxos.qos import (
+    DEFAULT_RESTORE,
+    DEFAULT_SHUTDOWN,
+    DEFAULT_WATCHDOG_INTERVAL_MS,
+    UNTRUSTED,
+    idle,
+)
+from fabricc.back.nos.nxos.switching import OWN
+from fabricc.back.nos.nxos.words import (
+    DEFAULT_PAUSE_M,
+    INPUT,
+    NETWORK_QOS,
+    OUTPUT,
+    interface_blocks,
+    part,
+    queue_name,
+    queues,
+    ranges,
+    state_part,
+)
+from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
+from fabricc.fabric.facts import boolean
+from fabricc.fabric.paths import alike
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.back.reading import Captured, Document, Row, Said, Types
+    from fabricc.fabric.facts import Value
+    from fabricc.fabric.paths import Alike
+
+    Stated = tuple[str, Value, int]
+
+_BYTES = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
+_DSCPS = {
+    "default": 0, "ef": 46, **{f"cs{n}": 8 * n for n in range(1, 8)},
+    **{f"af{c}{d}": 8 * c + 2 * d for c in range(1, 5) for d in range(1, 4)},
+}  # fmt: skip
+_PRECEDENCES = {
+    name: number
+    for number, name in enumerate(
+        ("routine", "priority", "immediate", "flash", "flash-override", "critical", "internet", "network")
+    )
+}
+_DEFAULT_CLASS = "class-default"
+_SAID = "said of "
+
+
+def _listed(count: int, names: Mapping[str, int], text: str) -> tuple[int, ...] | None:
+    """Numbers from 0 on, of which there are so many, ranges and names of them."""
+    found = types.numbers(",".join(str(names.get(each, each)) for each in text.split(",")))
+    return found if found and max(found) < count else None
+
+
+def _weighted(
+    low: int, low_unit: int, high: int, high_unit: int, percent: int, weight: int
+) -> Mapping[str, Value]:
+    return {**_marking(low, low_unit, high, high_unit, percent), f"{_SAID}weight": weight}
+
+
+def _marked(rest: str) -> Mapping[str, Value]:
+    """Marking by what the platform has for a word, or by packets or time."""
+    return {"ecn" if "ecn" in rest.split() else f"{_SAID}random-detect": " ".join(rest.split())}
+
+
+def _marking(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
+    return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit, "ecn_max_percent": percent}
+
+
+_FOUR_QUEUES = {
+    f"{prefix}{group or '-default'}": group for prefix in ("c-out-q", "c-nq") for group in range(4)
+}  # fmt: skip
+"""The classes of switches with four queues."""
+TYPES: Types = {
+    "code points": partial(_listed, 64, _DSCPS),
+    "priorities": partial(_listed, 8, {}),
+    "precedences": partial(_listed, 8, _PRECEDENCES),
+    "network class": queues(NETWORK_QOS),
+    "egress class": queues(OUTPUT),
+    "ingress class": queues(INPUT),
+    "bytes": _BYTES,
+}
+_PFC = "priority-flow-control"
+_HARDWARE = {
+    "hardware profile": ("tcam", "portmode", "front", "svi-and-si", "unicast", "route", "ipv6", "lpm", "module",
+    "dlb-port", "latency", "mode"),
+    "hardware access-list": ("tcam", "update", "resource", "lou", "allow", "team"),
+    "hardware": ("tcam", "rate-limiter", "capacity", "module", "vxlan", "multicast", "flow-table", "led"),
+    "system": ("nve", "vlan reserve", "acl", "interface", "login", "memory-thresholds", "module"),
+}  # fmt: skip
+"""Settings of ports and tables: what says nothing of a buffer."""
+_CLASS_ROWS: Sequence[Row] = (
+    Entry("match [ip|ipv6] dscp <code points>", "dscps"),
+    Entry("match cos <priorities>", "priorities"),
+    Entry("match [ip|ipv6] precedence <precedences>", "precedences"),
+    Entry(
+        "match <access-group|protocol|packet|mpls|ip|source-address|destination-address|any|vlan> <rest>",
+        "others",
+        "{1} {2}",
+    ),
+    Silent("description <rest>"),
+)
+_GROUPED: Sequence[Row] = (
+    Keep("match qos-group <0-7>", "group"),
+    Entry("match cos <priorities>", "priorities"),
+    Entry("match <protocol|queue> <rest>", "others", "{1} {2}"),
+    Silent("description <rest>"),
+)
+_MARKED: Sequence[Row] = (
+    Keep("set qos-group <0-7>", "group"),
+    Keep("set dscp <0-63>", "dscp"),
+    Keep("set dscp <code points>", "dscp", lambda points: points[0] if len(points) == 1 else None),
+    *(
+        Keep(f"{head} <rest>", f"{_SAID}{head}")
+        for head in (
+            "police",
+            "set cos",
+            "set precedence",
+            "set discard-class",
+            "set vlan",
+            "set ip",
+            "dpp",
+            "trust",
+        )
+    ),
+    Silent("description <rest>"),
+)
+_SHARED: Sequence[Row] = (
+    Keep("priority level <integer>", "share", "level {2}"),
+    Keep("priority", "share", "level 1"),
+    Keep("bandwidth remaining percent <0-100>", "share", "percent {2}"),
+    Keep("bandwidth percent <0-100>", "share", "bandwidth {2}"),
+    Keep(
+        "random-detect minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
+        " drop-probability <integer> weight 0 ecn",
+        _marking,
+    ),
+    Keep(
+        "random-detect minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
+        " drop-probability <integer> weight <1-15> ecn",
+        _weighted,
+    ),
+    Keep("random-detect <rest>", _marked),
+    *(
+        Keep(f"{head} <rest>", f"{_SAID}{head}")
+        for head in (
+            "queue-limit", "shape", "bandwidth", "congestion-control", "afd", "set", "police", "fabric-bandwidth",
+        )
+    ),
+    Silent("no (priority|bandwidth|random-detect|queue-limit|shape|afd|pause) [<rest>]"),
+)  # fmt: skip
+_PAUSED: Sequence[Row] = (
+    Keep(
+        "pause buffer-size <integer> pause-threshold <integer> resume-threshold <integer>",
+        "pause",
+        "{2} {3} {4}",
+    ),
+    Keep("pause buffer-size <integer>", "said of pause buffer-size"),
+    Keep("pause <priority-group|pfc-cos> <rest>", "said of pause", "{2} {3}"),
+)
+_NETWORK: Sequence[Row] = (
+    Keep("mtu <integer>", "mtu"),
+    Entry("pause [no-drop] pfc-cos <priorities>", "pauses"),
+    Entry("pause pfc-cos <priorities> receive", "pauses"),
+    Keep("pause no-drop", "no-drop"),
+    Keep("pause drop", "said of pause", "drop"),
+    *(Keep(f"{head} <rest>", f"{_SAID}{head}") for head in ("pause buffer-size", "congestion-control",
+        "queue-limit", "set", "dpp", "match")),
+    Keep("multicast-optimize", "said of multicast-optimize"),
+    Silent("no (pause|congestion-control|multicast-optimize|queue-limit|set) [<rest>]"),
+)  # fmt: skip
+_STATISTICS = "[no-stats]"
+_PORT: Sequence[Row] = (
+    *(Keep(f"service-policy {kind}<word> {_STATISTICS}", OWN + f"service_policy[{name}]", "{1}") for kind, name in (
+        ("type qos output ", "qos output"), ("output ", "qos output"), ("type pbr input ", "pbr input"))),
+    Keep("service-policy input <word> [no-stats]", "qos input", "{1}"),
+    Keep("service-policy type qos input <word> no-stats", "qos input", "{1}"),
+    *(Keep(f"service-policy type queuing {way} <word> no-stats", f"queuing {way}", "{1}") for way in ("input",
+        "output")),
+    Keep(f"{_PFC} mode on send-tlv", {"pfc": "on", OWN + "qos_setting[send PFC TLV]": "on"}),
+    Keep(f"{_PFC} mode auto send-tlv", {"pfc": "auto", OWN + "qos_setting[send PFC TLV]": "on"}),
+    Silent(f"no {_PFC} [<rest>]"),
+    *(Keep(f"{_PFC} watch-dog-interval {word}", "watchdog", "off") for word in ("off",)),
+    Keep(f"{_PFC} watch-dog-interval on interface-multiplier <integer>",
+         {"watchdog": "on", OWN + "qos_setting[watchdog multiplier]": "{1}"}),
+    *(
+        Keep(f"{head} <rest>", OWN + f"qos_setting[{head}]", "{1}")
+        for head in ("congestion-control", "queue-limit", "qos", "dcbx", "lldp dcbx", "untagged",
+            "hardware qos", "random-detect", "ecn")
+    ),
+)  # fmt: skip
+ROWS: Sequence[Row] = (
+    *(row for kind in ("", "(match-any|match-all) ") for form in ("", "type qos ")
+      for row in part(f"class-map {form}{kind}<word>", "class map", _CLASS_ROWS)),
+    *(Block(f"class-map type {kind} {match}<word>", f"{kind} map", _GROUPED)
+      for kind in ("queuing", "network-qos") for match in ("", "(match-any|match-all) ")),
+    *(row for form in ("", "type qos ", "type qos match-first ") for row in part(f"policy-map {form}<word>", "qos", (
+        *part("class <word>", "class", _MARKED, once=True),
+        *part("class type qos <word>", "class", _MARKED, once=True),
+        Silent("description <rest>"),
+    ))),
+    *part("policy-map type network-qos [match-any] <word>", "network-qos", (
+        *part("class type network-qos <network class>", "class", _NETWORK, once=True),
+        *part("class type network-qos <word>", "named class", _NETWORK, once=True),
+        Silent("description <rest>"),
+    )),
+    *part("policy-map type queuing [match-any] <word>", "queuing", (
+        *part("class type queuing <egress class>", "egress", _SHARED, once=True),
+        *part("class type queuing <ingress class>", "ingress", _PAUSED, once=True),
+        *part("class type queuing <word>", "named class", (*_SHARED, *_PAUSED), once=True),
+        Silent("description <rest>"),
+    )),
+    Block("system qos", "system qos", (
+        Keep(f"service-policy type network-qos <word> {_STATISTICS}", "network-qos"),
+        Keep(f"service-policy type queuing input <word> {_STATISTICS}", "queuing input"),
+        Keep(f"service-policy type queuing output <word> {_STATISTICS}", "queuing output"),
+        Keep(f"service-policy [type qos] input <word> {_STATISTICS}", "qos input"),
+        Silent("[no] (fex|statistics|shutdown) <rest>"),
+    )),
+    *interface_blocks(_PORT),
+    Fact("copp profile <word>", "platform/copp"),
+    Keep(f"{_PFC} watch-dog-interval on", "watchdog"),
+    Silent(f"[no] {_PFC} watch-dog-interval off"),
+    Keep(f"{_PFC} watch-dog interval <integer>", "watchdog interval"),
+    Keep(f"{_PFC} watch-dog shutdown-multiplier <integer>", "watchdog shutdown"),
+    Keep(f"{_PFC} auto-restore multiplier <integer>", "watchdog restore"),
+    *(
+        Fact(f"{head} <rest>", f"qos/setting[{head}]", "{0}")
+        for head in (f"{_PFC} fixed-restore", f"{_PFC} override-interface", f"{_PFC} recover",
+            "congestion-control", "random-detect")
+    ),
+    *(
+        Fact(f"{head} <word> <rest>", f"qos/setting[{head} {{0}}]", "{1}")
+        for head in ("hardware qos", "hardware profile pfc", "hardware profile buffer", "hardware profile qos",
+            "hardware buffer", "qos", "hardware random-detect",
+                     "hardware queue-limit", "wrr-queue")
+    ),
+    *(
+        row
+        for head in ("hardware profile", "hardware access-list", "hardware", "system")
+        for name in _HARDWARE[head]
+        for row in (
+            Fact(f"{head} {name} <rest>", f"platform/setting[{name} {{0}}]", "on"),
+            Silent(f"no {head} {name} [<rest>]"),
+        )
+    ),
+)  # fmt: skip
+
+
+class Copied(NamedTuple):
+    """What policies state of every interface that uses them, and where it stands."""
+
+    facts: Alike[Value]
+    lines: Sequence[tuple[str, int]]
+
+
+class Policies:
+    """What the policies of a document state of its interfaces, made once for each pair of policies."""
+
+    def __init__(self, document: Document) -> None:
+        self._file = document.file
+        self._queuing = document.scope.each("queuing")
+        self._classify = document.scope.each("qos")
+        self._classification = _classification(document)
+        self._system = _system(document)
+        self._pauses = ",".join(map(str, sorted(_pauses(document))))
+        self._watches = "watchdog" in document.scope.values
+        self._kinds = {name: _kinds(document, policy) for name, policy in self._classify.items()}
+        self._own_buffers = not any(
+            "called" in block.values
+            for policy in document.scope.each("network-qos").values()
+            for block in policy.each("class").values()
+        )
+        self._mtu = _bridged_mtu(document)
+        self._ecn = list(_marked_by_class(document))
+        self._copied: dict[tuple[Value, Value], Copied] = {}
+
+    def of_port(self, port: str, values: Mapping[str, Said]) -> list[Stated]:
+        """(leaf, value, line) of what an interface with these values classifies by, and pauses."""
+        stated: list[Stated] = []
+        classify, _ = values.get("qos input", _NONE)
+        if not classify and "qos input" in self._system and port.startswith(_PHYSICAL):
+            classify = self._system["qos input"]
+        if classify == UNTRUSTED and classify in self._classify:
+            stated += self._untrusted(values["defined"][1])
+        elif classify in self._classify:
+            kinds = self._kinds[classify]
+            trust = kinds if classify == self._classification else f"{kinds} {classify}"
+            stated.append(("trust", trust, values["defined"][1]))
+        if self._mtu and "mtu" not in values and not values.keys().isdisjoint(_BRIDGED):
+            stated.append(("layer2_mtu", *self._mtu))
+        mode, line = values.get("pfc", _NONE)
+        if mode != "on":
+            return [*stated, ("qos_setting[priority-flow-control]", mode, line)] if mode else stated
+        watched, at = values.get("watchdog", ("off", line))
+        stated.append(("watchdog", boolean(watched == "on" and self._watches), at))
+        if not self._pauses:
+            stated.append(("qos_setting[priority-flow-control]", mode, line))
+        else:
+            stated.append(("pfc", self._pauses, line))
+            copied = self.applied(port, values)
+            if self._own_buffers and copied and "headroom/queues" not in copied.facts.leaves:
+                stated.append(("headroom/default_to_m", DEFAULT_PAUSE_M, line))
+        return stated
+
+    def _untrusted(self, line: int) -> list[Stated]:
+        """What a port has of the policy that gives all packets one group and code point: the default class's."""
+        own, usual = (
+            self._classify.get(name, Scope(0)).each("class").get(_DEFAULT_CLASS, Scope(0)).values
+            for name in (UNTRUSTED, self._classification)
+        )
+        same = own.get("group", _NONE)[0] == usual.get("group", (0, 0))[0]
+        return [
+            ("trust", "none" if same else "something", line),
+            *([("set_dscp", *own["dscp"])] if "dscp" in own else []),
+        ]
+
+    def applied(self, port: str, values: Mapping[str, Said]) -> Copied | None:
+        """What its queuing policies give an interface with these values, those of the system where it has none."""
+        if values.keys().isdisjoint(_APPLIED) or port.startswith(_VIRTUAL):
+            return None
+        egress, ingress = [values.get(kind, (self._system.get(kind, ""), 0))[0] for kind in _QUEUING]
+        copied = self._copied.get((egress, ingress))
+        if copied is None:
+            none = Scope(0)
+            stated = [*_egress(self._queuing.get(egress, none)), *_ingress(self._queuing.get(ingress, none))]
+            stated += self._ecn
+            facts = alike(tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated]))
+            copied = Copied(facts, [(self._file, line) for _, _, line in stated])
+            self._copied[egress, ingress] = copied
+        return copied
+
+
+_QUEUING = ("queuing output", "queuing input")
+_VIRTUAL = ("Vlan", "loopback", "nve", "tunnel")
+_PHYSICAL = ("Ethernet", "port-channel")
+_BRIDGED = frozenset({"switchport", OWN + "switchport", OWN + "access_vlan"})
+_APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered", "pfc", OWN + "switchport")
+"""What an interface has one of, at least, for the policies of the system to hold there."""
+
+
+def _bridged_mtu(document: Document) -> Said | None:
+    """The MTU of ports that bridge and say none: that of the default class, where classes have names of their own.
+
+    Switches with such classes have it by class and not by interface (Nexus 5000 QoS guide 5.1(3)N2(1), MTU).
+    """
+    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
+    default = policy.each("class").get(0, Scope(0)).values
+    return default.get("mtu") if "called" in default else None
+
+
+def _marked_by_class(document: Document) -> Iterator[Stated]:
+    """Queues whose packets the network-qos policy in force marks, where no queuing policy says by how much."""
+    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
+    for group, scope in policy.each("class").items():
+        control, line = scope.values.get(f"{_SAID}congestion-control", _NONE)
+        if "ecn" in str(control).split():
+            yield f"queue[{group}]/ecn", control, line
+
+
+def _system(document: Document) -> Mapping[str, Value]:
+    """The policies in force on all ports."""
+    said = document.scope.each("system qos").get("", Scope(0)).values
+    return {kind: name for kind, (name, _) in said.items()}
+
+
+def _pauses(document: Document) -> dict[Value, tuple[int, int]]:
+    """Priority -> (qos-group, line) of what the network-qos policy in force pauses."""
+    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
+    return {
+        int(str(priority)): (int(str(group)), line)
+        for group, scope in policy.each("class").items()
+        for priority, line in _paused(document, group, scope)
+    }
+
+
+def _paused(document: Document, group: Captured, scope: Scope) -> Iterator[tuple[Value, int]]:
+    """Priorities that a class of a network-qos policy pauses: those said, else those by which frames get into it."""
+    said = scope.table("pauses")
+    for priority, (_, line) in said.items():
+        yield priority, line
+    if said or "no-drop" not in scope.values:
+        return
+    maps = document.scope.each("class map")
+    for policy in document.scope.each("qos").values():
+        for name, block in policy.each("class").items():
+            if block.values.get("group", _NONE)[0] == group and name in maps:
+                for priority in maps[name].table("priorities"):
+                    yield priority, scope.values["no-drop"][1]
+
+
+def _kinds(document: Document, policy: Scope) -> str:
+    """What the classes of a policy follow from, comma-joined; code points where nothing is said."""
+    maps = document.scope.each("class map")
+    used = [maps[name] for name in policy.each("class") if name in maps]
+    points = any(each.table("dscps") or each.table("precedences") for each in used)
+    found = [
+        kind
+        for kind, there in (
+            ("dscp", points),
+            ("cos", any(each.table("priorities") for each in used)),
+            ("rules", any(each.table("others") for each in used)),
+        )
+        if there
+    ]
+    return ",".join(found) or "dscp"
+
+
+def _classification(document: Document) -> Value:
+    used = [block.values.get("qos input", ("", 0))[0] for block in document.scope.each("interface").values()]
+    used.append(_system(document).get("qos input", ""))
+    known = document.scope.each("qos").keys() - {UNTRUSTED}
+    return next((name for name in used if name in known), "")
+
+
+def _egress(policy: Scope) -> Iterator[Stated]:
+    """(rest of the path, value, line) of what it gives an interface as output policy."""
+    for queue, scope in policy.each("egress").items():
+        values, prefix = scope.values, f"queue[{queue}]/"
+        share, line = values.get("share", _NONE)
+        kind, _, figure = str(share).partition(" ")
+        if kind == "level":
+            yield prefix + "scheduler", "strict", line
+            yield prefix + "level", int(figure), line
+        elif kind and figure != "0":
+            yield prefix + "scheduler", f"dwrr {figure}", line
+        for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn"):
+            if leaf in values:
+                yield prefix + leaf, *values[leaf]
+
+
+_NONE = ("", 0)
+
+
+def _ingress(policy: Scope) -> Iterator[Stated]:
+    """(rest of the path, value, line) of what it gives an interface as input policy.
+
+    The figures of several lossless queues are one fact when they agree, and a list when they do not.
+    """
+    said = {
+        int(str(group)): scope.values.get("pause", _NONE) for group, scope in policy.each("ingress").items()
+    }
+    paused = {
+        group: [int(each) for each in str(said[group][0]).split()] for group in sorted(said) if said[group][1]
+    }
+    if not paused:
+        return
+    _, line = said[max(paused)]
+
+    def agreed(values: list[int]) -> Value:
+        return values[0] if len(set(values)) == 1 else ",".join(map(str, values))
+
+    yield "headroom/queues", ",".join(map(str, paused)), line
+    yield "headroom/xoff_bytes", agreed([size - stop for size, stop, _ in paused.values()]), line
+    yield "headroom/pause_bytes", agreed([stop for _, stop, _ in paused.values()]), line
+    yield "headroom/xon_bytes", agreed([resume for _, _, resume in paused.values()]), line
+
+
+def finish(document: Document) -> None:
+    """State what the policies in force say of the switch, the watchdog, and which policies there are."""
+    _name_groups(document)
+    put, maps = document.put, document.scope.each("class map")
+    policy = document.scope.each("qos").get(_classification(document))
+    if policy is not None:
+        said = {name: scope.values.get("group") for name, scope in policy.each("class").items()}
+        groups = {name: group for name, group in said.items() if group}
+        default = groups.get(_DEFAULT_CLASS, (0, policy.line))
+        found = dict.fromkeys(range(64) if "dscp" in _kinds(document, policy) else (), default)
+        for name, (group, _) in reversed(groups.items()):
+            if name in maps:
+                found |= {int(dscp): (group, line) for dscp, (_, line) in _points(maps[name]).items()}
+                for priority, (_, line) in maps[name].table("priorities").items():
+                    put(f"qos/priority[{priority}]/traffic_class", group, line)
+        first = dict(groups.values())
+        for dscp, (group, line) in found.items():
+            put(f"qos/dscp[{dscp}]/traffic_class", group, line)
+            put(f"qos/traffic_class[{group}]/queue", group, first.get(group, line))
+    for priority, paused in _pauses(document).items():
+        put(f"qos/pfc_priority[{priority}]/queue", *paused)
+        put(f"qos/pfc_priority[{priority}]/priority_group", *paused)
+        put(f"qos/traffic_class[{paused[0]}]/priority_group", *paused)
+    _state_watchdog(document)
+    _state_parts(document)
+
+
+def _points(listed: Scope) -> Mapping[Value, Said]:
+    """The code points of a class map; a precedence is eight of them."""
+    wide: dict[Value, Said] = {
+        8 * int(precedence) + low: said
+        for precedence, said in listed.table("precedences").items()
+        for low in range(8)
+    }
+    return {**wide, **listed.table("dscps")}
+
+
+def _name_groups(document: Document) -> None:
+    """Put classes by other names than those of eight queues among the others, by their groups."""
+    for kind in ("network-qos", "queuing"):
+        maps = document.scope.each(f"{kind} map")
+        for policy in document.scope.each(kind).values():
+            for name, block in policy.each("named class").items():
+                known = 0 if name == _DEFAULT_CLASS else _FOUR_QUEUES.get(str(name))
+                said = maps[name].values.get("group") if name in maps else None
+                group = known if said is None else int(said[0])
+                if group is None:
+                    document.reject(block.line)
+                    continue
+                block.values["called"] = (str(name), block.line)
+                place = (
+                    "class" if kind == "network-qos" else "ingress" if "pause" in block.values else "egress"
+                )
+                policy.scopes.setdefault(place, {}).setdefault(group, block)
+
+
+def _state_watchdog(document: Document) -> None:
+    """State the timers in milliseconds, figures that a device hides at their defaults; nothing where it is off."""
+    values = document.scope.values
+    if "watchdog" not in values:
+        return
+    _, on = values["watchdog"]
+    interval, line = values.get("watchdog interval", (DEFAULT_WATCHDOG_INTERVAL_MS, on))
+    document.put("watchdog/poll_ms", interval, line)
+    for leaf, name, default in (
+        ("detect", "shutdown", DEFAULT_SHUTDOWN),
+        ("restore", "restore", DEFAULT_RESTORE),
+    ):
+        multiple, line = values.get(f"watchdog {name}", (default, on))
+        document.put(f"watchdog/{leaf}_ms", int(interval) * int(multiple), line)
+    document.put("watchdog/action", "drop", on)
+
+
+def _state_parts(document: Document) -> None:
+    """State which maps and policies there are, and what each class of theirs says."""
+    put, scope = document.put, document.scope
+    for kind, said in scope.each("system qos").get("", Scope(0)).values.items():
+        put(
+            "qos/setting[service-policy input]" if kind == "qos input" else f"structure/system_qos/{kind}",
+            *said,
+        )
+    for name, listed in scope.each("class map").items():
+        state_part(document, f"class_map[{name}]", listed)
+        if dscps := listed.table("dscps"):
+            line = max(line for _, line in dscps.values())
+            put(f"structure/class_map[{name}]/dscps", ranges(map(int, dscps)), line)
+        for value, line in listed.table("others").values():
+            put(f"qos/setting[class {name}]", value, line)
+    for name, policy in scope.each("qos").items():
+        state_part(document, f"policy_map[qos {name}]", policy)
+        for used, block in policy.each("class").items():
+            if used not in scope.each("class map") and used != _DEFAULT_CLASS:
+                document.reject(block.line)
+            _state_settings(document, f"{name} {used}", block)
+    for kind, classes, prefix in (
+        ("network-qos", "class", NETWORK_QOS),
+        ("queuing", "egress", OUTPUT),
+        ("queuing", "ingress", INPUT),
+    ):
+        for name, policy in scope.each(kind).items():
+            state_part(document, f"policy_map[{kind} {name}]", policy)
+            for group, block in policy.each(classes).items():
+                called, _ = block.values.get("called", (queue_name(int(str(group)), prefix), 0))
+                path = f"policy_map[{kind} {name}]/{called}"
+                _state_settings(document, f"{name} {called}", block)
+                state_part(document, path, block, "mtu", "share", "pause")
+                document.put_set(f"structure/{path}/pfc-cos", block.table("pauses"))
+    for name, policy in scope.each("queuing").items():
+        if queues_ := policy.each("egress"):
+            given = {int(str(queue)): block.values.get("share", _NONE)[0] for queue, block in queues_.items()}
+            put(f"platform/queuing[{name}]/idle", idle(given), policy.line)
+
+
+def _state_settings(document: Document, name: str, block: Scope) -> None:
+    """State what else is said of a class of a policy."""
+    for leaf, said in block.values.items():
+        if leaf.startswith(_SAID):
+            document.put(f"qos/setting[{name} {leaf.removeprefix(_SAID)}]", *said)
+
+
+TOPIC = Topic(ROWS, finish)
