@@ -187,7 +187,7 @@ _PORT: Sequence[Row] = (
     Keep(f"{_PFC} mode on send-tlv", {"pfc": "on", OWN + "qos_setting[send PFC TLV]": "on"}),
     Keep(f"{_PFC} mode auto send-tlv", {"pfc": "auto", OWN + "qos_setting[send PFC TLV]": "on"}),
     Silent(f"no {_PFC} [<rest>]"),
-    *(Keep(f"{_PFC} watch-dog-interval {word}", "watchdog", "off") for word in ("off",)),
+    Keep(f"{_PFC} watch-dog-interval off", "watchdog", "off"),
     Keep(f"{_PFC} watch-dog-interval on interface-multiplier <integer>",
          {"watchdog": "on", OWN + "qos_setting[watchdog multiplier]": "{1}"}),
     *(
@@ -351,15 +351,13 @@ def _bridged_mtu(document: Document) -> Said | None:
 
     Switches with such classes have it by class and not by interface (Nexus 5000 QoS guide 5.1(3)N2(1), MTU).
     """
-    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
-    default = policy.each("class").get(0, Scope(0)).values
+    default = _network_policy(document).each("class").get(0, Scope(0)).values
     return default.get("mtu") if "called" in default else None
 
 
 def _marked_by_class(document: Document) -> Iterator[Stated]:
     """Queues whose packets the network-qos policy in force marks, where no queuing policy says by how much."""
-    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
-    for group, scope in policy.each("class").items():
+    for group, scope in _network_policy(document).each("class").items():
         control, line = scope.values.get(f"{_SAID}congestion-control", _NONE)
         if "ecn" in str(control).split():
             yield f"queue[{group}]/ecn", control, line
@@ -371,12 +369,16 @@ def _system(document: Document) -> Mapping[str, Value]:
     return {kind: name for kind, (name, _) in said.items()}
 
 
+def _network_policy(document: Document) -> Scope:
+    """The network-qos policy in force."""
+    return document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
+
+
 def _pauses(document: Document) -> dict[Value, tuple[int, int]]:
     """Priority -> (qos-group, line) of what the network-qos policy in force pauses."""
-    policy = document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
     return {
         int(str(priority)): (int(str(group)), line)
-        for group, scope in policy.each("class").items()
+        for group, scope in _network_policy(document).each("class").items()
         for priority, line in _paused(document, group, scope)
     }
 
