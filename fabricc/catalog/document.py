@@ -36,12 +36,8 @@ def read_document(path: Path, named_at: Position | None = None) -> Document | Di
         content = files.read(path, limit=MAX_BYTES)
         document = parsed(content.decode("utf-8-sig"), file, _RULES)
     except files.TooLargeError:
-        return error(
-            "FAB2101",
-            f"the catalog file {file} is larger than 4 MB",
-            named_at,
-            "Split it, or check the path.",
-        )
+        message = f"the catalog file {file} is larger than 4 MB"
+        return error("FAB2101", message, named_at, "Split it, or check the path.")
     except UnicodeDecodeError as failure:
         line = content[: failure.start].count(b"\n") + 1
         return error(

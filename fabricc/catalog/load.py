@@ -149,12 +149,8 @@ def _model_problems(library: Library, section: str, name: str, document: Documen
         )
     except ExtendsTooDeepError:
         where = document.key_position((*path, "extends"))
-        yield error(
-            "FAB2105",
-            f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away",
-            where,
-            "Extend a built-in model.",
-        )
+        told = f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away"
+        yield error("FAB2105", told, where, "Extend a built-in model.")
     except (KeyError, ValueError) as failure:
         reason = f"{failure.args[0]!s}"[:60] if failure.args else ""
         yield error("FAB2106", f"{name}: incomplete or malformed at {reason!r}", document.key_position(path))

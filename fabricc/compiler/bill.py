@@ -112,20 +112,13 @@ def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnosti
     """FAB3140 for links that nothing in the catalog joins, FAB3141 for cages that one module cannot serve."""
     for lack, number in found.lacking.items():
         path = _path(lack.kind)
-        yield spec.warning(
-            "FAB3140",
-            f"{dotted(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}",
-            *path,
-            help=_instead(lack),
-        )
+        message = f"{dotted(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}"
+        yield spec.warning("FAB3140", message, *path, help=_instead(lack))
     for kind, number in found.torn.items():
         path = _path(kind)
-        yield spec.warning(
-            "FAB3141",
-            f"{dotted(path)}: {number:,} cages whose children need different modules",
-            *path,
-            help="Give the cables of one cage one medium and lengths that one module serves.",
-        )
+        message = f"{dotted(path)}: {number:,} cages whose children need different modules"
+        help_ = "Give the cables of one cage one medium and lengths that one module serves."
+        yield spec.warning("FAB3141", message, *path, help=help_)
 
 
 def _path(kind: str) -> KeyPath:

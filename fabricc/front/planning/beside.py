@@ -101,16 +101,14 @@ def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], found: Id
         homes = sum(1 for unit in found.units.values() if unit.group == own.beside)
         if placed < group.hosts:
             each = -(-group.hosts // homes)
-            raise UnfitError(
-                spec.error(
-                    "FAB3074",
-                    f"{group.name} has {plural(group.hosts, 'host')}; beside {plural(homes, 'unit')} of "
-                    f"{group.beside}, {group.hosts_per_unit} to each, there is room for {placed}",
-                    *group.path,
-                    "hosts",
-                    help=f"Write `hosts_per_unit: {each}`, or leave out `beside`: the hosts get units of their own.",
-                )
+            message = (
+                f"{group.name} has {plural(group.hosts, 'host')}; beside {plural(homes, 'unit')} of "
+                f"{group.beside}, {group.hosts_per_unit} to each, there is room for {placed}"
             )
+            help_ = (
+                f"Write `hosts_per_unit: {each}`, or leave out `beside`: the hosts get units of their own."
+            )
+            raise UnfitError(spec.error("FAB3074", message, *group.path, "hosts", help=help_))
 
 
 def _pin(spec: ClusterSpec, index: int, pins: Mapping[str, int]) -> int | None:

@@ -45,24 +45,16 @@ def with_border(spec: ClusterSpec, models: Models, sizing: Sizing) -> Sizing:
     if not leaves:
         return sizing
     if spec.tors.border_links > shape.links_per_spine:
-        raise UnfitError(
-            spec.error(
-                "FAB3088",
-                f"a border leaf is to have {plural(spec.tors.border_links, 'link')} to each spine; spines keep "
-                f"ports for {shape.links_per_spine} to each ToR",
-                *("tors", "border_links"),
-                help=f"Write `border_links: {shape.links_per_spine}`.",
-            )
+        message = (
+            f"a border leaf is to have {plural(spec.tors.border_links, 'link')} to each spine; spines keep "
+            f"ports for {shape.links_per_spine} to each ToR"
         )
+        help_ = f"Write `border_links: {shape.links_per_spine}`."
+        raise UnfitError(spec.error("FAB3088", message, *("tors", "border_links"), help=help_))
     if shape.rail_planes > 1:
-        raise UnfitError(
-            spec.error(
-                "FAB3089",
-                "a border leaf joins all rails, and each set of spines is of some rails alone",
-                *("tors", "border"),
-                help="Remove it, and lead out from spines or cores.",
-            )
-        )
+        message = "a border leaf joins all rails, and each set of spines is of some rails alone"
+        help_ = "Remove it, and lead out from spines or cores."
+        raise UnfitError(spec.error("FAB3089", message, *("tors", "border"), help=help_))
     up = Block(shape.uplink_gbps, shape.uplinks)
     layout = arrange(models.tor, Block(shape.uplink_gbps, 0), up, sizing.tor_up_cage,
                      uplinks_first=spec.tors.uplinks_first)  # fmt: skip

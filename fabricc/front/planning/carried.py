@@ -238,12 +238,8 @@ def _unfit(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Iterator[Diagnostic]:
             if {old, new} & there or not there or old not in renames(spec):
                 continue
             left = sorted(there - names[kind])
-            yield spec.error(
-                "FAB3404",
-                f"no {KINDS[kind]} was called '{old}': the lock has none of that name, nor '{new}'",
-                *path_of(spec, old),
-                help=_near(old, left),
-            )
+            message = f"no {KINDS[kind]} was called '{old}': the lock has none of that name, nor '{new}'"
+            yield spec.error("FAB3404", message, *path_of(spec, old), help=_near(old, left))
 
 
 def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:

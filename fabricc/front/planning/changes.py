@@ -107,15 +107,7 @@ def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -
         if port in used:
             continue
         what = "carries no link" if port in names else "does not exist"
-        wrong.append(
-            spec.error(
-                "FAB3023",
-                f"port {port} of {name} {what}",
-                "overrides",
-                name,
-                "ports",
-                port,
-                help=meant(port, sorted(used), like),
-            )
-        )
+        message = f"port {port} of {name} {what}"
+        help_ = meant(port, sorted(used), like)
+        wrong.append(spec.error("FAB3023", message, "overrides", name, "ports", port, help=help_))
     return wrong

@@ -50,14 +50,12 @@ def count_findings(
         if other < fewest:
             fewest, raised = other, uplinks
     if raised:
-        yield spec.note(
-            "FAB3060",
+        message = (
             f"{plural(shape.uplinks, 'uplink')} of a ToR spread over "
-            f"{plural(shape.spines, 'spine')} of a plane and pod",
-            "tors",
-            "oversubscription",
-            help=f"`tors.uplinks: {raised}` takes {plural(above(shape) - fewest, 'switch')} less.",
+            f"{plural(shape.spines, 'spine')} of a plane and pod"
         )
+        help_ = f"`tors.uplinks: {raised}` takes {plural(above(shape) - fewest, 'switch')} less."
+        yield spec.note("FAB3060", message, "tors", "oversubscription", help=help_)
 
 
 def above(shape: Shape) -> int:

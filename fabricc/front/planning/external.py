@@ -74,15 +74,9 @@ def external(
                 continue
             mine = exits.setdefault(link.at, {})
             if (other := mine.get(link.port)) is not None:
-                findings.append(
-                    spec.error(
-                        "FAB3081",
-                        f"port {link.port} of {link.at} leads to {other.link.peer} already",
-                        *path,
-                        "port",
-                        help="Every link has a port of its own.",
-                    )
-                )
+                message = f"port {link.port} of {link.at} leads to {other.link.peer} already"
+                help_ = "Every link has a port of its own."
+                findings.append(spec.error("FAB3081", message, *path, "port", help=help_))
                 continue
             mine[link.port] = Exit(outsider, link)
             if choice.split is not None:
@@ -141,15 +135,10 @@ def shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:
             for index, link in enumerate(outsider.links):
                 far = link.peer, link.peer_port
                 if far in taken:
+                    message = f"port {link.peer_port} of {link.peer} leads to {taken[far]} already"
+                    help_ = "Every link has a port of its own at both ends."
                     yield spec.error(
-                        "FAB3181",
-                        f"port {link.peer_port} of {link.peer} leads to {taken[far]} already",
-                        "external",
-                        outsider.name,
-                        "links",
-                        index,
-                        "peer_port",
-                        help="Every link has a port of its own at both ends.",
+                        "FAB3181", message, "external", outsider.name, "links", index, "peer_port", help=help_
                     )
                 taken.setdefault(far, f"{link.port} of {link.at}")
 
@@ -186,17 +175,12 @@ def _chosen(
         why = f"is no port of {link.speed_gbps}G, as its cage is divided"
     else:
         why = "does not exist"
-    findings.append(
-        spec.error(
-            "FAB3081",
-            f"port {link.port} of {link.at} {why}",
-            *path,
-            "port",
-            help=_free(link, tuple(choices))
-            if choices
-            else _reserve(spec, link.at, f"{at.tier.value}s", link.speed_gbps, naming, planner),
-        )
+    remedy = (
+        _free(link, tuple(choices))
+        if choices
+        else _reserve(spec, link.at, f"{at.tier.value}s", link.speed_gbps, naming, planner)
     )
+    findings.append(spec.error("FAB3081", f"port {link.port} of {link.at} {why}", *path, "port", help=remedy))
     return None
 
 
@@ -274,13 +258,8 @@ def _reach_findings(spec: ClusterSpec, link: ExternalLink, slot: Slot, path: Key
     """A cable longer than its medium reaches at the speed of the link."""
     most = reach(link.medium, Fraction(slot.speed_gbps, slot.lanes))
     if link.cable_m > most.metres:
-        yield spec.warning(
-            "FAB3026",
-            f"{link.medium} of {link.cable_m} m; at {slot.speed_gbps}G it reaches {most.metres} m ({most.source})",
-            *path,
-            "length_m",
-            help=f"The longest is {most.metres} m.",
-        )
+        message = f"{link.medium} of {link.cable_m} m; at {slot.speed_gbps}G it reaches {most.metres} m ({most.source})"
+        yield spec.warning("FAB3026", message, *path, "length_m", help=f"The longest is {most.metres} m.")
 
 
 def _ways_out(spec: ClusterSpec, fabric: Fabric, switches: Mapping[str, SwitchId]) -> Iterator[Diagnostic]:
@@ -293,19 +272,12 @@ def _ways_out(spec: ClusterSpec, fabric: Fabric, switches: Mapping[str, SwitchId
         missing = sorted(set(range(planes)) - {switches[name].plane % planes for name in at})
         if missing:
             which = ", ".join(PLANE_LETTERS[plane] for plane in missing)
-            yield spec.warning(
-                "FAB3083",
-                f"external.{outsider.name} has no link in {plural(len(missing), 'plane')} of {planes}: {which}",
-                "external",
-                outsider.name,
-                help="NICs' ports of that plane do not reach it; give it a link at a switch there.",
-            )
+            message = f"external.{outsider.name} has no link in {plural(len(missing), 'plane')} of {planes}: {which}"
+            help_ = "NICs' ports of that plane do not reach it; give it a link at a switch there."
+            yield spec.warning("FAB3083", message, "external", outsider.name, help=help_)
         elif len(at) <= planes:
-            yield spec.warning(
-                "FAB3084",
-                f"external.{outsider.name} is reached over {plural(len(at), 'switch')} alone"
-                + (" of each plane" if planes > 1 else ""),
-                "external",
-                outsider.name,
-                help="The loss of one takes the way out away; give it a link at a second one.",
+            message = f"external.{outsider.name} is reached over {plural(len(at), 'switch')} alone" + (
+                " of each plane" if planes > 1 else ""
             )
+            help_ = "The loss of one takes the way out away; give it a link at a second one."
+            yield spec.warning("FAB3084", message, "external", outsider.name, help=help_)

@@ -258,13 +258,8 @@ def _unjoined(
 
 def _few(spec: ClusterSpec, model: SwitchModel, ports: int, uplinks: int) -> Diagnostic:
     told = f"{plural(uplinks, 'uplink')} of each management switch: {model.title} has {ports} ports for them"
-    return spec.error(
-        "FAB3216",
-        told,
-        *_AT,
-        "uplinks",
-        help=f"Write `uplinks: {ports}`." if ports else "Name `aggregation`.",
-    )
+    help_ = f"Write `uplinks: {ports}`." if ports else "Name `aggregation`."
+    return spec.error("FAB3216", told, *_AT, "uplinks", help=help_)
 
 
 def _alone(spec: ClusterSpec, count: int) -> Diagnostic:

@@ -28,14 +28,11 @@ def media_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         if cable.length_m <= most.metres:
             continue
         speed = max(slot.speed_gbps for slot in slots)
-        yield spec.warning(
-            "FAB3026",
+        message = (
             f"cables.{kind}: {cable.medium} of {cable.length_m} m; at {speed}G, "
-            f"{float(lane_gbps):g}G a lane, it reaches {most.metres} m ({most.source})",
-            "cables",
-            kind,
-            help=_remedy(cable.length_m, lane_gbps, most),
+            f"{float(lane_gbps):g}G a lane, it reaches {most.metres} m ({most.source})"
         )
+        yield spec.warning("FAB3026", message, "cables", kind, help=_remedy(cable.length_m, lane_gbps, most))
 
 
 def _slots(fabric: Fabric, kind: str) -> Iterator[Slot]:

@@ -104,11 +104,8 @@ def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
     group = spec.gpus.groups[index]
     if (model := catalog.hosts.get(group.model)) is None:
         help_ = suggestion(group.model, tuple(catalog.hosts))
-        raise UnfitError(
-            spec.error(
-                "FAB3013", f"the catalog has no host model {group.model!r}", *group.path, "model", help=help_
-            )
-        )
+        message = f"the catalog has no host model {group.model!r}"
+        raise UnfitError(spec.error("FAB3013", message, *group.path, "model", help=help_))
     return model if group.nic is None else _with_nic(spec, catalog, model, index)
 
 
@@ -146,14 +143,8 @@ def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int)
             for name, other in catalog.nics.items()
             if any(use.speed_gbps == model.port_gbps for use in other.port_splits)
         )
-        raise UnfitError(
-            spec.error(
-                "FAB3041",
-                f"{nic.title} has no port of {model.port_gbps}G, which {model.title} is cabled with",
-                *at,
-                help=f"NICs that have one: {able or 'none'}.",
-            )
-        )
+        message = f"{nic.title} has no port of {model.port_gbps}G, which {model.title} is cabled with"
+        raise UnfitError(spec.error("FAB3041", message, *at, help=f"NICs that have one: {able or 'none'}."))
     return replace(model, nic=nic)
 
 
@@ -213,16 +204,13 @@ def nos_release(
     if not naming.supports(nos.name, model):
         able = ", ".join(name for name in naming.names() if naming.supports(name, model))
         why = f": {model.listed}" if model.listed else ""
-        findings.append(
-            spec.error(
-                "FAB3016",
-                f"{nos.name} does not run on {model.title}, as the catalog has it{why}",
-                *path,
-                help=f"NOSes of that model: {able}."
-                if able
-                else "None is known to: extend the model with `nos` in a catalog file of your own.",
-            )
+        message = f"{nos.name} does not run on {model.title}, as the catalog has it{why}"
+        remedy = (
+            f"NOSes of that model: {able}."
+            if able
+            else "None is known to: extend the model with `nos` in a catalog file of your own."
         )
+        findings.append(spec.error("FAB3016", message, *path, help=remedy))
         return None
     if not runs(model, nos.name, release):
         known = oldest(model, nos.name, naming.releases(nos.name))
@@ -230,14 +218,9 @@ def nos_release(
             return known
         findings.append(_too_old(spec, nos.name, release, model, known, *path))
     elif nos.name in model.nos and nos.name not in model.support:
-        findings.append(
-            spec.warning(
-                "FAB5654",
-                f"the catalog does not say since which release {nos.name} runs on {model.title}",
-                *path,
-                help=f"Add `support: {{since: …, source: …}}` to its `nos.{nos.name}`.",
-            )
-        )
+        message = f"the catalog does not say since which release {nos.name} runs on {model.title}"
+        remedy = f"Add `support: {{since: …, source: …}}` to its `nos.{nos.name}`."
+        findings.append(spec.warning("FAB5654", message, *path, help=remedy))
     return release
 
 
@@ -245,11 +228,6 @@ def _too_old(
     spec: ClusterSpec, nos: str, release: str, model: SwitchModel, known: str | None, *path: str | int
 ) -> Diagnostic:
     since, source = model.support[nos], model.sources.get(f"nos.{nos}.support", "catalog")
-    return spec.error(
-        "FAB5653",
-        f"{nos} {release} is not known to run on {model.title}: it does since {since} ({source})",
-        *path,
-        help=f"Use {nos}-{known} or later."
-        if known
-        else f"fabricc knows no release of {nos} as new as that.",
-    )
+    message = f"{nos} {release} is not known to run on {model.title}: it does since {since} ({source})"
+    help_ = f"Use {nos}-{known} or later." if known else f"fabricc knows no release of {nos} as new as that."
+    return spec.error("FAB5653", message, *path, help=help_)

@@ -80,13 +80,11 @@ def _alone(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnostic]:
     groups, capacity = network.gpus.groups, network.network.capacity
     for group in network.network.groups:
         if (model := catalog.hosts.get(group.model)) is not None and model.gpus:
-            yield network.error(
-                "FAB3232",
-                f"{model.title} has GPUs, and group '{group.name}' is not on the rails",
-                *group.path,
-                "model",
-                help="Move the group to `gpus.groups`: its hosts are in every network that they have ports for.",
+            told = f"{model.title} has GPUs, and group '{group.name}' is not on the rails"
+            help_ = (
+                "Move the group to `gpus.groups`: its hosts are in every network that they have ports for."
             )
+            yield network.error("FAB3232", told, *group.path, "model", help=help_)
     for group, message, remedy in misplaced(groups):
         yield network.error("FAB2077", message, *group.path, "beside", help=remedy)
     present = sum(group.hosts for group in groups if group.beside is None)
@@ -168,13 +166,11 @@ def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Itera
             spec, path = specs[later[0]], _path(later[1])
             mine, theirs = (IPNetwork(str(_pools(fabrics[at])[key])) for at, key in (later, other))
             taken = [IPNetwork(str(each)) for every in fabrics for each in _pools(every).values()]
-            yield spec.error(
-                "FAB3100",
+            message = (
                 f"{dotted(path)} {mine} of network '{fabrics[later[0]].network}' overlaps "
-                f"{dotted(_path(other[1]))} {theirs} of {_whose(fabrics[other[0]])}",
-                *path,
-                help=free_pool(taken, mine),
+                f"{dotted(_path(other[1]))} {theirs} of {_whose(fabrics[other[0]])}"
             )
+            yield spec.error("FAB3100", message, *path, help=free_pool(taken, mine))
         if version != reach[0] or last > reach[1]:
             reach = (version, last, index, name)
 
@@ -283,14 +279,12 @@ def _asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[D
         )
         if shared := mine & theirs:
             free = max(PRIVATE_ASNS[0], ASN_BLOCK + max(fabric.routing.asn_base for fabric in fabrics))
-            yield specs[other].warning(
-                "FAB3102",
+            message = (
                 f"network '{fabrics[other].network}' has {plural(len(shared), 'ASN')} of {_whose(fabrics[one])}, "
-                f"such as {min(shared)}",
-                "routing",
-                "asn_base",
-                help=f"Write `asn_base: {free}`, or accept this where the networks never meet.",
+                f"such as {min(shared)}"
             )
+            help_ = f"Write `asn_base: {free}`, or accept this where the networks never meet."
+            yield specs[other].warning("FAB3102", message, "routing", "asn_base", help=help_)
 
 
 def _ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
@@ -307,12 +301,9 @@ def _ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[
             if again and model.name not in told:
                 told.add(model.name)
                 first = taken[group.name, again[0]]
-                yield spec.error(
-                    "FAB3103",
-                    f"network '{fabric.network}' has ports of {model.name} that network '{first}' has: {again[-1]}",
-                    "ports",
-                    help="Name other ports of the host model.",
-                )
+                has = f"ports of {model.name} that network '{first}' has"
+                message = f"network '{fabric.network}' has {has}: {again[-1]}"
+                yield spec.error("FAB3103", message, "ports", help="Name other ports of the host model.")
             taken |= {(group.name, port): fabric.network for port in ports}
 
 
@@ -346,10 +337,7 @@ def _names(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[
         names = [fabric.name(at) for at in fabric.switch_ids()]
         for name in names if fabric.network else ():
             if (owner := owners.get(name)) is not None:
-                yield specs[0].error(
-                    "FAB3101",
-                    f"a {owner} has the name of a switch of network '{fabric.network}': {name!r}",
-                    "gpus",
-                    help="Rename the host, or the network." if owner == "host" else "Give one another name.",
-                )
+                message = f"a {owner} has the name of a switch of network '{fabric.network}': {name!r}"
+                help_ = "Rename the host, or the network." if owner == "host" else "Give one another name."
+                yield specs[0].error("FAB3101", message, "gpus", help=help_)
         owners |= dict.fromkeys(names, "switch of another network")

@@ -28,23 +28,18 @@ def narrow_subnets(spec: ClusterSpec, narrow: NarrowSubnets, everything: str) ->
     network = narrow.network
     path = network_path(network)
     if network.tier is None:
-        return spec.error(
-            "FAB3018",
-            f"the management network {network.pool} is too small for {everything} by the strides of the plan",
-            *path,
-            help=f"Use a /{narrow.length} or larger.",
+        message = (
+            f"the management network {network.pool} is too small for {everything} by the strides of the plan"
         )
+        return spec.error("FAB3018", message, *path, help=f"Use a /{narrow.length} or larger.")
     what = plural(narrow.wanted, "ToR")
     if network.tier is not TierName.TOR:
         what = f"{narrow.wanted} numbers of {network.tier}s by the strides of the plan"
     several = network.subnets > 1
     where = f"a subnet of /{network.length} of {network.pool}" if several else str(network.pool)
-    return spec.error(
-        "FAB3018",
-        f"{dotted(path)}: {where} has {network.room} addresses for {what}",
-        *path,
-        help=f"Use {'as many subnets of ' if several else 'a '}/{narrow.length}, or larger.",
-    )
+    message = f"{dotted(path)}: {where} has {network.room} addresses for {what}"
+    help_ = f"Use {'as many subnets of ' if several else 'a '}/{narrow.length}, or larger."
+    return spec.error("FAB3018", message, *path, help=help_)
 
 
 def network_path(network: ManagementNetwork) -> KeyPath:
@@ -64,16 +59,12 @@ def refuse_unmanaged(spec: ClusterSpec, fabric: Fabric) -> None:
         return
     first = without[0]
     missing = f"tier: {first.tier}" + (f", from: {first.unit + 1}" if first.tier is TierName.TOR else "")
-    raise UnfitError(
-        spec.error(
-            "FAB3111",
-            f"{plural(len(without), 'switch')} {'is' if len(without) == 1 else 'are'} in no management "
-            f"network, {fabric.name(first)} the first",
-            "management",
-            "networks",
-            help=f"Add a network with `{missing}`, or give `network` for all that no other takes.",
-        )
+    message = (
+        f"{plural(len(without), 'switch')} {'is' if len(without) == 1 else 'are'} in no management "
+        f"network, {fabric.name(first)} the first"
     )
+    help_ = f"Add a network with `{missing}`, or give `network` for all that no other takes."
+    raise UnfitError(spec.error("FAB3111", message, "management", "networks", help=help_))
 
 
 def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
@@ -91,12 +82,9 @@ def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnost
             path, text = found
             subnet = place.offset // place.network.size * place.network.size
             first, last = (place.network.pool.address(subnet + n) for n in (1, MANAGEMENT_RESERVED - 1))
-            yield spec.error(
-                "FAB3025",
-                f"{dotted(path)} {text} is the management address of {fabric.name(at)}",
-                *path,
-                help=f"Keep to {first} to {last}, which no switch gets, or to an address outside the network.",
-            )
+            message = f"{dotted(path)} {text} is the management address of {fabric.name(at)}"
+            help_ = f"Keep to {first} to {last}, which no switch gets, or to an address outside the network."
+            yield spec.error("FAB3025", message, *path, help=help_)
 
 
 def named_addresses(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:

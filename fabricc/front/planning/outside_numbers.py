@@ -104,16 +104,14 @@ def _addressed(link: ExternalLink, outsider: Outsider, number: int) -> ExternalL
 
 
 def _twice(spec: ClusterSpec, outsider: Outsider, link: ExternalLink, given: _Given) -> Diagnostic:
-    return spec.error(
-        "FAB3251",
+    message = (
         f"external.{outsider.name}.links[{given.place}] has addresses of the link at {link.port} of {link.at}, which "
-        "the lock pins",
-        "external",
-        outsider.name,
-        "links",
-        given.place,
-        help="Leave its addresses out, so that it gets some that nobody has, or give it those of another network.",
+        "the lock pins"
     )
+    help_ = (
+        "Leave its addresses out, so that it gets some that nobody has, or give it those of another network."
+    )
+    return spec.error("FAB3251", message, "external", outsider.name, "links", given.place, help=help_)
 
 
 def _too_small(spec: ClusterSpec, outsider: Outsider, needed: int, left: int) -> Diagnostic:

@@ -175,16 +175,12 @@ def _strides(
         raise UnfitError(_too_few_asns(spec, scarce, strides, shape, units))
     if shortage := stride_plan.shortage(strides, shape, _in_use(addresses, shape)):
         full = 128 if shortage.pool.endswith("6") else 32
-        raise UnfitError(
-            spec.error(
-                "FAB3017",
-                f"{shortage.pool}: {units} units need 2^{shortage.needs_bits} numbers, "
-                f"there are 2^{shortage.has_bits}",
-                "addressing",
-                shortage.pool,
-                help=f"Use a pool of /{full - shortage.needs_bits} or larger.",
-            )
+        message = (
+            f"{shortage.pool}: {units} units need 2^{shortage.needs_bits} numbers, "
+            f"there are 2^{shortage.has_bits}"
         )
+        help_ = f"Use a pool of /{full - shortage.needs_bits} or larger."
+        raise UnfitError(spec.error("FAB3017", message, "addressing", shortage.pool, help=help_))
     if narrow := stride_plan.management_shortage(strides, shape, units, addresses.management):
         everything = f"{units * shape.tors_per_unit} ToRs and {_above(shape)}"
         raise UnfitError(narrow_subnets(spec, narrow, everything))
@@ -197,15 +193,13 @@ def _too_few_asns(
     """FAB3120: the block of ASNs is too small, as one from a 16-bit base soon is."""
     block, wide = asn_block(spec.routing.asn_base), replace(spec.routing, asn_base=PRIVATE_ASNS[0])
     suffices = stride_plan.asn_shortage(strides, shape, units, wide) is None
-    return spec.error(
-        "FAB3120",
+    message = (
         f"AS {block.first} to {block.last} are too few for {plural(units, 'unit')} of "
         f"{plural(shape.tors_per_unit, 'ToR')} and {_above(shape)}: {scarce.pool} need 2^{scarce.needs_bits} by the "
-        f"strides of the plan and have 2^{scarce.has_bits}",
-        "routing",
-        "asn_base",
-        help=f"Write `asn_base: {PRIVATE_ASNS[0]}`: 4-byte ASNs (RFC 6793) suffice." if suffices else REPIN,
+        f"strides of the plan and have 2^{scarce.has_bits}"
     )
+    help_ = f"Write `asn_base: {PRIVATE_ASNS[0]}`: 4-byte ASNs (RFC 6793) suffice." if suffices else REPIN
+    return spec.error("FAB3120", message, "routing", "asn_base", help=help_)
 
 
 def _above(shape: Shape) -> str:

@@ -37,29 +37,22 @@ def planes_of(spec: ClusterSpec, rails: int, per_tor: int, nic_ports: int, one_t
     groups = rails // per_tor
     if spec.spines is None:
         if groups > 1 and not spec.gpus.rails_apart:
-            raise UnfitError(
-                spec.error(
-                    "FAB3052",
-                    f"without spines the {groups} ToRs of a unit for {rails} rails are {groups} islands",
-                    "gpus",
-                    help="Write `wiring: rail-only` for rails that meet in the hosts alone, "
-                    + "`rails_per_tor: 0` for one ToR, " * one_tor
-                    + "or add `spines`.",
-                )
+            message = f"without spines the {groups} ToRs of a unit for {rails} rails are {groups} islands"
+            help_ = (
+                "Write `wiring: rail-only` for rails that meet in the hosts alone, "
+                + "`rails_per_tor: 0` for one ToR, " * one_tor
+                + "or add `spines`."
             )
+            raise UnfitError(spec.error("FAB3052", message, "gpus", help=help_))
         return Planes(groups, nic_ports)
     if spec.gpus.rails_apart:
         return Planes(groups, spec.planes)
     together = spec.spines.rails or rails
     if rails % together or together % per_tor:
         fitting = [str(each) for each in topology.divisors(rails) if each % per_tor == 0]
-        raise UnfitError(
-            spec.error(
-                "FAB3053",
-                f"{plural(rails, 'rail')}, {per_tor} to a ToR, cannot be shared out {together} to a set of spines",
-                "spines",
-                "rails",
-                help=f"Use one of {', '.join(fitting)}.",
-            )
+        message = (
+            f"{plural(rails, 'rail')}, {per_tor} to a ToR, cannot be shared out {together} to a set of spines"
         )
+        help_ = f"Use one of {', '.join(fitting)}."
+        raise UnfitError(spec.error("FAB3053", message, "spines", "rails", help=help_))
     return Planes(rails // together, spec.planes)

@@ -55,18 +55,16 @@ def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Ident
     if beyond:
         more = (*pods, *(min(stride, beyond - at) for at in range(0, beyond, stride)))
         fits = _sized(spec, models, catalog, more, lock) is not None
-        raise UnfitError(
-            spec.error(
-                "FAB3058",
-                f"{plural(len(pods), 'pod')} of {', '.join(map(str, pods))} units have room for {sum(pods)}; "
-                f"there are {found.places}",
-                "spines",
-                "units_per_pod",
-                help=f"`units_per_pod: [{', '.join(map(str, more))}]` holds them."
-                if fits
-                else "More pods need more ports on the cores: list larger pods.",
-            )
+        told = (
+            f"{plural(len(pods), 'pod')} of {', '.join(map(str, pods))} units have room for {sum(pods)}; "
+            f"there are {found.places}"
         )
+        help_ = (
+            f"`units_per_pod: [{', '.join(map(str, more))}]` holds them."
+            if fits
+            else "More pods need more ports on the cores: list larger pods."
+        )
+        raise UnfitError(spec.error("FAB3058", told, "spines", "units_per_pod", help=help_))
 
 
 def _sized(

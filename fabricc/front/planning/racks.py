@@ -36,12 +36,9 @@ def rack_findings(spec: ClusterSpec, units: Mapping[int, Unit]) -> Iterator[Diag
             if len(split) == 1
             else f"{split[0]} and {plural(len(split) - 1, 'other')} stand"
         )
-        yield spec.warning(
-            "FAB3057",
-            f"rack {names} in several units: {len(seats[split[0]])} for the hosts of {split[0]}",
-            "gpus",
-            help="Let `hosts_per_unit` be a multiple of the hosts of a rack.",
-        )
+        message = f"rack {names} in several units: {len(seats[split[0]])} for the hosts of {split[0]}"
+        help_ = "Let `hosts_per_unit` be a multiple of the hosts of a rack."
+        yield spec.warning("FAB3057", message, "gpus", help=help_)
 
 
 def domain_groups(
@@ -61,24 +58,15 @@ def domain_groups(
         if 0 < (group.hosts_per_unit if with_tors and group.beside is None else hosts) <= most:
             found.add(index)
         elif hosts:
-            findings.append(
-                spec.error(
-                    "FAB3171",
-                    f"rack {rack} holds {hosts} hosts of {model.name}, and NVLink joins {most}",
-                    *group.path,
-                    "racks",
-                    help=f"Give every NVLink domain a rack of its own, of {plural(most, 'host')} at most.",
-                )
-            )
+            message = f"rack {rack} holds {hosts} hosts of {model.name}, and NVLink joins {most}"
+            help_ = f"Give every NVLink domain a rack of its own, of {plural(most, 'host')} at most."
+            findings.append(spec.error("FAB3171", message, *group.path, "racks", help=help_))
         else:
-            findings.append(
-                spec.warning(
-                    "FAB3170",
-                    f"nothing says which hosts of {group.name} share NVLink, as {most} of {model.name} in a rack do",
-                    *group.path,
-                    help=f"Write `hosts_per_rack: {most}`, a ToR for each rack."
-                    if with_tors
-                    else f"Name the racks instead of `hosts`: `racks: [a01, a02]` with `hosts_per_rack: {most}`.",
-                )
+            message = f"nothing says which hosts of {group.name} share NVLink, as {most} of {model.name} in a rack do"
+            help_ = (
+                f"Write `hosts_per_rack: {most}`, a ToR for each rack."
+                if with_tors
+                else f"Name the racks instead of `hosts`: `racks: [a01, a02]` with `hosts_per_rack: {most}`."
             )
+            findings.append(spec.warning("FAB3170", message, *group.path, help=help_))
     return frozenset(found)

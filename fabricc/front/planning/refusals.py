@@ -54,12 +54,8 @@ def islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Di
             break
     if counted:
         remedies.append(f"The most hosts of one unit is {most}.")
-    return spec.error(
-        "FAB3054",
-        f"without spines {units} units are {units} islands: a host of one reaches none of another",
-        *spec.gpus.groups[0].path,
-        help=" ".join(remedies),
-    )
+    message = f"without spines {units} units are {units} islands: a host of one reaches none of another"
+    return spec.error("FAB3054", message, *spec.gpus.groups[0].path, help=" ".join(remedies))
 
 
 def joined(spec: ClusterSpec, models: Models, units: int) -> topology.SpineLayer | None:
@@ -103,14 +99,11 @@ def spine_too_small(
     remedies.append("Or a third tier: add `cores`.")
     largest = reach // bottom.sides
     remedies.append(f"The largest that fits is {largest} units ({largest * bottom.slots} hosts).")
-    return spec.error(
-        "FAB3009",
+    message = (
         f"{tors} ToRs per plane cannot be one flat mesh: {spine.model.title} has {reach} ports at {bottom.up_gbps}G, "
-        f"and a spine needs a link to every ToR",
-        "spines",
-        "model",
-        help=" ".join(remedies),
+        f"and a spine needs a link to every ToR"
     )
+    return spec.error("FAB3009", message, "spines", "model", help=" ".join(remedies))
 
 
 def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: Bottom, tors: int) -> str:
@@ -232,14 +225,11 @@ def cores_too_small(
         text = f"the largest number of pods that fits is {most}"
     count = f"{asked} cores" if asked else "no number of cores"
     sets = f"{by_rail} sets of " if by_rail > 1 else ""
-    return spec.error(
-        "FAB3012",
+    message = (
         f"{count} of {core.title} ({ports} ports) can join {pods} pods of {sets}{spines} spines "
-        f"with {uplinks} uplinks each",
-        "cores",
-        "count" if asked else "model",
-        help=f"Per plane, {text}.",
+        f"with {uplinks} uplinks each"
     )
+    return spec.error("FAB3012", message, "cores", "count" if asked else "model", help=f"Per plane, {text}.")
 
 
 def no_pod(

@@ -77,14 +77,12 @@ def spine_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         return
     needed = topology.uplinks_needed(max(map(_down_gbps, fabric.tor_layouts)), ratio, shape.uplink_gbps)
     if shape.uplinks > needed:
-        yield spec.note(
-            "FAB3029",
+        message = (
             f"{ratio:g}:1 takes {needed} uplinks to a ToR; it gets {shape.uplinks}, which spread evenly over "
-            f"{plural(shape.spines, 'spine')}",
-            "tors",
-            "oversubscription",
-            help=f"`tors.uplinks: {needed}` keeps to {needed}, with as many spines as divide them.",
+            f"{plural(shape.spines, 'spine')}"
         )
+        help_ = f"`tors.uplinks: {needed}` keeps to {needed}, with as many spines as divide them."
+        yield spec.note("FAB3029", message, "tors", "oversubscription", help=help_)
 
 
 def _more(number: int) -> str:

@@ -141,27 +141,18 @@ def _spread(
         links = -(-uplinks // count)
     if spec.tors.uplinks and count * links != spec.tors.uplinks:
         near = topology.divisors(spec.tors.uplinks)
-        raise UnfitError(
-            spec.error(
-                "FAB3008",
-                f"{spec.tors.uplinks} uplinks do not spread evenly over {count} spines "
-                f"with {links} links to each",
-                "spines",
-                "count",
-                help=f"Counts that divide {spec.tors.uplinks}: {', '.join(map(str, near))}.",
-            )
+        message = (
+            f"{spec.tors.uplinks} uplinks do not spread evenly over {count} spines with {links} links to each"
         )
+        help_ = f"Counts that divide {spec.tors.uplinks}: {', '.join(map(str, near))}."
+        raise UnfitError(spec.error("FAB3008", message, "spines", "count", help=help_))
     if count * links > bottom.most_uplinks:
-        raise UnfitError(
-            spec.error(
-                "FAB3007",
-                f"{links} links to each of {count} spines are {count * links} uplinks; the ToR has "
-                f"room for {bottom.most_uplinks}",
-                "spines",
-                "count",
-                help=f"The largest count that fits is {bottom.most_uplinks // links}.",
-            )
+        message = (
+            f"{links} links to each of {count} spines are {count * links} uplinks; the ToR has "
+            f"room for {bottom.most_uplinks}"
         )
+        help_ = f"The largest count that fits is {bottom.most_uplinks // links}."
+        raise UnfitError(spec.error("FAB3007", message, "spines", "count", help=help_))
     return count * links, count, links
 
 

@@ -157,15 +157,9 @@ def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: in
     common = speeds(low) & speeds(high)
     if asked is not None and asked not in common:
         offered = ", ".join(f"{s}" for s in sorted(common)) or "none"
-        raise UnfitError(
-            spec.error(
-                "FAB3005",
-                f"{low.title} and {high.title} share no {asked}G port",
-                tier,
-                "uplink_gbps",
-                help=f"Speeds they share: {offered}.",
-            )
-        )
+        message = f"{low.title} and {high.title} share no {asked}G port"
+        help_ = f"Speeds they share: {offered}."
+        raise UnfitError(spec.error("FAB3005", message, tier, "uplink_gbps", help=help_))
     if not common:
         raise UnfitError(
             spec.error("FAB3005", f"{low.title} and {high.title} share no port speed", tier, "model")

@@ -85,9 +85,5 @@ def spread_findings(spec: ClusterSpec, sizing: Sizing, chosen: Spread) -> Iterat
             if links > -(-needed // shape.spines)
             else "Nothing to do: a ToR has the same number of links to every spine, so it takes whole ones."
         )
-        yield spec.note(
-            "FAB3030",
-            f"a ToR of host group {group.name} needs {plural(needed, 'uplink')} and gets {has}: {each}",
-            *group.path,
-            help=kept,
-        )
+        message = f"a ToR of host group {group.name} needs {plural(needed, 'uplink')} and gets {has}: {each}"
+        yield spec.note("FAB3030", message, *group.path, help=kept)

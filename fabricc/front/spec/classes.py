@@ -73,34 +73,22 @@ def _check_code_points(classes: list[Priority], findings: Findings) -> None:
         for point in each.dscps:
             if point in owner:
                 near = sorted(free, key=lambda other, to=point: abs(int(other) - to))[:3]  # type: ignore[misc]
-                findings.error(
-                    "FAB2010",
-                    f"code point {point} belongs to '{owner[point]}' and to '{each.name}'",
-                    "priorities",
-                    each.name,
-                    "dscp",
-                    help=f"A packet has one class. Nearest free: {listed(near)}.",
-                )
+                message = f"code point {point} belongs to '{owner[point]}' and to '{each.name}'"
+                help_ = f"A packet has one class. Nearest free: {listed(near)}."
+                findings.error("FAB2010", message, "priorities", each.name, "dscp", help=help_)
             owner.setdefault(point, each.name)
         if each.sends is not None and each.sends not in each.dscps:
-            findings.error(
-                "FAB2170",
-                f"'{each.name}' sends with code point {each.sends}, which is none of the class",
-                "priorities",
-                each.name,
-                "sends",
-                help=f"One of `dscp`: {listed(list(map(str, each.dscps)))}."
+            message = f"'{each.name}' sends with code point {each.sends}, which is none of the class"
+            help_ = (
+                f"One of `dscp`: {listed(list(map(str, each.dscps)))}."
                 if each.dscps
-                else "The class of the rest has no code point of its own: leave `sends` out.",
+                else "The class of the rest has no code point of its own: leave `sends` out."
             )
+            findings.error("FAB2170", message, "priorities", each.name, "sends", help=help_)
         if each.lossless and not each.dscps:
-            findings.error(
-                "FAB2012",
-                f"the lossless class '{each.name}' has no code point",
-                "priorities",
-                each.name,
-                help=f"Add `dscp: {'26' if '26' in free else free[0] if free else 26}`.",
-            )
+            message = f"the lossless class '{each.name}' has no code point"
+            help_ = f"Add `dscp: {'26' if '26' in free else free[0] if free else 26}`."
+            findings.error("FAB2012", message, "priorities", each.name, help=help_)
 
 
 def _check_rest(classes: list[Priority], rest: list[Priority], findings: Findings) -> None:
@@ -108,28 +96,17 @@ def _check_rest(classes: list[Priority], rest: list[Priority], findings: Finding
         keep = next((each.name for each in rest if each.name == REST), rest[0].name)
         for each in rest:
             if each.name != keep:
-                findings.error(
-                    "FAB2011",
-                    f"'{each.name}' and '{keep}' both take the remaining code points",
-                    "priorities",
-                    each.name,
-                    help=f"Give '{each.name}' a `dscp`.",
-                )
+                message = f"'{each.name}' and '{keep}' both take the remaining code points"
+                help_ = f"Give '{each.name}' a `dscp`."
+                findings.error("FAB2011", message, "priorities", each.name, help=help_)
     if not rest and any(each.name == REST and each.dscps for each in classes):
-        findings.error(
-            "FAB2011",
-            f"'{REST}' has code points of its own, so no class takes the rest",
-            "priorities",
-            REST,
-            help="Remove its `dscp`, or give it another name.",
-        )
+        message = f"'{REST}' has code points of its own, so no class takes the rest"
+        help_ = "Remove its `dscp`, or give it another name."
+        findings.error("FAB2011", message, "priorities", REST, help=help_)
     if len({point for each in classes for point in each.dscps}) == CODE_POINTS:
-        findings.error(
-            "FAB2011",
-            "all 64 code points are classified: none is left for other traffic",
-            "priorities",
-            help="Leave out code point 0 (best effort) at least.",
-        )
+        message = "all 64 code points are classified: none is left for other traffic"
+        help_ = "Leave out code point 0 (best effort) at least."
+        findings.error("FAB2011", message, "priorities", help=help_)
 
 
 def _check_priorities(classes: list[Priority], findings: Findings) -> None:
@@ -158,13 +135,9 @@ def _check_priorities(classes: list[Priority], findings: Findings) -> None:
             )
         taken.setdefault(priority, each.name)
         if priority == 7 and each.name != CNP:
-            findings.warning(
-                "FAB2017",
-                f"'{each.name}' uses priority 7, which switches keep for network control",
-                "priorities",
-                each.name,
-                help=f"Add `priority: {free[-1]}`." if free else "",
-            )
+            message = f"'{each.name}' uses priority 7, which switches keep for network control"
+            help_ = f"Add `priority: {free[-1]}`." if free else ""
+            findings.warning("FAB2017", message, "priorities", each.name, help=help_)
 
 
 def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
@@ -175,35 +148,19 @@ def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
     missing = [key for key in THRESHOLD_KEYS if key not in ecn]
     path = ("congestion", "ecn")
     if ecn and profile == PFC_ONLY:
-        findings.error(
-            "FAB2022",
-            f"thresholds mean nothing: the profile {PFC_ONLY} marks nothing",
-            *path,
-            help=f"Remove `ecn`, or choose another profile than {PFC_ONLY}.",
-        )
+        message = f"thresholds mean nothing: the profile {PFC_ONLY} marks nothing"
+        help_ = f"Remove `ecn`, or choose another profile than {PFC_ONLY}."
+        findings.error("FAB2022", message, *path, help=help_)
     if preset is not None and numbers:
-        findings.error(
-            "FAB2023",
-            f"both a preset and {listed(numbers, 'and')}",
-            *path,
-            numbers[0],
-            help="Keep the preset, or the three numbers.",
-        )
+        message = f"both a preset and {listed(numbers, 'and')}"
+        findings.error("FAB2023", message, *path, numbers[0], help="Keep the preset, or the three numbers.")
     elif numbers and missing:
-        findings.error(
-            "FAB2023",
-            f"{listed(numbers, 'and')} without {listed(missing, 'and')}",
-            *path,
-            help="Give all three, or a preset.",
-        )
+        message = f"{listed(numbers, 'and')} without {listed(missing, 'and')}"
+        findings.error("FAB2023", message, *path, help="Give all three, or a preset.")
     elif numbers and ecn["min_kb"] >= ecn["max_kb"]:
-        findings.error(
-            "FAB2023",
-            f"min_kb {ecn['min_kb']} is not below max_kb {ecn['max_kb']}",
-            *path,
-            "min_kb",
-            help=f"The smallest max_kb that fits is {ecn['min_kb'] + 1}.",
-        )
+        message = f"min_kb {ecn['min_kb']} is not below max_kb {ecn['max_kb']}"
+        help_ = f"The smallest max_kb that fits is {ecn['min_kb'] + 1}."
+        findings.error("FAB2023", message, *path, "min_kb", help=help_)
     elif numbers and preset is None:
         stated = EcnThresholds(KB * ecn["min_kb"], KB * ecn["max_kb"], ecn["max_percent"])
         return Congestion(profile, None, stated, _trimming(raw), raw["link_retry"])
@@ -253,44 +210,22 @@ def _check_congestion_control(classes: list[Priority], congestion: Congestion, f
             help=f"Add `{CNP}: {{dscp: {point}, strict: true}}`; DCQCN reacts late when CNPs queue behind data.",
         )
     if cnp is not None and cnp.lossless:
-        findings.error(
-            "FAB2015",
-            f"'{CNP}' is lossless: a paused notification cannot slow its sender down",
-            "priorities",
-            CNP,
-            "lossless",
-            help="Remove `lossless: true`.",
-        )
+        message = f"'{CNP}' is lossless: a paused notification cannot slow its sender down"
+        findings.error("FAB2015", message, "priorities", CNP, "lossless", help="Remove `lossless: true`.")
     if cnp is not None and lossless and not cnp.strict:
-        findings.warning(
-            "FAB2016",
-            f"'{CNP}' is not strict, so notifications queue behind data",
-            "priorities",
-            CNP,
-            help="Add `strict: true`.",
-        )
+        message = f"'{CNP}' is not strict, so notifications queue behind data"
+        findings.warning("FAB2016", message, "priorities", CNP, help="Add `strict: true`.")
     if not congestion.marked:
         for each in classes:
             if each.ecn:
-                findings.error(
-                    "FAB2022",
-                    f"'{each.name}' asks for ECN: the profile {PFC_ONLY} marks nothing",
-                    "priorities",
-                    each.name,
-                    "ecn",
-                    help=f"Remove `ecn: true`, or choose another profile than {PFC_ONLY}.",
-                )
+                message = f"'{each.name}' asks for ECN: the profile {PFC_ONLY} marks nothing"
+                help_ = f"Remove `ecn: true`, or choose another profile than {PFC_ONLY}."
+                findings.error("FAB2022", message, "priorities", each.name, "ecn", help=help_)
         return
     for each in lossless:
         if each.ecn is False:
-            findings.warning(
-                "FAB2018",
-                f"the lossless class '{each.name}' has ECN off: only PFC is left against congestion",
-                "priorities",
-                each.name,
-                "ecn",
-                help="Remove `ecn: false`.",
-            )
+            message = f"the lossless class '{each.name}' has ECN off: only PFC is left against congestion"
+            findings.warning("FAB2018", message, "priorities", each.name, "ecn", help="Remove `ecn: false`.")
 
 
 def _check_scheduling(classes: list[Priority], findings: Findings) -> None:
@@ -298,21 +233,13 @@ def _check_scheduling(classes: list[Priority], findings: Findings) -> None:
     for each in strict:
         if each.lossless or not each.dscps:
             kind = "lossless" if each.lossless else "all remaining traffic"
-            findings.warning(
-                "FAB2020",
-                f"'{each.name}' is strict and carries {kind}: it can starve every other class",
-                "priorities",
-                each.name,
-                "strict",
-                help="Remove `strict: true` and give it a `weight_percent`.",
-            )
+            message = f"'{each.name}' is strict and carries {kind}: it can starve every other class"
+            help_ = "Remove `strict: true` and give it a `weight_percent`."
+            findings.warning("FAB2020", message, "priorities", each.name, "strict", help=help_)
     if len(strict) > 2:
-        findings.warning(
-            "FAB2020",
-            f"{len(strict)} classes are strict: the first served can starve the others",
-            "priorities",
-            help=f"Keep strict for '{CNP}' and one control class at most.",
-        )
+        message = f"{len(strict)} classes are strict: the first served can starve the others"
+        help_ = f"Keep strict for '{CNP}' and one control class at most."
+        findings.warning("FAB2020", message, "priorities", help=help_)
     check_weights(
         {each.name: each.weight_percent for each in classes}, {each.name for each in strict}, findings
     )

@@ -82,12 +82,8 @@ def check_subnets(wish: EvpnWish, own: Mapping[str, Network], findings: Findings
         mine = ip_network(str(pool))
         for key, other in taken:
             if mine.version == other.version and mine.overlaps(other):
-                findings.error(
-                    "FAB3305",
-                    f"{dotted(path)}: {mine} overlaps {key} {other}",
-                    *path,
-                    help="Take a network that nothing else has; it may lie in the pool of `addressing.hosts`.",
-                )
+                help_ = "Take a network that nothing else has; it may lie in the pool of `addressing.hosts`."
+                findings.error("FAB3305", f"{dotted(path)}: {mine} overlaps {key} {other}", *path, help=help_)
                 break
         taken.append((dotted(path), mine))
 
@@ -104,26 +100,15 @@ def _check_fabric(spec: Mapping[str, Any], family: str, findings: Findings) -> N
             help="Leave the network routed, or make the class lossy: `lossless: false`.",
         )
     if family == "ipv6":
-        findings.error(
-            "FAB3301",
-            "VTEPs send VXLAN over IPv4, and the fabric carries IPv6 alone",
-            SECTION,
-            help="Write `addressing: {family: dual}`, or ipv4.",
-        )
+        message = "VTEPs send VXLAN over IPv4, and the fabric carries IPv6 alone"
+        findings.error("FAB3301", message, SECTION, help="Write `addressing: {family: dual}`, or ipv4.")
     if "external" in spec:
-        findings.error(
-            "FAB3302",
-            "ways out of a VRF are not planned yet, and `external` leads out of the fabric's own routing table",
-            SECTION,
-            help="Leave the network routed, or remove `external`.",
-        )
+        message = "ways out of a VRF are not planned yet, and `external` leads out of the fabric's own routing table"
+        findings.error("FAB3302", message, SECTION, help="Leave the network routed, or remove `external`.")
     if "spines" not in spec:
-        findings.error(
-            "FAB3303",
-            "segments reach from ToR to ToR over spines, and there are none",
-            SECTION,
-            help="Leave the network routed, or add `spines: {model: …, nos: …}`.",
-        )
+        message = "segments reach from ToR to ToR over spines, and there are none"
+        help_ = "Leave the network routed, or add `spines: {model: …, nos: …}`."
+        findings.error("FAB3303", message, SECTION, help=help_)
     if "mtu" in spec and (most := spec["mtu"]["switch"] - VXLAN_BYTES) < spec["mtu"]["host"]:
         switch = spec["mtu"]["host"] + VXLAN_BYTES
         findings.error(

@@ -134,25 +134,16 @@ def _check_asn(asn: int | None, base: int, path: KeyPath, findings: Findings) ->
         why = f"AS {asn} is one of the {size:,} from routing.asn_base {base} on, which are the fabric's"
     else:
         return
-    findings.error(
-        "FAB2095",
-        f"{dotted(path)}: {why}",
-        *path,
-        "asn",
-        help="Write the AS number of the party's own routers.",
-    )
+    message = f"{dotted(path)}: {why}"
+    findings.error("FAB2095", message, *path, "asn", help="Write the AS number of the party's own routers.")
 
 
 def _check_static(party: Mapping[str, Any], path: KeyPath, findings: Findings) -> None:
     for key in _BGP_ALONE:
         if key in party:
-            findings.error(
-                "FAB2090",
-                f"{dotted((*path, key))} is a setting of BGP, and the party has no asn",
-                *path,
-                key,
-                help="Remove it, or add `asn` of the party's routers.",
-            )
+            message = f"{dotted((*path, key))} is a setting of BGP, and the party has no asn"
+            help_ = "Remove it, or add `asn` of the party's routers."
+            findings.error("FAB2090", message, *path, key, help=help_)
 
 
 def _accepted(
@@ -241,13 +232,9 @@ def _link(
         if local not in raw and remote not in raw and family not in families:
             continue
         if family not in families:
-            findings.error(
-                "FAB2093",
-                f"{dotted(path)}: the fabric carries no IPv{family}",
-                *path,
-                local if local in raw else remote,
-                help="Remove the address, or write `addressing: {family: dual}`.",
-            )
+            message = f"{dotted(path)}: the fabric carries no IPv{family}"
+            help_ = "Remove the address, or write `addressing: {family: dual}`."
+            findings.error("FAB2093", message, *path, local if local in raw else remote, help=help_)
             return None
         if local not in raw and remote not in raw and family in inside.networks:
             continue

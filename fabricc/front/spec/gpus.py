@@ -49,22 +49,13 @@ def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[M
     own = [key for key in ("model", "hosts", "racks", "hosts_per_unit", "hosts_per_rack") if key in raw]
     if "groups" in raw:
         for key in own:
-            findings.error(
-                "FAB2002",
-                f"gpus.{key} beside gpus.groups",
-                "gpus",
-                key,
-                help=f"Move '{key}' into each group.",
-            )
+            message = f"gpus.{key} beside gpus.groups"
+            findings.error("FAB2002", message, "gpus", key, help=f"Move '{key}' into each group.")
         for index, part in enumerate(raw["groups"]):
             yield part, ("gpus", "groups", index)
     elif "model" not in raw:
-        findings.error(
-            "FAB2002",
-            "gpus names no host model",
-            "gpus",
-            help="Add `model: dgx-b200`, or `groups` for mixed models.",
-        )
+        help_ = "Add `model: dgx-b200`, or `groups` for mixed models."
+        findings.error("FAB2002", "gpus names no host model", "gpus", help=help_)
     else:
         yield {"name": "gpus", **raw}, ("gpus",)
 
@@ -86,23 +77,15 @@ def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Finding
     where = dotted(path)
     per_unit = _hosts_per_unit(raw, path, wiring, findings)
     if "beside" in raw and "racks" in raw:
-        findings.error(
-            "FAB2076",
-            f"{where} has 'racks' and stands beside {raw['beside']}",
-            *path,
-            "racks",
-            help=f"Give `hosts`: they are dealt out over the racks of {raw['beside']}, hosts_per_rack to each.",
-        )
+        message = f"{where} has 'racks' and stands beside {raw['beside']}"
+        help_ = f"Give `hosts`: they are dealt out over the racks of {raw['beside']}, hosts_per_rack to each."
+        findings.error("FAB2076", message, *path, "racks", help=help_)
         return None
     if ("hosts" in raw) == ("racks" in raw):
         have = "both 'hosts' and 'racks'" if "hosts" in raw else "neither 'hosts' nor 'racks'"
-        findings.error(
-            "FAB2001",
-            f"{where} has {have}",
-            *path,
-            *(["racks"] if "racks" in raw else []),
-            help="Give one: `hosts: 128` (or names), or `racks: 16` (or names) with wiring: rack.",
-        )
+        message = f"{where} has {have}"
+        help_ = "Give one: `hosts: 128` (or names), or `racks: 16` (or names) with wiring: rack."
+        findings.error("FAB2001", message, *path, *(["racks"] if "racks" in raw else []), help=help_)
         return None
     if "racks" in raw and wiring != "rack":
         return _rail_racks(raw, per_unit, path, findings)
@@ -133,24 +116,16 @@ def _rail_racks(
     """Racks that hold hosts and no ToR: their hosts fill units in the order of the racks."""
     racks, per_rack = raw["racks"], raw.get("hosts_per_rack")
     if isinstance(racks, int):
-        findings.error(
-            "FAB2004",
-            f"{dotted(path)}.racks: {racks} says nothing with rail wiring, where racks have no ToR",
-            *path,
-            "racks",
-            help="Name the racks, add `wiring: rack` to gpus, or give `hosts`.",
-        )
+        message = f"{dotted(path)}.racks: {racks} says nothing with rail wiring, where racks have no ToR"
+        help_ = "Name the racks, add `wiring: rack` to gpus, or give `hosts`."
+        findings.error("FAB2004", message, *path, "racks", help=help_)
         return None
     if isinstance(racks, list):
         _check_rack_list(racks, path, findings)
         if per_rack is None:
-            findings.error(
-                "FAB3056",
-                f"{dotted(path)} does not say how many hosts the racks hold",
-                *path,
-                "racks",
-                help=f"Add `hosts_per_rack: 4`, or write the number of each: `{{{racks[0]}: 4, …}}`.",
-            )
+            message = f"{dotted(path)} does not say how many hosts the racks hold"
+            help_ = f"Add `hosts_per_rack: 4`, or write the number of each: `{{{racks[0]}: 4, …}}`."
+            findings.error("FAB3056", message, *path, "racks", help=help_)
             return None
         racks = dict.fromkeys(racks, per_rack)
     rack_of: dict[str, str] = {}
@@ -163,14 +138,9 @@ def _rail_racks(
             else hosts
         )
         if per_rack is not None and len(named) > per_rack:
-            findings.error(
-                "FAB2005",
-                f"rack '{rack}' has {len(named)} hosts, more than hosts_per_rack {per_rack}",
-                *path,
-                "racks",
-                rack,
-                help=f"Raise hosts_per_rack to {len(named)}, or move {len(named) - per_rack} to another rack.",
-            )
+            message = f"rack '{rack}' has {len(named)} hosts, more than hosts_per_rack {per_rack}"
+            help_ = f"Raise hosts_per_rack to {len(named)}, or move {len(named) - per_rack} to another rack."
+            findings.error("FAB2005", message, *path, "racks", rack, help=help_)
         names += named
         rack_of |= dict.fromkeys(named, rack)
     if per_unit is None:
@@ -184,22 +154,13 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings
     key = "hosts_per_rack" if wiring == "rack" else "hosts_per_unit"
     where = dotted(path)
     if wiring == "rack" and "hosts_per_unit" in raw and "hosts_per_rack" in raw:
-        findings.error(
-            "FAB2003",
-            f"{where} has both 'hosts_per_unit' and 'hosts_per_rack'",
-            *path,
-            "hosts_per_rack",
-            help=f"They mean the same: keep '{key}'.",
-        )
+        message = f"{where} has both 'hosts_per_unit' and 'hosts_per_rack'"
+        findings.error("FAB2003", message, *path, "hosts_per_rack", help=f"They mean the same: keep '{key}'.")
         return None
     if "hosts_per_rack" in raw and wiring == "rail" and "racks" not in raw:
-        findings.error(
-            "FAB2003",
-            f"{where}.hosts_per_rack needs rack wiring",
-            *path,
-            "hosts_per_rack",
-            help="Write hosts_per_unit (hosts behind one set of rail ToRs), or add `wiring: rack` to gpus.",
-        )
+        message = f"{where}.hosts_per_rack needs rack wiring"
+        help_ = "Write hosts_per_unit (hosts behind one set of rail ToRs), or add `wiring: rack` to gpus."
+        findings.error("FAB2003", message, *path, "hosts_per_rack", help=help_)
         return None
     in_rack = raw.get("hosts_per_rack") if wiring == "rack" else None
     per_unit: int | None = raw.get("hosts_per_unit") if in_rack is None else in_rack
@@ -213,14 +174,8 @@ def _check_rack_list(racks: list[str], path: KeyPath, findings: Findings) -> Non
     first: dict[str, int] = {}
     for index, rack in enumerate(racks):
         if rack in first:
-            findings.error(
-                "FAB2006",
-                f"rack '{rack}' is listed twice",
-                *path,
-                "racks",
-                index,
-                help=f"It stands at {dotted((*path, 'racks', first[rack]))} already.",
-            )
+            help_ = f"It stands at {dotted((*path, 'racks', first[rack]))} already."
+            findings.error("FAB2006", f"rack '{rack}' is listed twice", *path, "racks", index, help=help_)
         first.setdefault(rack, index)
 
 
@@ -234,24 +189,16 @@ def _racks(
         count = hosts if isinstance(hosts, int) else len(hosts)
         result[rack] = () if isinstance(hosts, int) else tuple(hosts)
         if count > per_unit:
-            findings.error(
-                "FAB2005",
-                f"rack '{rack}' has {count} hosts, more than hosts_per_rack {per_unit}",
-                *path,
-                "racks",
-                rack,
-                help=f"Raise hosts_per_rack to {count}, or move {count - per_unit} to another rack.",
-            )
+            message = f"rack '{rack}' has {count} hosts, more than hosts_per_rack {per_unit}"
+            help_ = f"Raise hosts_per_rack to {count}, or move {count - per_unit} to another rack."
+            findings.error("FAB2005", message, *path, "racks", rack, help=help_)
         elif isinstance(hosts, int) and count < per_unit:
-            findings.error(
-                "FAB2005",
-                f"rack '{rack}' is counted with {count} hosts of {per_unit}",
-                *path,
-                "racks",
-                rack,
-                help="A rack that is not full lists its hosts by name, so that filling it renames none: "
-                f"`{rack}: [{rack}-h1, …]`.",
+            message = f"rack '{rack}' is counted with {count} hosts of {per_unit}"
+            help_ = (
+                "A rack that is not full lists its hosts by name, so that filling it renames none: "
+                f"`{rack}: [{rack}-h1, …]`."
             )
+            findings.error("FAB2005", message, *path, "racks", rack, help=help_)
     return result
 
 
@@ -268,12 +215,8 @@ def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Find
         earlier = first.setdefault((kind, name), path)
         if earlier != path:
             at = findings.document.key_position(earlier)
-            findings.error(
-                "FAB2006",
-                f"{kind} '{name}' is named twice",
-                *path,
-                help=f"It stands at {dotted(earlier)} ({at.line}:{at.column}) already.",
-            )
+            help_ = f"It stands at {dotted(earlier)} ({at.line}:{at.column}) already."
+            findings.error("FAB2006", f"{kind} '{name}' is named twice", *path, help=help_)
 
     for index, part in enumerate(raw.get("groups", ())):
         once("group", part["name"], "gpus", "groups", index, "name")
@@ -311,15 +254,11 @@ def check_classes(groups: Iterable[HostGroup], priorities: Iterable[Priority], f
     for group in groups:
         if group.rdma_class is not None and group.rdma_class not in fitting:
             names = listed([f"`{name}`" for name in sorted(fitting)])
-            findings.error(
-                "FAB2078",
-                f"the class '{group.rdma_class}' is none for RDMA",
-                *group.path,
-                "class",
-                help=f"Classes with a code point: {names}."
-                if names
-                else "Give a class of `priorities` a `dscp`.",
+            message = f"the class '{group.rdma_class}' is none for RDMA"
+            help_ = (
+                f"Classes with a code point: {names}." if names else "Give a class of `priorities` a `dscp`."
             )
+            findings.error("FAB2078", message, *group.path, "class", help=help_)
 
 
 def _capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:
@@ -327,11 +266,6 @@ def _capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Finding
     present = sum(group.hosts for group in groups if group.beside is None)
     capacity: int | None = raw.get("capacity")
     if capacity is not None and capacity < present:
-        findings.error(
-            "FAB2007",
-            f"gpus.capacity {capacity} is less than the {present} hosts present",
-            "gpus",
-            "capacity",
-            help=f"The least that fits is {present}.",
-        )
+        message = f"gpus.capacity {capacity} is less than the {present} hosts present"
+        findings.error("FAB2007", message, "gpus", "capacity", help=f"The least that fits is {present}.")
     return capacity

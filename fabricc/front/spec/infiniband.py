@@ -129,13 +129,9 @@ def _classes(raw: Mapping[str, Mapping[str, Any]], findings: Findings) -> tuple[
         elif name == "default":
             levels[name] = 0
         if name in levels and (owner := owners.setdefault(levels[name], name)) != name:
-            findings.error(
-                "FAB5803",
-                f"classes '{owner}' and '{name}' share service level {levels[name]}",
-                "priorities",
-                name,
-                help="Give each a `priority` of its own, 0 to 7.",
-            )
+            message = f"classes '{owner}' and '{name}' share service level {levels[name]}"
+            help_ = "Give each a `priority` of its own, 0 to 7."
+            findings.error("FAB5803", message, "priorities", name, help=help_)
     stated = {name: part.get("weight_percent") for name, part in raw.items()}
     check_weights(stated, {name for name, part in raw.items() if part["strict"]}, findings)
     free = iter(level for level in range(LEVELS) if level not in owners)

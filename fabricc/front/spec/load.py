@@ -98,12 +98,8 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
         spec, accept = _assembled(document, frozenset(map(str, unfit)), findings)
         if not unfit & {"networks", "management", *INHERITED}:
             if spec is not None and spec.infiniband is not None and "networks" in document.value:
-                findings.error(
-                    "FAB2114",
-                    "further networks stand beside a fabric of Ethernet, not of InfiniBand",
-                    "networks",
-                    help="Describe them in a spec of their own.",
-                )
+                message = "further networks stand beside a fabric of Ethernet, not of InfiniBand"
+                findings.error("FAB2114", message, "networks", help="Describe them in a spec of their own.")
             networks = _networks(document, spec, numbers or {}, findings)
             spec = spec and replace(spec, networks=networks)
     failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
@@ -159,13 +155,8 @@ def _shortened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     if not (rest := diagnostics[MAX_LISTED:]):
         return diagnostics
     gravest = worst(rest) or Severity.NOTE
-    more = Diagnostic(
-        "FAB1009",
-        gravest,
-        f"{len(rest)} more problems are not listed",
-        rest[0].position,
-        "Repair these first.",
-    )
+    message = f"{len(rest)} more problems are not listed"
+    more = Diagnostic("FAB1009", gravest, message, rest[0].position, "Repair these first.")
     return (*diagnostics[:MAX_LISTED], more)
 
 

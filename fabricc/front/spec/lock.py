@@ -221,12 +221,8 @@ class _Reader:
 
     def _version(self, line: str, number: int) -> None:
         if line != f"version {VERSION}":
-            self._report(
-                "FAB0031",
-                f"the lock is of {clip(line)}, this program reads version {VERSION}",
-                number,
-                "Use the release of fabricc that wrote it.",
-            )
+            message = f"the lock is of {clip(line)}, this program reads version {VERSION}"
+            self._report("FAB0031", message, number, "Use the release of fabricc that wrote it.")
 
     def _owner(self, cluster: str, number: int) -> None:
         self.cluster = self.cluster or cluster
@@ -242,12 +238,8 @@ class _Reader:
     def _item(self, match: re.Match[str], number: int) -> None:
         kind, key = next((match[at], match[at + 1]) for at in (1, 4, 8, 11) if match[at])
         if (first := self.lines.setdefault((kind, key), number)) != number:
-            self._report(
-                "FAB0033",
-                f"{kind} '{clip(key)}' stands in line {first} already",
-                number,
-                "Delete the line that was not committed first.",
-            )
+            message = f"{kind} '{clip(key)}' stands in line {first} already"
+            self._report("FAB0033", message, number, "Delete the line that was not committed first.")
             return
         if kind == "stride":
             self._stride(key, int(match[3]), number)
@@ -270,12 +262,8 @@ class _Reader:
         counts = _COUNTS.fullmatch(name)
         if counts and (not value or (counts["digits"] and value > _MOST_DIGITS)):
             fits = f"1 to {_MOST_DIGITS}" if counts["digits"] else "1 or more"
-            self._report(
-                "FAB6040",
-                f"the stride {name} is {value}, a build writes {fits}",
-                number,
-                "Restore the line from Git.",
-            )
+            message = f"the stride {name} is {value}, a build writes {fits}"
+            self._report("FAB6040", message, number, "Restore the line from Git.")
             return
         self.strides[name] = value
 

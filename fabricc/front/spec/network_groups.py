@@ -67,16 +67,14 @@ def _stated(section: Stated, index: int, homes: dict[str, str], os: str) -> Host
     home = homes.setdefault(raw["name"], section.network)
     if home != section.network or any(each["name"] == raw["name"] for each in section.groups[:index]):
         of = f"network '{home}'" if home else "gpus"
-        section.findings.error(
-            "FAB3230",
-            f"group '{raw['name']}' is stated in {of} already",
-            *path,
-            "name",
-            help="Give these hosts a group of another name."
+        message = f"group '{raw['name']}' is stated in {of} already"
+        help_ = (
+            "Give these hosts a group of another name."
             if not home or home == section.network
             else f"The same hosts are `{{name: {raw['name']}}}` here, without model and hosts; others need another "
-            "name.",
+            "name."
         )
+        section.findings.error("FAB3230", message, *path, "name", help=help_)
         return None
     whole = {"os": os} | dict(raw)
     if section.hosts_per_unit is not None and not whole.keys() & {"hosts_per_unit", "hosts_per_rack"}:

@@ -41,17 +41,15 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings, *, spines: bool
     unused = unused_pools(raw, spines=spines)
     for pool, why in unused.items():
         if ("addressing", pool) in written:
-            findings.warning(
-                "FAB2033",
-                f"addressing.{pool} is not used with {why}",
-                "addressing",
-                pool,
-                help="Add `family: dual`, or remove it."
+            message = f"addressing.{pool} is not used with {why}"
+            help_ = (
+                "Add `family: dual`, or remove it."
                 if "family" in why
                 else "Remove it, or write `fabric_links: numbered`."
                 if spines
-                else "Remove it, or add `spines`.",
+                else "Remove it, or add `spines`."
             )
+            findings.warning("FAB2033", message, "addressing", pool, help=help_)
     _check_overlaps(
         {("addressing", pool): network for pool, network in pools.items() if pool not in unused}, findings
     )
@@ -91,15 +89,9 @@ def build_management(
     first: dict[str, int] = {}
     for index, user in enumerate(users):
         if first.setdefault(user.name, index) != index:
-            findings.error(
-                "FAB2060",
-                f"the user '{user.name}' stands twice",
-                "management",
-                "users",
-                index,
-                "name",
-                help=f"It is management.users[{first[user.name]}] already.",
-            )
+            message = f"the user '{user.name}' stands twice"
+            help_ = f"It is management.users[{first[user.name]}] already."
+            findings.error("FAB2060", message, "management", "users", index, "name", help=help_)
     if networks is None or (everywhere and gateway is None):
         return None
     services = Services(
@@ -217,20 +209,13 @@ def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None
     if network is None:
         return None
     if any(network in special or special in network for special in _networks(SPECIAL)):
-        findings.error(
-            "FAB2034",
-            f"{name}: {text} holds addresses that no interface can have",
-            *path,
-            help="Take a private network, such as 10.0.0.0/10 or fd00::/48.",
-        )
+        message = f"{name}: {text} holds addresses that no interface can have"
+        help_ = "Take a private network, such as 10.0.0.0/10 or fd00::/48."
+        findings.error("FAB2034", message, *path, help=help_)
         return None
     if not any(network in private for private in _networks(PRIVATE)):
-        findings.warning(
-            "FAB2035",
-            f"{name}: {text} is not private",
-            *path,
-            help="Use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or fc00::/7, or accept this.",
-        )
+        help_ = "Use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or fc00::/7, or accept this."
+        findings.warning("FAB2035", f"{name}: {text} is not private", *path, help=help_)
     return network
 
 
@@ -248,12 +233,9 @@ def _check_overlaps(
                 if stated not in findings.document.positions and earlier_path in findings.document.positions:
                     stated, other, its = earlier_path, path, network
                 mine = pools[stated]
-                findings.error(
-                    "FAB2032",
-                    f"{dotted(stated)} {mine} overlaps {dotted(other)} {its}",
-                    *stated,
-                    help=free_pool([network for _, network in named], mine),
-                )
+                message = f"{dotted(stated)} {mine} overlaps {dotted(other)} {its}"
+                help_ = free_pool([network for _, network in named], mine)
+                findings.error("FAB2032", message, *stated, help=help_)
 
 
 def free_pool(taken: Iterable[IPNetwork], wanted: IPNetwork | None) -> str:
@@ -281,13 +263,9 @@ def _gateway(
     try:
         gateway = IPAddress(text)
     except (AddrFormatError, ValueError):
-        findings.error(
-            "FAB2030",
-            f"{dotted(path)}.gateway: '{text}' is not an address",
-            *path,
-            "gateway",
-            help=f"The first address of the network is {first}.",
-        )
+        message = f"{dotted(path)}.gateway: '{text}' is not an address"
+        help_ = f"The first address of the network is {first}."
+        findings.error("FAB2030", message, *path, "gateway", help=help_)
         return None
     outside = gateway not in network
     if outside or (network.size > 2 and gateway in (network.network, network.broadcast)):
@@ -307,10 +285,6 @@ def _server(text: str, path: KeyPath, findings: Findings) -> str:
     try:
         return str(IPAddress(text))
     except (AddrFormatError, ValueError):
-        findings.error(
-            "FAB2030",
-            f"{dotted(path)}: '{text}' is neither an address nor a name",
-            *path,
-            help="For example: 172.16.0.2",
-        )
+        message = f"{dotted(path)}: '{text}' is neither an address nor a name"
+        findings.error("FAB2030", message, *path, help="For example: 172.16.0.2")
         return text

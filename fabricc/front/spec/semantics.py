@@ -38,64 +38,40 @@ def check_spines(spines: Tier, findings: Findings) -> None:
     """Settings of a spine's up-links make sense only with cores above."""
     for key in SPINE_KEYS_NEEDING_CORES:
         if getattr(spines, key) not in (None, False):
-            findings.error(
-                "FAB2008",
-                f"spines.{key} needs 'cores' above the spines",
-                "spines",
-                key,
-                help="Remove it, or add `cores: {model: …, nos: …}`.",
-            )
+            message = f"spines.{key} needs 'cores' above the spines"
+            help_ = "Remove it, or add `cores: {model: …, nos: …}`."
+            findings.error("FAB2008", message, "spines", key, help=help_)
 
 
 def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
     """Each tier has the one below it, ToRs have up-links only to spines, and rails are kept apart or joined."""
     if "spines" not in raw:
         if "cores" in raw:
-            findings.error(
-                "FAB3050",
-                "cores join the spines of several pods, and there are no spines",
-                "cores",
-                help="Add `spines: {model: …, nos: …}`, or remove `cores`.",
-            )
+            message = "cores join the spines of several pods, and there are no spines"
+            help_ = "Add `spines: {model: …, nos: …}`, or remove `cores`."
+            findings.error("FAB3050", message, "cores", help=help_)
         for key in TOR_KEYS_NEEDING_SPINES:
             if ("tors", key) in findings.document.positions:
-                findings.error(
-                    "FAB3050",
-                    f"tors.{key} needs 'spines' above the ToRs",
-                    "tors",
-                    key,
-                    help="Remove it, or add `spines: {model: …, nos: …}`.",
-                )
+                message = f"tors.{key} needs 'spines' above the ToRs"
+                help_ = "Remove it, or add `spines: {model: …, nos: …}`."
+                findings.error("FAB3050", message, "tors", key, help=help_)
     written = findings.document.positions
     if raw.get("fabric") == "infiniband" and {("cores",), ("spines", "rails")} <= written.keys():
-        findings.error(
-            "FAB3055",
-            "on InfiniBand each set of spines by rail is a subnet, and cores would join them",
-            "spines",
-            "rails",
-            help="Remove it, or remove `cores`.",
-        )
+        message = "on InfiniBand each set of spines by rail is a subnet, and cores would join them"
+        findings.error("FAB3055", message, "spines", "rails", help="Remove it, or remove `cores`.")
     if ("gpus", "wiring") in findings.document.positions and raw["gpus"]["wiring"] == "rail-only":
         for path, why in ((("spines", "rails"), "says it as well"), (("cores",), "join the rails")):
             if path in findings.document.positions:
-                findings.error(
-                    "FAB3051",
-                    f"wiring: rail-only keeps the rails apart; {'.'.join(path)} {why}",
-                    *path,
-                    help="Remove it, or write `wiring: rail`.",
-                )
+                message = f"wiring: rail-only keeps the rails apart; {'.'.join(path)} {why}"
+                findings.error("FAB3051", message, *path, help="Remove it, or write `wiring: rail`.")
 
 
 def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:
     """A pause between flowlets is only said where there are flowlets."""
     if balancing.flowlet_idle_us is not None and balancing.mode is not Spreading.FLOWLET:
-        findings.error(
-            "FAB2043",
-            f"load_balancing.flowlet_idle_us has no meaning with mode {balancing.mode.value}",
-            "load_balancing",
-            "flowlet_idle_us",
-            help="Write `mode: flowlet`, or remove it.",
-        )
+        message = f"load_balancing.flowlet_idle_us has no meaning with mode {balancing.mode.value}"
+        help_ = "Write `mode: flowlet`, or remove it."
+        findings.error("FAB2043", message, "load_balancing", "flowlet_idle_us", help=help_)
 
 
 def check_routing(routing: Routing, findings: Findings) -> None:
@@ -124,13 +100,9 @@ def check_routing(routing: Routing, findings: Findings) -> None:
         detection_ms = routing.bfd_interval_ms * routing.bfd_multiplier
         if detection_ms >= 1000 * routing.hold_s:
             fits = (1000 * routing.hold_s - 1) // routing.bfd_multiplier
-            findings.warning(
-                "FAB2042",
-                f"BFD detects after {detection_ms} ms, not before the hold time of {routing.hold_s} s",
-                "routing",
-                "bfd",
-                help=f"The largest interval_ms of use is {fits}; or write `bfd: false`.",
-            )
+            message = f"BFD detects after {detection_ms} ms, not before the hold time of {routing.hold_s} s"
+            help_ = f"The largest interval_ms of use is {fits}; or write `bfd: false`."
+            findings.warning("FAB2042", message, "routing", "bfd", help=help_)
 
 
 def check_mtu(host: int, switch: int, findings: Findings) -> None:
@@ -138,21 +110,12 @@ def check_mtu(host: int, switch: int, findings: Findings) -> None:
     written = findings.document.positions
     if host > switch:
         key = "host" if ("mtu", "host") in written else "switch"
-        findings.error(
-            "FAB2050",
-            f"mtu.host {host} is larger than mtu.switch {switch}",
-            "mtu",
-            key,
-            help=f"The largest host MTU that fits is {switch}.",
-        )
+        message = f"mtu.host {host} is larger than mtu.switch {switch}"
+        findings.error("FAB2050", message, "mtu", key, help=f"The largest host MTU that fits is {switch}.")
     if host < ROCE_MTU:
-        findings.warning(
-            "FAB2051",
-            f"mtu.host {host} is too small for a RoCE path MTU of 4096",
-            "mtu",
-            "host",
-            help=f"It needs {ROCE_MTU}: 4096 and 96 bytes of headers.",
-        )
+        message = f"mtu.host {host} is too small for a RoCE path MTU of 4096"
+        help_ = f"It needs {ROCE_MTU}: 4096 and 96 bytes of headers."
+        findings.warning("FAB2051", message, "mtu", "host", help=help_)
 
 
 def check_cables(cables: Cables, findings: Findings) -> None:
@@ -162,14 +125,9 @@ def check_cables(cables: Cables, findings: Findings) -> None:
         if cable.length_m > (most := longest(cable.medium)):
             fits = next(medium for medium in reaches() if longest(medium) >= cable.length_m)
             key = "length_m" if ("cables", link, "length_m") in findings.document.positions else "medium"
-            findings.warning(
-                "FAB2052",
-                f"cables.{link}: {cable.medium} does not reach {cable.length_m} m",
-                "cables",
-                link,
-                key,
-                help=f"The longest is {most} m; {fits} reaches {longest(fits)} m.",
-            )
+            message = f"cables.{link}: {cable.medium} does not reach {cable.length_m} m"
+            help_ = f"The longest is {most} m; {fits} reaches {longest(fits)} m."
+            findings.warning("FAB2052", message, "cables", link, key, help=help_)
 
 
 def check_acceptances(accept: Sequence[Acceptance], findings: Findings) -> None:
@@ -179,23 +137,11 @@ def check_acceptances(accept: Sequence[Acceptance], findings: Findings) -> None:
         path = ("accept", index, "code")
         if each.code not in TITLES:
             close = get_close_matches(each.code, TITLES, 1)
-            findings.error(
-                "FAB2061",
-                f"no diagnostic has the code {each.code}",
-                *path,
-                help=f"Did you mean {close[0]} ({TITLES[close[0]]})?" if close else "",
-            )
+            help_ = f"Did you mean {close[0]} ({TITLES[close[0]]})?" if close else ""
+            findings.error("FAB2061", f"no diagnostic has the code {each.code}", *path, help=help_)
         elif each.code < "FAB2":
-            findings.error(
-                "FAB2062",
-                f"{each.code} cannot be accepted: {TITLES[each.code]}",
-                *path,
-                help="Repair the file.",
-            )
+            message = f"{each.code} cannot be accepted: {TITLES[each.code]}"
+            findings.error("FAB2062", message, *path, help="Repair the file.")
         elif first.setdefault(each.code, index) != index:
-            findings.error(
-                "FAB2063",
-                f"{each.code} is accepted twice",
-                *path,
-                help=f"Remove accept[{index}] or {first[each.code]}.",
-            )
+            message = f"{each.code} is accepted twice"
+            findings.error("FAB2063", message, *path, help=f"Remove accept[{index}] or {first[each.code]}.")

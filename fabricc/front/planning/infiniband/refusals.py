@@ -95,12 +95,9 @@ def check_classes(spec: ClusterSpec, section: Infiniband, models: Models, key: s
 
 def ipoib_too_small(spec: ClusterSpec, pool: str, subnets: int, bits: int) -> Diagnostic:
     """FAB5810: the pool does not hold every host on every rail."""
-    return spec.error(
-        "FAB5810",
-        f"the IPoIB pool {pool} is too small: {subnets} subnets of 2^{bits} addresses are needed",
-        *("infiniband", "ipoib", "pool"),
-        help=f"Use a /{32 - bits - (subnets - 1).bit_length()} or larger.",
-    )
+    message = f"the IPoIB pool {pool} is too small: {subnets} subnets of 2^{bits} addresses are needed"
+    help_ = f"Use a /{32 - bits - (subnets - 1).bit_length()} or larger."
+    return spec.error("FAB5810", message, *("infiniband", "ipoib", "pool"), help=help_)
 
 
 def connected_mode(spec: ClusterSpec) -> Diagnostic:
