@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
@@ -153,27 +154,28 @@ class Likeness:
     def _ends(self, switch: Switch) -> bytes | None:
         """As `switch_ends`; None where a session is not with the other address of its link."""
         name, ports, sessions = switch.name, switch.ports, switch.bgp.sessions
-        asn, remotes, ends = str(switch.bgp.asn), {each.remote for each in sessions}, []
+        asn, remotes, ends = switch.bgp.asn, {each.remote for each in sessions}, []
         for number, families, unnumbered, gateways, stated in self.links:
             port = ports[number]
             peer = port.peer
             assert peer is not None
             mine, other = f"{name}\n{port.name}", f"{peer.device}\n{peer.port}"
-            first = (name, port.name) < (peer.device, peer.port)
+            first = mine < other  # as names and ports are: they have no character below that between them
             addresses, told = [], []
             for family, place in families:
-                address: str = getattr(port, family)
+                address = (port.ipv4 if family == "ipv4" else port.ipv6) or ""
                 remote = sibling(address)
                 if not remote or (remote in remotes if place < 0 else sessions[place].remote != remote):
                     return None
-                addresses.append(ordered(first, address.partition("/")[0], remote))
+                head = address.partition("/")[0]
+                addresses.append(f"{head} - {remote}" if first else f"{remote} - {head}")
                 if place >= 0:
-                    told.append(f"{family} {ordered(first, asn, str(sessions[place].remote_asn))}")
+                    told.append(_told(family, first, asn, sessions[place].remote_asn))
             if unnumbered is not None:
                 addresses.append("unnumbered")
-                told.append(f"unnumbered {ordered(first, asn, str(sessions[unnumbered].remote_asn))}")
-            addresses += gateways
-            ends.append(packed_end(key_of(mine, other), " ".join(addresses), " ".join(told), stated))
+                told.append(_told("unnumbered", first, asn, sessions[unnumbered].remote_asn))
+            key = key_of(mine, other)
+            ends.append(packed_end(key, " ".join((*addresses, *gateways)), " ".join(told), stated))
         return b"".join(ends)
 
     def _digest(self, switch: Switch, folder: str, policy: bytes) -> SwitchDigest:
@@ -373,6 +375,12 @@ def _link(seen: SwitchView, number: int, link: LinkPort, over: Mapping[tuple[str
         number, families, unnumbered, tuple(str(each) for each in gateways if each is not None),
         packed_kind(False, mtu, speed, pfc, fec, settings, bfd),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _told(transport: str, first: bool, asn: int, remote: int) -> str:
+    """What both ends of a session say of its AS numbers."""
+    return f"{transport} {ordered(first, str(asn), str(remote))}"
 
 
 def _far(port: Port) -> str:

@@ -266,21 +266,22 @@ def as_int(value: Value | None) -> int | None:
     return value if isinstance(value, int) else None
 
 
-@lru_cache(maxsize=1024)
 def sibling(text: str) -> str:
     """The other address of a /31 or /127 (RFC 3021, RFC 6164), or of the two of a /30; "" for another size, or none."""
     address, _, length = text.partition("/")
-    family, wanted = (socket.AF_INET6, ("127",)) if ":" in address else (socket.AF_INET, ("31", "30"))
-    if length not in wanted:
+    six = ":" in address
+    if length != "127" if six else length not in ("31", "30"):
         return ""
     try:
-        packed = bytearray(socket.inet_pton(family, address))
+        packed = socket.inet_pton(socket.AF_INET6 if six else socket.AF_INET, address)
     except (OSError, ValueError):
         return ""
-    if length == "30" and packed[-1] % 4 in (0, 3):
+    last = packed[-1]
+    if six:
+        return socket.inet_ntop(socket.AF_INET6, packed[:-1] + bytes((last ^ 1,)))
+    if length == "30" and last % 4 in (0, 3):
         return ""
-    packed[-1] ^= 3 if length == "30" else 1
-    return socket.inet_ntop(family, bytes(packed))
+    return f"{address.rpartition('.')[0]}.{last ^ (3 if length == '30' else 1)}"
 
 
 def priorities(value: Value | None) -> tuple[int, ...]:
