@@ -70,8 +70,7 @@ class Outcome:
     def _take(self, number: int, piece: Piece) -> None:
         self.written.join(piece.written)
         self.findings.merge(piece.findings)
-        for ends in piece.ends:
-            self.meeting.add(ends)
+        self.meeting.add(b"".join(piece.ends))
         self.census.add(piece.survey)
         self.verified |= piece.verified
         self._rows[number] = piece.rows

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host
     from fabricc.proof.invariants.view import LinkPort, SwitchView
 
-    _Packed = tuple[int, int, bytes]
-
 FIELDS = (
     "MTU", "speed", "PFC priorities", "addresses", "BGP session", "error correction", "session settings", "BFD",
 )  # fmt: skip
@@ -41,6 +39,9 @@ _OF_EACH = ("addresses", "BGP session")
 """Fields that differ from link to link; what is stated of the others is often the same."""
 _OF_KINDS = tuple(name for name in FIELDS if name not in _OF_EACH)
 _RECORD = struct.Struct("<8sII25s")
+_KEYED = struct.Struct("<8s33s")
+"""The same as its key and what is stated."""
+_OWN = struct.Struct("<II")
 _STATED = struct.Struct("<B6I")
 FAMILIES = (("ipv4", ("31", "30")), ("ipv6", ("127",)))
 _PLACES = ("ipv4", "ipv6", "description", "enabled")
@@ -230,27 +231,32 @@ def gateway_of(route: Value | None) -> str:
 class Meeting:
     """Where packed ends meet; holds only those whose other end has not come yet."""
 
-    waiting: dict[bytes, _Packed] = field(default_factory=dict)
+    waiting: dict[bytes, bytes] = field(default_factory=dict)
     broken: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
     links: int = 0
 
     def add(self, ends: bytes) -> None:
         """Take a run of packed ends."""
-        for key, *rest in _RECORD.iter_unpack(ends):
-            mine = tuple(rest)
-            other = self.waiting.pop(key, None)
-            if other is None:
-                self.waiting[key] = mine
-                continue
+        found = dict(_KEYED.iter_unpack(ends))
+        if len(found) * _KEYED.size < len(ends):  # both ends of a link, and which of three come first counts
+            for at in range(0, len(ends), _KEYED.size):
+                self.add(ends[at : at + _KEYED.size])
+            return
+        for key in self.waiting.keys() & found.keys():
             self.links += 1
-            if other != mine and (wrong := _disagreements(mine, other)):
+            mine, other = found.pop(key), self.waiting.pop(key)
+            if mine != other and (wrong := _disagreements(mine, other)):
                 self.broken[key] = wrong
+        self.waiting |= found
 
 
-def _disagreements(one: _Packed, two: _Packed) -> tuple[str, ...]:
+def _disagreements(one: bytes, two: bytes) -> tuple[str, ...]:
     """Names of the fields on which two ends differ; what an end does not state is not held against it."""
-    pairs = zip(_OF_EACH, one[:2], two[:2], strict=True)
-    wrong = {name for name, a, b in pairs if a != b and a and b}.union(_contradictions(one[2], two[2]))
+    at = _OWN.size
+    wrong = _contradictions(one[at:], two[at:])
+    if one[:at] != two[:at]:
+        pairs = zip(_OF_EACH, _OWN.unpack_from(one), _OWN.unpack_from(two), strict=True)
+        wrong = wrong.union(name for name, a, b in pairs if a != b and a and b)
     return tuple([name for name in FIELDS if name in wrong]) if wrong else ()
 
 

@@ -204,6 +204,21 @@ def blocks_of(packed: bytes) -> list[Block]:
     ]
 
 
+_SORTED = struct.Struct(">BQQB4x4x")
+"""A block with its owner, its first address in two halves."""
+
+
+def _apart(records: bytes) -> bool:
+    """Whether each of sorted blocks begins behind the one before: a third of the time that it takes to tell which."""
+    before = beyond = 0
+    for family, high, low, length in _SORTED.iter_unpack(records):
+        first = high << 64 | low
+        if first < beyond and family == before:
+            return False
+        before, beyond = family, first + (1 << ((32 if family == 4 else 128) - length))
+    return True
+
+
 def overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
     """Blocks that overlap an earlier one; `owners` are (device, file, its packed blocks).
 
@@ -217,6 +232,8 @@ def overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
         names.append((device, file))
         records += [packed[at : at + size] + owner for at in range(0, len(packed), size)]
     records.sort()
+    if _apart(b"".join(records)):
+        return
     widest: Block | None = None
     holder = ""
     for record in records:
