@@ -222,10 +222,14 @@ def _store(state: Path, build: Last) -> None:
 
 
 def _folders(paths: Sequence[str]) -> list[str]:
-    """The first two folders of all paths, each once, sorted."""
-    second = {path[: path.index("/", path.index("/") + 1)] for path in paths if path.count("/") > 1}
-    first = {path.partition("/")[0] for path in (*second, *(path for path in paths if path.count("/") == 1))}
-    return sorted(first | second)
+    """The first two folders of all paths, which are sorted, each once, sorted."""
+    found, device = set(), ""
+    for path in paths:
+        if not device or not path.startswith(device):  # most are in the folder of the one before
+            ends = [*_upper_folders(path)]
+            found.update(path[:at] for at in ends)
+            device = path[: ends[1] + 1] if len(ends) > 1 else ""
+    return sorted(found)
 
 
 def _upper_folders(path: str) -> Iterator[int]:
