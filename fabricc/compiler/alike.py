@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
-from itertools import repeat
+from itertools import chain, repeat
+from operator import itemgetter
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +29,7 @@ from fabricc.fabric.model import Host
 from fabricc.proof.likeness import Common, likeness_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from fabricc.fabric.coordinates import Rest
     from fabricc.fabric.facts import Facts, Reading, Said, Value
@@ -77,17 +79,27 @@ _WORDS = re.compile(r"(?=.*\d)(?=[A-Za-z])[\w./:-]*[\w./-](?: [\w./:-]*[\w./-])*
 """A name or words that are none of any syntax: those have no digits where a name may stand."""
 
 
+_Pick = Callable[[Sequence[str]], tuple[str, ...]]
+"""Takes values by their numbers."""
+
+
 class _Blank(NamedTuple):
-    """A text with letters: what stands between them, they in every second place; and the number of each."""
+    """A text with letters: what stands between them, they in every second place; and what picks their values."""
 
     pieces: list[str]
-    letters: list[int]
+    letters: _Pick
 
     def filled(self, values: Sequence[str]) -> str:
-        """The text with values in place of letters, by their numbers."""
+        """The text with values in place of letters."""
+        if len(self.pieces) == 1:
+            return self.pieces[0]
         pieces = self.pieces.copy()
-        pieces[1::2] = [values[letter] for letter in self.letters]
+        pieces[1::2] = self.letters(values)
         return "".join(pieces)
+
+
+def _pick(numbers: Sequence[int]) -> _Pick:
+    return itemgetter(*numbers) if len(numbers) > 1 else lambda values: tuple([values[at] for at in numbers])
 
 
 class _Blanks(NamedTuple):
@@ -139,7 +151,8 @@ class _Pattern:
 
     Attributes:
         rest: what is planned but for coordinates.
-        letters: the number of each coordinate's letter, -1 for none; `first`: of each letter, a coordinate that it is.
+        letters: picks each coordinate by the number of its letter, -1 for none; `first`: of each letter a coordinate
+            that it is.
         addresses: which letters are addresses; `six`: of each, whether it is an IPv6 one.
         files: path -> text.
         paths, values: its facts, and paths that only have a line; what has letters: `in_paths`, `in_texts` and
@@ -149,8 +162,8 @@ class _Pattern:
     """
 
     rest: Rest
-    letters: list[int]
-    first: list[int]
+    letters: _Pick
+    first: _Pick
     addresses: slice
     six: list[bool]
     files: Mapping[str, _Blank]
@@ -162,15 +175,14 @@ class _Pattern:
     lines: list[tuple[str, int] | None]
     common: Common
 
-    def reading(self, own: list[str], files: Files) -> Said | None:
+    def reading(self, own: tuple[str, ...], files: Files) -> Said | None:
         """The reading of the files of a device with such coordinates; None where they are none of this pattern."""
-        values = [own[at] for at in self.first]
-        if "" in values or files.keys() != self.files.keys():
+        values = (*self.first(own), "")
+        if "" in values[:-1] or files.keys() != self.files.keys():
             return None
-        values.append("")
         if [":" in each for each in values[self.addresses]] != self.six:
             return None
-        if [values[letter] for letter in self.letters] != own:
+        if self.letters(values) != own:
             return None
         if any(blank.filled(values) != files[name] for name, blank in self.files.items()):
             return None
@@ -190,7 +202,7 @@ class Alike:
         alike = [each for each in self.patterns.get(_outline(device, own), ()) if each.rest == rest]
         if not alike or not _plain(own):
             return None
-        values = [each for kind in own for each in kind]
+        values = tuple(chain(*own))
         readings = ((pattern.reading(values, files), pattern.common) for pattern in alike)
         return next(((reading, common) for reading, common in readings if reading), None)
 
@@ -205,7 +217,7 @@ class Alike:
         self.read[outline] += 1
         if not 1 < self.read[outline] <= _MOST:
             return
-        values = [each for kind in own for each in kind]
+        values = tuple(chain(*own))
         for order in _ORDERS:
             pattern = _pattern(device, rest, own, order)
             again = pattern.reading(values, files) if pattern else None
@@ -271,7 +283,7 @@ def _pattern(
                 found.append(numbers[piece])
             else:
                 pieces[-1] += piece
-        return _Blank(pieces, found)
+        return _Blank(pieces, _pick(found))
 
     def blanks(texts: Sequence[object]) -> _Blanks:
         places = [at for at, text in enumerate(texts) if isinstance(text, str) and letter_of.search(text)]
@@ -281,8 +293,8 @@ def _pattern(
     numbered = [(at, str(value)) for at, value in enumerate(values) if isinstance(value, int)]
     return _Pattern(
         rest=rest,
-        letters=[numbers.get(letter, -1) for letter in letters],
-        first=[letters.index(letter) for letter in numbers],
+        letters=_pick([numbers.get(letter, -1) for letter in letters]),
+        first=_pick([letters.index(letter) for letter in numbers]),
         addresses=slice(min(addresses, default=0), max(addresses, default=-1) + 1),
         six=[":" in letter for letter in dict.fromkeys(lettered.addresses) if letter],
         files={name: blank(text) for name, text in files.items()},

@@ -223,7 +223,8 @@ def _store(state: Path, build: Last) -> None:
 
 def _folders(paths: Sequence[str]) -> list[str]:
     """The first two folders of all paths, which are sorted, each once, sorted."""
-    found, device = set(), ""
+    found: set[str] = set()
+    device = ""
     for path in paths:
         if not device or not path.startswith(device):  # most are in the folder of the one before
             ends = [*_upper_folders(path)]
