@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
 from functools import lru_cache
+from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ from fabricc.base.values import dataclass
 from fabricc.proof.invariants.view import as_int, sibling
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from fabricc.audit.model import Device, End
     from fabricc.audit.rules.sheet import Far, Sheet
@@ -61,6 +62,7 @@ class Sessions:
         near: the same -> port that leads there, "" where none does.
         listens: ranges from which neighbours are taken without being named.
         speaks: whether it runs BGP; `addresses`: all that it has.
+        accords: of sessions over a subnet of two, what the other end has to say alike, as a digest; see `_accord`.
     """
 
     speaks: bool
@@ -68,6 +70,7 @@ class Sessions:
     near: dict[Key, str] = field(default_factory=dict)
     listens: tuple[str, ...] = ()
     addresses: frozenset[str] = frozenset()
+    accords: dict[Key, bytes] = field(default_factory=dict)
 
 
 def sessions_of(sheet: Sheet) -> Sessions:
@@ -99,7 +102,26 @@ def sessions_of(sheet: Sheet) -> Sessions:
         )
         found.said[key] = alike.setdefault(end, end)
         found.near[key] = by_address.get(neighbour) or _covering(neighbour, subnets)
+        own = _opposite(neighbour)
+        apart = own in found.addresses and neighbour not in found.addresses
+        if apart and (accord := _accord(vrf, own, neighbour, end)):
+            found.accords[key] = accord
     return found
+
+
+def _opposite(neighbour: str) -> str:
+    """The address beside a neighbour's in a subnet of two; "" where the neighbour is no address."""
+    return sibling(f"{neighbour}/127" if ":" in neighbour else f"{neighbour}/31")
+
+
+def _accord(vrf: str, own: str, neighbour: str, said: Said) -> bytes:
+    """What two ends say alike when nothing is wrong between them, in 16 bytes; none where more has to be asked."""
+    asn, remote = said.asn, said.remote
+    if not said.enabled or asn is None or not isinstance(remote, int):
+        return b""
+    ends = (own, asn, neighbour, remote) if own < neighbour else (neighbour, remote, own, asn)
+    rest = said.families, said.bfd, said.timers, said.password, said.ttl
+    return blake2b(repr((vrf, ends, rest)).encode(), digest_size=16).digest()
 
 
 def _process(facts: Mapping[str, Value], scope: str, leaf: str) -> Value | None:
@@ -184,12 +206,57 @@ class Peer(NamedTuple):
 
 @dataclass(slots=True)
 class Meeting:
-    """All sessions of the folder, and who has which address."""
+    """All sessions of the folder.
+
+    Attributes:
+        owners: address -> who has it; `shared`: those that several have.
+        alone: accords that one end has and no other.
+    """
 
     sessions: Mapping[str, Sessions]
-    owners: Mapping[str, Sequence[str]]
     groups: Mapping[str, str]
     fars: Mapping[str, Mapping[str, Far]]
+    owners: dict[str, Sequence[str]] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    alone: set[bytes] = field(default_factory=set)
+
+    def meet(self) -> None:
+        """Find out who has which address, and whose accords meet."""
+        for name, each in self.sessions.items():
+            alone = (name,)
+            for address in each.addresses:
+                known = self.owners.setdefault(address, alone)
+                if isinstance(known, list):
+                    known.append(name)
+                elif known is not alone:
+                    self.owners[address] = [*known, name]
+                    self.shared.add(address)
+            self.alone.symmetric_difference_update(each.accords.values())
+
+    def doubtful(self) -> Iterator[Peer]:
+        """The ends of sessions of which nothing says that both agree, but for those that are shut."""
+        for name in sorted(self.sessions):
+            each = self.sessions[name]
+            if self.alone or self.shared or len(each.accords) < len(each.said):
+                for key, said in each.said.items():
+                    if said.enabled and not self._agreed(each, key):
+                        yield Peer(name, key)
+
+    def _agreed(self, sessions: Sessions, key: Key) -> bool:
+        """Whether the one device that has the neighbour's address says the same of a session with the own one."""
+        accord = sessions.accords.get(key)
+        if accord is None or accord in self.alone:
+            return False
+        return not self.shared or not (key[1] in self.shared or _opposite(key[1]) in self.shared)
+
+    def settled(self, device: str, vrf: str) -> bool:
+        """Whether a device agrees with some neighbour in a routing instance."""
+        each = self.sessions[device]
+        return any(key[0] == vrf and self._agreed(each, key) for key in each.accords)
+
+    def detects(self, device: str) -> bool:
+        """Whether a device runs BFD on some session."""
+        return any(said.bfd == "true" for said in self.sessions[device].said.values())
 
     def far(self, device: str, port: str) -> End | None:
         """The other end of a port's link where the folder holds it."""
@@ -217,7 +284,7 @@ class Meeting:
         vrf, neighbour = peer.key
         mine = self.sessions[peer.device].addresses
         near = self.sessions[peer.device].near[peer.key]
-        first = sibling(f"{neighbour}/127" if ":" in neighbour else f"{neighbour}/31")
+        first = _opposite(neighbour)
         if first in mine and (found := self._named(device, vrf, (first,))):
             return found
         there = self.sessions[device]
@@ -252,32 +319,27 @@ def _within(address: str, network: str) -> bool:
 
 
 def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterator[Finding]:
-    """What the ends of all sessions do not agree on."""
+    """What the ends of all sessions do not agree on; those whose accords meet are not looked at."""
     pairs: list[tuple[Peer, Peer]] = []
     disagree: Counter[tuple[str, str]] = Counter()
-    agree: Counter[tuple[str, str]] = Counter()
-    detecting: set[str] = set()
-    for name in sorted(meeting.sessions):
-        each = meeting.sessions[name]
-        if any(said.bfd == "true" for said in each.said.values()):
-            detecting.add(name)
-        for key, said in each.said.items():
-            if not said.enabled:
-                continue
-            peer = Peer(name, key)
-            other = meeting.other(peer)
-            if isinstance(other, Peer):
-                its = meeting.sessions[other.device].said[other.key]
-                right = _expects(said.remote, its.asn, said.asn)
-                (agree if right else disagree)[other.device, other.key[0]] += 1
-                if not right or _differ(said, its):
-                    pairs.append((peer, other))
-            elif isinstance(other, str):
-                yield from _one_sided(meeting, peer, other, devices)
+    agree: set[tuple[str, str]] = set()
+    for peer in meeting.doubtful():
+        other = meeting.other(peer)
+        if isinstance(other, Peer):
+            said = meeting.sessions[peer.device].said[peer.key]
+            its = meeting.sessions[other.device].said[other.key]
+            if right := _expects(said.remote, its.asn, said.asn):
+                agree.add((other.device, other.key[0]))
             else:
-                yield from _nobody(meeting, peer, devices)
+                disagree[other.device, other.key[0]] += 1
+            if not right or _differ(said, its):
+                pairs.append((peer, other))
+        elif isinstance(other, str):
+            yield from _one_sided(meeting, peer, other, devices)
+        else:
+            yield from _nobody(meeting, peer, devices)
     guilty = {
-        at for at, times in disagree.items() if times > 1 and not agree[at]
+        at for at, times in disagree.items() if times > 1 and at not in agree and not meeting.settled(*at)
     }  # its own number is wrong, not what each neighbour says of it
     for device, vrf in sorted(guilty):
         yield _own_number(devices[device], vrf, disagree[device, vrf])
@@ -292,7 +354,7 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
         both = frozenset((peer, other))
         if both not in told_of:
             told_of.add(both)
-            yield from _differences(devices, peer, other, mine, its, detecting)
+            yield from _differences(devices, peer, other, mine, its, meeting.detects)
 
 
 def _expects(remote: Value | None, asn: int | None, own: int | None) -> bool:
@@ -372,9 +434,14 @@ def _differ(mine: Said, its: Said) -> bool:
 
 
 def _differences(
-    devices: Mapping[str, Device], peer: Peer, other: Peer, mine: Said, its: Said, detecting: Collection[str]
+    devices: Mapping[str, Device],
+    peer: Peer,
+    other: Peer,
+    mine: Said,
+    its: Said,
+    detects: Callable[[str], bool],
 ) -> Iterator[Finding]:
-    """What two ends of a session state differently; `detecting` are devices that run BFD on some session."""
+    """What two ends of a session state differently; `detects`: whether a device runs BFD on some session."""
 
     def finding(one: Peer, leaves: tuple[str, ...], what: str, group: str, severity: Severity) -> Finding:
         paths = [path for leaf in leaves for path in (session_path(one.key, leaf), f"bgp/{leaf}")]
@@ -403,7 +470,7 @@ def _differences(
     if (mine.bfd == "true") != (its.bfd == "true"):
         one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
         text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"
-        severity = Severity.WARNING if one.device in detecting else Severity.NOTE  # its system may have none
+        severity = Severity.WARNING if detects(one.device) else Severity.NOTE  # its system may have none
         yield finding(one, ("bfd", "remote_asn"), text, "BFD", severity)
     if mine.timers != its.timers and None not in (*mine.timers, *its.timers):
         text = f"timers {_timers(mine)} s, {other.device} at the other end {_timers(its)} s: the shorter time counts"

@@ -229,16 +229,8 @@ def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
 
 
 def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
-    owners: dict[str, Sequence[str]] = {}
-    for name, each in digests.sessions.items():
-        alone = (name,)
-        for address in each.addresses:
-            known = owners.setdefault(address, alone)
-            if isinstance(known, list):
-                known.append(name)
-            elif known is not alone:
-                owners[address] = [*known, name]
-    meeting = sessions.Meeting(digests.sessions, owners, groups_of(found), fars)
+    meeting = sessions.Meeting(digests.sessions, groups_of(found), fars)
+    meeting.meet()
     return sessions.session_findings(meeting, found.devices)
 
 

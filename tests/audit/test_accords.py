@@ -1,0 +1,82 @@
+"""Sessions whose ends say alike are not looked at, and what is told is what looking at each of them tells."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+
+from fabricc.audit.rules import sessions
+from tests.audit.test_rules import device, told
+
+NAMES = range(5)
+LEAVES = {
+    "remote_asn": (65001, 65002, "internal"), "bfd": ("true", "false"), "families": ("ipv4", "ipv4,evpn"),
+    "hold_s": (9, 30),
+    "enabled": ("false",), "password": ("[set]",), "ttl_security_hops": (1,), "local_asn": (65001,),
+}  # fmt: skip
+
+
+def fabric() -> list[dict[str, str | int]]:
+    """The facts of five switches with a link and a session between each two."""
+    every: list[dict[str, str | int]] = [
+        {"bgp/asn": 65001 + number, "bgp/router_id": f"10.9.9.{number}"} for number in NAMES
+    ]
+    for at, (one, two) in enumerate(combinations(NAMES, 2)):
+        for mine, other, own, its in ((one, two, 2 * at, 2 * at + 1), (two, one, 2 * at + 1, 2 * at)):
+            every[mine][f"interface[Ethernet{other}]/ipv4"] = f"10.0.0.{own}/31"
+            every[mine][f"bgp/neighbor[10.0.0.{its}]/remote_asn"] = 65001 + other
+            every[mine][f"bgp/neighbor[10.0.0.{its}]/families"] = "ipv4"
+    return every
+
+
+def altered(every: list[dict[str, str | int]], chance: random.Random) -> None:
+    """Change, add or take away one thing of one switch."""
+    facts = chance.choice(every)
+    kind = chance.randrange(5)
+    sides = [path for path in facts if path.startswith("bgp/neighbor[") and path.endswith("]/remote_asn")]
+    side = chance.choice(sides).removesuffix("remote_asn") if sides else "bgp/neighbor[10.0.0.3]/"
+    if kind == 0:
+        facts["bgp/asn"] = 65001 + chance.randrange(6)
+    elif kind == 1:
+        for path in [path for path in facts if path.startswith(side)]:
+            facts[f"vrf[RED]/{path}" if chance.randrange(2) else f"{path}/gone"] = facts.pop(path)
+    elif kind == 2:
+        port = f"interface[Ethernet{chance.choice(NAMES)}]/ipv4"
+        facts[port] = f"10.0.0.{chance.randrange(22)}/{chance.choice((31, 31, 30, 24))}"
+    else:
+        leaf = chance.choice(list(LEAVES))
+        facts[side + leaf] = chance.choice(LEAVES[leaf])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_told_is_what_all_sessions_tell(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, different = random.Random(seed), set()
+    for _ in range(12):
+        every = fabric()
+        for _ in range(chance.randrange(5)):
+            altered(every, chance)
+        devices = [device(f"s{number}", facts) for number, facts in enumerate(every)]
+        quick = told(*devices)
+        with monkeypatch.context() as patch:
+            patch.setattr(sessions, "_accord", lambda *_: b"")
+            assert told(*devices) == quick
+        different.add(len(quick))
+    assert len(different) > 3
+
+
+def test_sessions_that_agree_are_not_looked_at() -> None:
+    meeting = sessions.Meeting({}, {}, {})
+    said = sessions.Said(1, 2, "ipv4", None, (3, 9), False, False, True)
+    back = said._replace(asn=2, remote=1)
+    for name, own, other, says in (("a", "10.0.0.0", "10.0.0.1", said), ("b", "10.0.0.1", "10.0.0.0", back)):
+        key = ("", other)
+        accord = sessions._accord("", own, other, says)
+        one = sessions.Sessions(True, {key: says}, {key: ""}, (), frozenset((own,)), {key: accord})
+        meeting.sessions = {**meeting.sessions, name: one}
+    meeting.meet()
+    assert not list(meeting.doubtful())
+    meeting.sessions["b"].accords.clear()
+    meeting.meet()
+    assert [peer.device for peer in meeting.doubtful()] == ["a", "b"]
