@@ -1,7 +1,7 @@
 """How properties are tested: without deadlines, because how long an example takes says nothing about the product.
 
-`make test` tries the same examples each time, so that it fails for what was changed, and a quarter as many; `make test-all`
-looks for new ones.
+`make test` tries the same examples each time, so that it fails for what was changed, and a quarter as many;
+`make test-all` looks for new ones.
 """
 
 import gc

@@ -29,5 +29,5 @@ def calls(function: Callable[[], Any]) -> int:
 
 
 def examples(most: int) -> int:
-    """So many examples of a property in `make test-all`, and in the ordinary run a quarter as many, as by default there."""
+    """So many examples of a property in `make test-all`; in the ordinary run a quarter, as by default there."""
     return most * settings().max_examples // 100
