@@ -14,7 +14,8 @@ BY_OUR_OWN_WORDS = frozenset({
     "back/nos/cumulus/__init__.py reader", "back/nos/eos/peering.py process", "back/nos/frr/__init__.py _router_reader",
     "back/nos/ports.py spelling", "back/nos/ports.py parser", "back/nos/printing.py _patterns",
     "back/nos/templating.py _environment", "base/documents/fitting.py pattern", "base/documents/reader.py shipped",
-    "base/documents/schema.py schema", "base/documents/schema.py validator", "fabric/infiniband/ports.py speed_word",
+    "base/documents/schema.py schema", "base/documents/schema.py validator", "base/values.py _code",
+    "fabric/infiniband/ports.py speed_word",
     "fabric/vocabulary.py _loaded", "front/spec/pools.py _networks", "review/diff/impact.py vocabulary",
     "review/report/page.py _file",
 })  # fmt: skip

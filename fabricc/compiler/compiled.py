@@ -13,6 +13,7 @@ from fabricc.base.diagnostics.text import render_text
 from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
+from fabricc.catalog.names import meant
 from fabricc.compiler.accept import settled
 from fabricc.compiler.finding import lock_of
 from fabricc.compiler.inputs import digests
@@ -348,15 +349,12 @@ def compile_spec(
 
 def no_device(compiled: Compiled, name: str) -> Diagnostic:
     """FAB3195: no device is called so, and which are called nearly so."""
-    from difflib import get_close_matches  # few ask for what there is not
-
     known: list[str] = []
     for fabric in (compiled.fabric, *compiled.fabric.networks):
         names = chain(map(fabric.name, fabric.switch_ids()), fabric.own_hosts())
         known += islice(names, _COMPARED)
-    near = get_close_matches(clip(name), known)
     shown = f"`fabricc plan {compiled.path}` shows how devices are named."
-    remedy = f"Did you mean {listed(near)}?" if near else shown
+    remedy = meant(clip(name), known, shown)
     return Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
 
 
