@@ -158,6 +158,17 @@ def test_a_comment_concerns_no_device(spec: Path, out: Path) -> None:
     assert build(spec, out)[0].up_to_date
 
 
+def test_of_a_renamed_cluster_the_last_build_is_that_under_its_new_name(spec: Path, out: Path) -> None:
+    spec.with_name("fabricc.lock").unlink()
+    write(spec.parent, {}, cluster="zulu")
+    assert build(spec, out)[0].exit_status == 0
+    assert build(spec, out)[0].up_to_date
+    write(spec.parent, DRAINED, cluster="zulu")
+    assert build(spec, out)[0].proved == 1
+    shutil.rmtree(out / "zone")
+    assert build(spec, out)[0].up_to_date
+
+
 def test_a_fabric_has_the_same_outline_in_every_process(tmp_path: Path) -> None:
     """Python orders a set of texts anew in each, and a build in another process is to tell what changed."""
     moved = {"spine01a": "east", "spine02a": "west", "su002": "hall-b", "su003": "hall-c"}

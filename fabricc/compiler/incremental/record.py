@@ -286,13 +286,13 @@ def spec_of(tree: Path) -> Path | None:
 
 
 def last(out: Path, spec: Path, options: str) -> Last | None:
-    """The last build of the spec below `out`, when it was by this tool with the same options."""
+    """The last build of the spec below `out`, under whatever name, when it was by this tool with the same options."""
     state = state_of(out)
     if state is None:
         return None
     try:
         wanted = str(spec.resolve())
-        for path in sorted(state.glob("*.record")):
+        for path in sorted(state.glob("*.record"), key=_written_at, reverse=True):
             content = path.read_bytes()
             end, head = len(content) - _CHECK, content.find(b"\n")
             if crc32(memoryview(content)[:end]) != int.from_bytes(content[end:]):
@@ -307,6 +307,10 @@ def last(out: Path, spec: Path, options: str) -> Last | None:
     except (OSError, KeyError, TypeError, ValueError):
         return None
     return None
+
+
+def _written_at(path: Path) -> tuple[int, str]:
+    return path.stat().st_mtime_ns, path.name
 
 
 def _digest_of(path: Path) -> str:
