@@ -31,7 +31,7 @@ class Grouped:
             kept = self.kept.setdefault(key, [])
             kept.append(finding)
             if len(kept) > SHOWN:
-                kept.sort(key=lambda f: (f.file, f.line, f.message))
+                kept.sort(key=_place)
                 kept.pop()
 
     def merge(self, other: Grouped) -> None:
@@ -41,9 +41,12 @@ class Grouped:
             self.counts[key] += count - len(other.kept[key])
 
     def diagnostics(self, tree: str) -> Iterator[Diagnostic]:
-        """The first few of each group, the last of them saying how many more there are; files below `tree`."""
+        """The first few of each group, the last of them saying how many more there are; files below `tree`.
+
+        They come in order of their places, whichever worker told of them first.
+        """
         for key in sorted(self.kept):
-            kept = self.kept[key]
+            kept = sorted(self.kept[key], key=_place)
             more = self.counts[key] - len(kept)
             for index, finding in enumerate(kept):
                 message = finding.message
@@ -51,3 +54,7 @@ class Grouped:
                     message += f" (and {more:,} more like it)"
                 place = Position(f"{tree}/{finding.file}", finding.line) if finding.line else None
                 yield Diagnostic(finding.code, finding.severity, message, place, finding.help)
+
+
+def _place(finding: Finding) -> tuple[str, int, str]:
+    return finding.file, finding.line, finding.message

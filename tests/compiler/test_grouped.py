@@ -1,0 +1,33 @@
+"""Findings are told alike, whichever worker was done first with those that it found."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricc.compiler.grouped import SHOWN, Grouped
+from fabricc.proof import Finding
+
+findings = st.builds(
+    lambda code, group, file, line: Finding(code, f"{file} {line}", file, line, group),
+    st.sampled_from(["FAB6001", "FAB6002"]), st.sampled_from("ab"), st.sampled_from("xyz"), st.integers(0, 9),
+)  # fmt: skip
+pieces = st.lists(st.lists(findings, max_size=6), max_size=5)
+
+
+@given(pieces.flatmap(lambda found: st.tuples(st.just(found), st.permutations(found))))
+def test_the_order_in_which_workers_are_done_says_nothing(
+    orders: tuple[list[list[Finding]], list[list[Finding]]],
+) -> None:
+    told = []
+    for order in orders:
+        whole = Grouped()
+        for piece in order:
+            part = Grouped()
+            part.add(piece)
+            whole.merge(part)
+        told.append(list(whole.diagnostics("tree")))
+    assert told[0] == told[1]
+    assert all(len(list(shown)) <= 2 * SHOWN for _, shown in groupby(told[0], lambda each: each.code))
