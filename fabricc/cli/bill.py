@@ -105,5 +105,5 @@ def _bill(found: Bought, wanted: Wanted) -> bytes:
             sheets.append(("Racks", [ELEVATION, *elevation_rows(places, found.titles)]))
         return workbook(sheets)
     except NoWorkbookError:
-        remedy = "Run `pip install 'fabricc[xlsx]'`, or write a .csv."
+        remedy = "Install it: `pip install 'fabricc[xlsx]'`, or write a .csv."
         raise FindingsError("FAB0070", "a .xlsx needs the Python package openpyxl", remedy) from None

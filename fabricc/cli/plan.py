@@ -225,7 +225,7 @@ def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
     """Write the picture; a .png is rendered by whichever program for it is installed.
 
     Raises:
-        FindingsError: FAB0088, nothing here renders SVG.
+        FindingsError: FAB3148, nothing here renders SVG.
         EmitError: the file cannot be written.
     """
     text = svg(title, panels)
@@ -240,7 +240,7 @@ def _png(text: str) -> bytes:
                 return done.stdout
     names = ", ".join(program for program, _ in _RENDERERS)
     raise FindingsError(
-        "FAB0088", f"a .png needs one of {names}, and none is installed", "Write a .svg, or install one."
+        "FAB3148", f"a .png needs one of {names}, and none is installed", "Write a .svg, or install one."
     )
 
 

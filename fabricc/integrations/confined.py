@@ -101,7 +101,7 @@ class Confined:
 
         Raises:
             ConfinedError: FAB0072, it told no JSON, and what it told instead; FAB0073, it took too long; FAB0078, it is
-                too long; FAB0098, no command can be given these words.
+                too long; FAB0072 too, no command can be given these words.
         """
         # -P: no module is taken from the folder that the process starts in.
         command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
@@ -111,7 +111,7 @@ class Confined:
             )
         except (OSError, ValueError) as error:
             message = f"`fabricc {words[0]}` cannot be asked that: {error}"
-            raise ConfinedError("FAB0098", message, "Ask in fewer words, without NUL.") from None
+            raise ConfinedError("FAB0072", message, "Ask in fewer words, without NUL.") from None
         try:
             async with asyncio.timeout(_LONGEST_S):
                 async with asyncio.TaskGroup() as tasks:

@@ -46,8 +46,6 @@ TITLES: dict[str, str] = {
     "FAB0078": "A verb told too much",
     "FAB0080": "No such switch to export",
     "FAB0081": "What an export does not carry",
-    "FAB0088": "No program that draws a .png",
-    "FAB0098": "A question that no command can be given",
     # The shape of the spec.
     "FAB1001": "Unknown key",
     "FAB1002": "A key is missing",
@@ -224,6 +222,7 @@ TITLES: dict[str, str] = {
     "FAB3141": "Children of one cage that need different modules",
     "FAB3142": "A place in a rack that cannot be",
     "FAB3143": "Devices without a place in a rack",
+    "FAB3148": "No program that draws a .png",
     "FAB3160": "A line of the table of prices that is none",
     "FAB3161": "A price of what the catalog does not have",
     "FAB3162": "Parts without a price",
