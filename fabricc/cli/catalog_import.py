@@ -27,7 +27,7 @@ def command(
     made = import_switch(path, Wishes(name, asic, sku, since))
     output.tell(made.found, "text", {})
     if made.text and str(target) == "-":
-        output.out(*made.text.splitlines())
+        output.verbatim(*made.text.splitlines())
     elif made.text:
         write_file(target, made.text.encode())
         output.err(f"{target}: written; name it in the `catalog` of a spec")

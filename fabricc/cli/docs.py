@@ -47,7 +47,7 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
     if man:
         if topic is not None or site is not None:
             raise click.UsageError("`--man` prints one page of all verbs; leave out the topic and `--site`.")
-        output.out(*manual().splitlines())
+        output.verbatim(*manual().splitlines())
         return 0
     known = pages()
     if site is not None:

@@ -82,16 +82,12 @@ def _cages(group: CageGroup) -> str:
 
 
 def _table(rows: tuple[HeadroomRow, ...], field: str) -> Iterator[str]:
-    """The lossless rows as a matrix of speed and cable length."""
-    speeds = sorted({row.speed_gbps for row in rows})
-    cells = {(row.cable_m, row.speed_gbps): f"{getattr(row, field):,}" for row in rows}
-    yield "  " + f"{'cable':>8}" + "".join(f"{f'{speed}G':>12}" for speed in speeds)
-    for length in sorted({row.cable_m for row in rows}):
-        yield (
-            "  "
-            + f"{f'{length} m':>8}"
-            + "".join(f"{cells.get((length, speed), '-'):>12}" for speed in speeds)
-        )
+    """The lossless rows, a line for each speed and a column for each length of cable."""
+    cells = {(row.speed_gbps, row.cable_m): f"{getattr(row, field):,}" for row in rows}
+    lengths = sorted({row.cable_m for row in rows})
+    yield "  " + f"{'cable':>8}" + "".join(f"{f'{length} m':>12}" for length in lengths)
+    for speed in sorted({row.speed_gbps for row in rows}):
+        yield f"  {f'{speed}G':>8}" + "".join(f"{cells.get((speed, length), '-'):>12}" for length in lengths)
 
 
 def _mark(sources: dict[str, int], source: str) -> str:

@@ -159,7 +159,7 @@ def _preview(setting: Setting, format_: str, *, ask: bool) -> int:
     if format_ == "json":
         output.document(report.preview_json(found, remarks))
         return 0
-    output.out(*report.preview(found, setting.options))
+    output.verbatim(*report.preview(found, setting.options))
     output.tell(found.findings, "text", {})
     output.tell(remarks, "text", {})
     return 0

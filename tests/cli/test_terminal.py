@@ -20,6 +20,7 @@ VERBS = {
     "help": ("--help",),
     "help of push": ("push", "--help"),
     "catalog": ("catalog",),
+    "a model": ("catalog", "sn5600"),
     "plan": ("plan", "inventories/superpod-b200-4su/cluster.yaml"),
     "plan of InfiniBand": ("plan", "inventories/quantum2-512/cluster.yaml"),
     "alternatives": ("plan", "--alternatives", "inventories/rack-zone-512/cluster.yaml"),
