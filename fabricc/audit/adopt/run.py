@@ -154,7 +154,8 @@ def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
             help_ = "Keep those that you need in an overlay (`fabricc docs overlays`)."
             yield Finding("FAB9706", message, _path(device, file), line, "aside", Severity.NOTE, help_)
     for words in adopted.assumed:
-        yield Finding("FAB9705", words, "", 0, words, Severity.NOTE)
+        message = f"{words[0].lower()}{words[1:].rstrip('.')}"  # sentences of the report
+        yield Finding("FAB9705", message, "", 0, words, Severity.NOTE)
 
 
 def _left(found: Found, name: str) -> Finding:

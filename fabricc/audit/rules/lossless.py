@@ -53,9 +53,7 @@ def _port_findings(sheet: Sheet) -> Iterator[Finding]:
     yield from _fill_levels(sheet, lossless)
     both = [port for port in lossless if str(sheet.ports[port].get("flow_control", "off")) not in _OFF]
     if both:
-        text = (
-            f"{_ports(both)}: flow control of all traffic (IEEE 802.3x) beside PFC: one link can use only one"
-        )
+        text = f"{_ports(both)}: global pause (IEEE 802.3x) beside PFC: one link can use only one"
         yield _told(
             sheet, PAUSED, both[0], ("flow_control",), text, "802.3x", Severity.WARNING, "Turn it off."
         )
