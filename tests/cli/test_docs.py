@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
 from fabricc.base import installation
-from fabricc.cli import docs
+from fabricc.cli import catalog_import, docs
 from fabricc.cli.entry import VERBS, cli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.cli.conftest import Ran
 
@@ -116,6 +118,52 @@ def test_every_topic_that_the_program_names_exists() -> None:
     named = {topic for text in texts for topic in re.findall(r"fabricc docs ([a-z][a-z-]+[a-z])\b", text)}
     assert "push" in named
     assert named - {"nos"} <= PAGES.keys()
+
+
+def shown(text: str) -> Iterator[str]:
+    """The commands of a page: lines of blocks, and what stands in backquotes."""
+    for block in re.findall(r"^```[a-z]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        lines = (line.strip().removeprefix("$ ") for line in block.replace("\\\n", " ").splitlines())
+        yield from (line for line in lines if line.startswith("fabricc "))
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    yield from (" ".join(told.split()) for told in re.findall(r"`(fabricc [^`]*)`", prose))
+
+
+def unknown(line: str) -> str:
+    """Why a command line is none of fabricc's, "" where it is one; an option may be spoken of without its value."""
+    words = shlex.split(re.split(r" && | \| |;| > ", line)[0], comments=True)[1:]
+    command: click.Command = cli
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        inner = command.get_command(click.Context(command), words[0])
+        if inner is None:
+            return "" if words[0] == "VERB" else f"no verb {words[0]}"
+        command, words = inner, words[1:]
+    if command.name == "catalog" and words[:1] == ["import"]:
+        command, words = catalog_import.command, words[1:]
+    try:
+        command.make_parser(click.Context(command)).parse_args(words)
+    except click.BadOptionUsage:
+        return ""
+    except click.UsageError as error:
+        return error.message
+    return ""
+
+
+def test_every_command_that_a_page_shows_is_one() -> None:
+    files = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *PAGES.values()]
+    files += [ROOT / "fabricc/review/explain/codes.yaml", *(ROOT / "ansible_collections").rglob("*.md")]
+    told = [(file, line) for file in files for line in shown(file.read_text("utf-8"))]
+    assert len(told) > 250
+    wrong = [(file.name, line, why) for file, line in told if (why := unknown(line))]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["fabricc buidl x", "fabricc build x --olny y", "fabricc lab upp", "fabricc catalog import x --sin 1"],
+)
+def test_a_command_that_is_none_would_be_noticed(line: str) -> None:
+    assert unknown(line)
 
 
 def test_every_verb_has_a_page() -> None:
