@@ -125,6 +125,7 @@ def test_every_need_has_a_page_and_is_of_something_written() -> None:
         assert any(row.keys[: len(top)] == top for row in PATHS), need
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("nvueschema") is None, reason="nvueschema is not installed")
 def test_the_releases_of_every_path_are_those_of_nvidia_s_object_models() -> None:
     roots = {

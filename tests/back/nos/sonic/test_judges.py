@@ -23,6 +23,8 @@ from tests.back.nos.sonic.variants import VARIANTS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fabricc.fabric.model import Switch
+
 VALIDATOR = Path(__file__).parents[5] / "shared" / "validators" / "sonic_validate.py"
 MODELS_OF = Path(os.environ.get("SONIC_YANG_MODELS", VALIDATOR.parent / "sonic-yang"))
 """A folder of models for each release; another one can be named in the environment."""
@@ -56,49 +58,44 @@ def judge(release: str, *files: Path) -> list[str]:
     ]
 
 
-@needs_yang
-@pytest.mark.parametrize("release", SONIC.releases)
-def test_every_variant_is_valid(release: str, tmp_path: Path) -> None:
-    files = []
-    for name, sample in VARIANTS.items():
-        switch = replace(sample, release=release)
-        if any(gap.fatal for gap in SONIC.gaps(switch)):
-            continue
-        file = tmp_path / f"{name}.json"
-        file.write_text(SONIC.render(switch)["config_db.json"])
-        files.append(file)
-    assert judge(release, *files) == []
+BREAKOUTS = {name: breakout for name, run, breakout in CASES if not run}
+FAMILIES = {MODELS[name].asic_family: name for name in BREAKOUTS}
 
 
-@needs_yang
-@pytest.mark.parametrize("release", SONIC.releases)
-def test_ways_out_are_valid(release: str, tmp_path: Path) -> None:
+def of_catalog(name: str) -> Switch:
+    """A model with a profile on every port."""
+    switch = full_switch(MODELS[name], BREAKOUTS[name])
+    profile = switch.qos.profiles[0].name
+    return replace(switch, ports=tuple(replace(port, profile=profile) for port in switch.ports))
+
+
+def written(folder: Path, release: str, switches: dict[str, Switch]) -> list[Path]:
+    """Files of switches, as of a release."""
     files = []
-    for index, switch in enumerate(outward.switches("sonic")):
-        files.append(tmp_path / f"{index}.json")
+    for name, switch in switches.items():
+        files.append(folder / f"{name}.json")
         files[-1].write_text(SONIC.render(replace(switch, release=release))["config_db.json"])
-    assert judge(release, *files) == []
+    return files
 
 
 @needs_yang
-@pytest.mark.parametrize(
-    ("release", "all_of_them"),
-    [*((release, False) for release in SONIC.releases),
-     pytest.param(SONIC.releases[-1], True, marks=pytest.mark.slow)],
-)  # fmt: skip
-def test_every_model_of_the_catalog_is_valid(release: str, all_of_them: bool, tmp_path: Path) -> None:
-    """One of each family of ASICs, and in the long run all of them on the newest release."""
-    every = {name: breakout for name, run, breakout in CASES if not run}
-    of_family = {MODELS[name].asic_family: name for name in every}
-    files = []
-    for name in every if all_of_them else of_family.values():
-        breakout = every[name]
-        switch = replace(full_switch(MODELS[name], breakout), release=release)
-        profile = switch.qos.profiles[0].name
-        switch = replace(switch, ports=tuple(replace(port, profile=profile) for port in switch.ports))
-        files.append(tmp_path / f"{name}.json")
-        files[-1].write_text(SONIC.render(switch)["config_db.json"])
-    assert judge(release, *files) == []
+@pytest.mark.parametrize("release", SONIC.releases)
+def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_path: Path) -> None:
+    switches = {
+        name: sample
+        for name, sample in VARIANTS.items()
+        if not any(gap.fatal for gap in SONIC.gaps(replace(sample, release=release)))
+    }
+    switches |= {f"outward-{at}": switch for at, switch in enumerate(outward.switches("sonic"))}
+    switches |= {name: of_catalog(name) for name in FAMILIES.values()}
+    assert judge(release, *written(tmp_path, release, switches)) == []
+
+
+@needs_yang
+@pytest.mark.slow
+def test_every_model_of_the_catalog_is_valid(tmp_path: Path) -> None:
+    every = {name: of_catalog(name) for name in BREAKOUTS}
+    assert judge(SONIC.releases[-1], *written(tmp_path, SONIC.releases[-1], every)) == []
 
 
 @needs_yang
