@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.back.hosts.variants import SYSTEMS
+from tests.cli.conftest import fabricc as fabricc
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.cli.conftest import Ran
+
+    Fabricc = Callable[..., Ran]
 
 SPEC = """\
 cluster: mixed
@@ -29,22 +33,16 @@ priorities:
 """
 
 
-def built(tmp_path: Path, gpus: str, b: str = "") -> tuple[int, str, Path]:
+def built(fabricc: Fabricc, tmp_path: Path, gpus: str, b: str = "") -> tuple[int, str, Path]:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.format(gpus=gpus, b=b))
-    done = subprocess.run(
-        [sys.executable, "-m", "fabricc", "build", str(spec), "-o", str(tmp_path / "build"), "-j", "1"],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    return done.returncode, done.stderr + done.stdout, tmp_path / "build/mixed/hosts"
+    done = fabricc("build", str(spec), "-o", str(tmp_path / "build"), "-j", "1")
+    return done.status, done.err + done.out, tmp_path / "build/mixed/hosts"
 
 
 @pytest.mark.parametrize("os", SYSTEMS)
-def test_a_build_checks_hosts_of_every_system(tmp_path: Path, os: str) -> None:
-    status, text, hosts = built(tmp_path, f"  os: {os}", ", nic: thor2")
+def test_a_build_checks_hosts_of_every_system(fabricc: Fabricc, tmp_path: Path, os: str) -> None:
+    status, text, hosts = built(fabricc, tmp_path, f"  os: {os}", ", nic: thor2")
     assert status == 0, text
     folders = sorted(hosts.iterdir())
     assert len(folders) == 4
@@ -54,8 +52,8 @@ def test_a_build_checks_hosts_of_every_system(tmp_path: Path, os: str) -> None:
     assert ["bnxt_re_r0" in script for script in scripts] == [False, False, True, True]
 
 
-def test_a_group_has_its_own_system_and_the_others_the_common_one(tmp_path: Path) -> None:
-    status, text, hosts = built(tmp_path, "  nic: pollara", ", os: rhel-9")
+def test_a_group_has_its_own_system_and_the_others_the_common_one(fabricc: Fabricc, tmp_path: Path) -> None:
+    status, text, hosts = built(fabricc, tmp_path, "  nic: pollara", ", os: rhel-9")
     assert status == 0, text
     assert "FAB5606" in text
     has = [(folder / "etc/NetworkManager").exists() for folder in sorted(hosts.iterdir())]
@@ -71,7 +69,9 @@ def test_a_group_has_its_own_system_and_the_others_the_common_one(tmp_path: Path
         ("  wiring: rail", ", nic: e810", "FAB3041"),
     ],
 )
-def test_what_does_not_exist_or_fit_is_refused(tmp_path: Path, gpus: str, b: str, code: str) -> None:
-    status, text, _ = built(tmp_path, gpus, b)
+def test_what_does_not_exist_or_fit_is_refused(
+    fabricc: Fabricc, tmp_path: Path, gpus: str, b: str, code: str
+) -> None:
+    status, text, _ = built(fabricc, tmp_path, gpus, b)
     assert status == 1
     assert code in text
