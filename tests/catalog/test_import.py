@@ -256,7 +256,8 @@ def test_a_device_type_of_netbox_gives_its_cages(tmp_path: Path) -> None:
     assert codes(import_switch(tmp_path / "x.txt", Wishes())) == ["FAB2120"]
 
 
-def test_no_text_of_others_raises(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", [100, pytest.param(400, marks=pytest.mark.slow)])
+def test_no_text_of_others_raises(tmp_path: Path, turns: int) -> None:
     chance = random.Random(5)
     box = Box(tmp_path / "clone", eight())
     names = [
@@ -267,7 +268,7 @@ def test_no_text_of_others_raises(tmp_path: Path) -> None:
     ]
     whole = {name: (box.folder / name).read_text() for name in names}
     bits = ['"', "{", "}", ",", "9" * 30, "-1", "null", "[]", "Ethernet", "\x00", "é", "(", "x", "\n", " "]
-    for turn in range(400):
+    for turn in range(turns):
         name = names[turn % len(names)]
         text = whole[name]
         for _ in range(chance.randint(1, 4)):

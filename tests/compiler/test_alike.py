@@ -24,6 +24,7 @@ from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
 from fabricc.proof.likeness import surveyed
 from tests.back.nos.mutation import KINDS
+from tests.effort import examples
 from tests.inventories.test_shapes import BOXES, spec_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     Device = Switch | Host
 
-MUTANTS = 80
+MUTANTS = examples(160)
 """Of each kind, spread evenly over the files of a device."""
 SYSTEMS = sorted(BOXES)
 SLOW = ("cumulus", "junos", "sonic")
@@ -358,7 +359,9 @@ def test_findings_about_a_tree_are_those_of_reading_every_device(
     assert found == diagnostics(of, tree)
 
 
-@pytest.mark.parametrize("shape", ["sets of rails", "two planes", "all of it"])
+@pytest.mark.parametrize(
+    "shape", ["sets of rails", pytest.param("two planes", marks=pytest.mark.slow), "all of it"]
+)
 @pytest.mark.parametrize("nos", ["eos", pytest.param("sonic", marks=pytest.mark.slow)])
 def test_rules_of_the_whole_and_ends_of_links_see_what_they_see_of_devices_that_are_read(
     nos: str, shape: str, monkeypatch: pytest.MonkeyPatch

@@ -58,7 +58,7 @@ def of_lines(
     return lambda file, text: (each for each in make(file, text) if each.line in beyond[file])
 
 
-@pytest.mark.parametrize("most", [60, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [30, pytest.param(300, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [TOR, SPINE])
 @pytest.mark.parametrize("nos", BOXES)
 def test_ways_out(nos: str, name: str, most: int) -> None:

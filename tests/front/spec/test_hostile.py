@@ -179,11 +179,12 @@ FAMILIES = {
     "broken text": broken_text,
 }
 STEPS = {
-    "wrong value at every path": 5,
-    "wrong key at every path": 3,
-    "names that could leave their line or folder": 5,
+    "wrong value at every path": 15,
+    "wrong key at every path": 9,
+    "names that could leave their line or folder": 15,
+    "bombs": 2,
 }
-"""Of which families the ordinary run takes but every so many-th: at other paths other ones."""
+"""Of which families the ordinary run takes but every so many-th: at other paths other ones, bombs of other kinds."""
 
 
 def check_told(loaded: Loaded, source: bytes) -> None:

@@ -146,13 +146,14 @@ def test_configurations_of_others_are_understood(source: str) -> None:
 
 
 @there
-def test_no_text_of_others_is_too_broken_to_read() -> None:
-    """Cut at twenty places, with words of one line in place of others, and at another indentation."""
+@pytest.mark.parametrize("often", [5, pytest.param(20, marks=pytest.mark.slow)])
+def test_no_text_of_others_is_too_broken_to_read(often: int) -> None:
+    """Cut at so many places, with words of one line in place of others, and at another indentation."""
     chance = random.Random(19)
     for path, files in corpora.devices("eos").items():
         text = files[FILE]
         words = text.split() or ["x"]
-        for _ in range(20 if len(text) < 8_000 else 4):
+        for _ in range(often if len(text) < 8_000 else often // 5):
             at = chance.randrange(len(text) + 1)
             rest = text[at : at + 600].replace(
                 chance.choice(words), chance.choice([*words, "9" * 30, "\x00]"])

@@ -50,7 +50,7 @@ def mutants(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", ["trident-dual", "trident-dual-unnumbered", "sand-drained", "trident-settings", "sand-settings"]
 )
