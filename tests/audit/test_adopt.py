@@ -72,8 +72,6 @@ WEIGHTS = {
 }
 OTHER_BGP = {"spine_asn": "unique", "bfd": {"interval_ms": 200, "multiplier": 4}, "asn_base": 4210000000}
 QUICK = {
-    "eos": spec("eos"),
-    "frr": spec("frr"),
     "numbers of its own": spec("eos", **OWN_NUMBERS),
     "racks": spec("nxos", gpus=RACKS),
     "cumulus, unnumbered": spec("cumulus", addressing={"fabric_links": "unnumbered"}),
@@ -83,7 +81,7 @@ QUICK = {
                           "su002-tor1a": {"ports": {"Ethernet1/1": {"shutdown": True}}}}),
 }  # fmt: skip
 SLOW = {
-    **{f"{nos}, plain": spec(nos) for nos in ("nxos", "junos", "cumulus", "sonic")},
+    **{f"{nos}, plain": spec(nos) for nos in MODELS},
     **{f"{nos}, unnumbered": spec(nos, addressing={"fabric_links": "unnumbered"}) for nos in MODELS},
     **{f"{nos}, dual stack": spec(nos, addressing={"family": "dual"}) for nos in MODELS},
     "IPv6": spec("eos", addressing={"family": "ipv6"}),

@@ -13,6 +13,7 @@ from tests.audit.fabrics import device, found_of
 
 pyavd = pytest.importorskip("pyavd", reason="pyavd generates these fabrics: pip install -e '.[dev]'")
 
+pytestmark = pytest.mark.slow
 LEAVES, SPINES = (1, 2, 3, 4), (1, 2)
 
 
@@ -54,9 +55,7 @@ def inputs(overlay):
     return found
 
 
-@pytest.fixture(
-    scope="module", params=["none", pytest.param("ebgp", marks=pytest.mark.slow)], ids=["underlay", "EVPN"]
-)
+@pytest.fixture(scope="module", params=["none", "ebgp"], ids=["underlay", "EVPN"])
 def adoption(request):
     every = inputs(request.param)
     for each in every.values():
