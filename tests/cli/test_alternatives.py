@@ -73,7 +73,7 @@ def test_shapes_say_what_they_draw_and_of_how_many_that_is_known(repo: Path, fab
     assert other["power"]["maximum_of"] < other["power"]["devices"]
 
 
-@pytest.mark.parametrize("most", [2, pytest.param(99, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [1, pytest.param(99, marks=pytest.mark.slow)])
 def test_every_shape_that_is_listed_is_written_as_a_spec_that_builds(
     repo: Path, fabricc: Fabricc, most: int
 ) -> None:
@@ -225,9 +225,9 @@ def test_what_links_are_made_of_is_what_the_bill_has(tmp_path: Path, spec: str) 
     [
         ("{model: dgx-b200, hosts: 128, hosts_per_unit: 32}", "", "sn5400", (32, 16, 0)),
         ("{model: dgx-b300, hosts: 512, hosts_per_unit: 64}", "planes: 2", "sn5600", (128, 64, 0)),
-        (
+        pytest.param(
             "{model: dgx-h100, hosts: 3072, hosts_per_unit: 32}", "cores: {model: sn5600, nos: sonic}", "sn5600",
-            (768, 384, 256),
+            (768, 384, 256), marks=pytest.mark.slow,
         ),
     ],
 )  # fmt: skip
@@ -318,6 +318,7 @@ def test_every_shape_keeps_border_leaves_and_ways_out(repo: Path, fabricc: Fabri
         assert [each for each in built.diagnostics if each.severity is Severity.ERROR] == []
 
 
+@pytest.mark.slow
 def test_shapes_without_room_for_ways_out_are_left_out(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(OUTWARD.replace("at: spine01a", "at: spine05a"))
     told = shapes(fabricc)["alternatives"]

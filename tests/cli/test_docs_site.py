@@ -110,7 +110,7 @@ def test_a_second_run_writes_nothing(tmp_path: Path, fabricc: Fabricc) -> None:
     "page",
     [
         "index.html",
-        "tutorial/index.html",
+        pytest.param("tutorial/index.html", marks=pytest.mark.slow),
         pytest.param("codes/index.html", marks=pytest.mark.slow),
         "nos-eos/index.html",
     ],

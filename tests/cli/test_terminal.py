@@ -64,7 +64,9 @@ def plain(said: str) -> str:
     return OTHER.sub("", STYLE.sub("", said))
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    "verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb == "alternatives")) for verb in VERBS]
+)
 def test_eighty_columns_are_enough_and_cut_no_word(verb: str) -> None:
     narrow, wide = plain(shown(80, VERBS[verb])), plain(shown(400, VERBS[verb]))
     assert max(map(len, narrow.splitlines())) <= 80

@@ -120,7 +120,7 @@ def test_draining_one_tor_writes_its_file_and_the_manifest(spec: Path, out: Path
     assert all(d.severity is not Severity.ERROR for d in check_tree(out / "zone", spec)[0].diagnostics)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_any_sequence_of_overrides_comes_to_the_same_as_whole_builds(
     spec: Path, out: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

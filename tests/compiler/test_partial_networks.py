@@ -44,8 +44,12 @@ def contents(result: BuildResult) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     ("changed", "most"),
-    [(IN_STORAGE, 12), (IN_RAILS, 1), (IN_BOTH, 13), (OF_HOSTS, 8)],
-    ids=["storage", "rails", "both", "hosts"],
+    [
+        pytest.param(IN_STORAGE, 12, id="storage", marks=pytest.mark.slow),
+        pytest.param(IN_RAILS, 1, id="rails", marks=pytest.mark.slow),
+        pytest.param(IN_BOTH, 13, id="both"),
+        pytest.param(OF_HOSTS, 8, id="hosts"),
+    ],
 )
 def test_it_comes_to_the_same(tmp_path: Path, changed: str, most: int) -> None:
     first = built(tmp_path, "out", WHOLE)

@@ -16,7 +16,9 @@ from fabricc.fabric.links import layout
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 
 
-@pytest.mark.parametrize("name", ["superpod-b200-4su", "rack-zone-512", "hpn-dual-plane-pod"])
+@pytest.mark.parametrize(
+    "name", ["superpod-b200-4su", "rack-zone-512", pytest.param("hpn-dual-plane-pod", marks=pytest.mark.slow)]
+)
 def test_the_switches_cables_are_the_cabling_plan(name: str) -> None:
     fabric = compile_spec(INVENTORIES / name / "cluster.yaml", gaps=False).fabric
     assert fabric is not None

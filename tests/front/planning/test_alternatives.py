@@ -54,6 +54,15 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
     "counts pinned": {"tors": {"uplinks": 32}, "spines": {"count": 32}},
 }  # fmt: skip
+OTHERS = (
+    "room declared",
+    "many border leaves",
+    "border leaves in pods",
+    "border leaves beside two groups",
+    "counts pinned",
+)
+"""Shapes that join what others have; for the long run."""
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in SHAPES]
 
 
 def planner(spec: ClusterSpec) -> Fabric | None:
@@ -77,7 +86,7 @@ def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[Clust
     return text, pool, lambda spec: fabrics[id(spec)] if id(spec) in fabrics else planner(spec)
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
     _, pool, fabric_of = planned(name)
     listed = alternatives(pool, fabric_of, AnyNos())
@@ -110,7 +119,7 @@ def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
     assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", NAMES)
 def test_closed_forms_are_what_is_planned(name: str) -> None:
     _, pool, fabric_of = planned(name)
     for each in pool:
@@ -128,7 +137,7 @@ def test_closed_forms_are_what_is_planned(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", NAMES)
 def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
     fibre = {"medium": "smf", "length_m": 40}
     text = document(**SHAPES[name], cables={"host": fibre, "spine": fibre, "core": fibre})
@@ -171,7 +180,7 @@ def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
         assert with_hosts(room + 1) is None
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
     text, pool, fabric_of = planned(name)
     for each in alternatives(pool, fabric_of, AnyNos()).best:

@@ -79,7 +79,13 @@ def hooks_as_published(repository: Path, *, elsewhere: bool) -> None:
 
 
 @needs_pre_commit
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["written by init", "from a bare repository"])
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        pytest.param(False, id="written by init"),
+        pytest.param(True, id="from a bare repository", marks=pytest.mark.slow),
+    ],
+)
 def test_hooks_pass_what_is_in_order_and_stop_what_is_not(repository: Path, elsewhere: bool) -> None:
     hooks_as_published(repository, elsewhere=elsewhere)
     status, told = hooks(repository)

@@ -258,7 +258,13 @@ def own_ci(author: Path) -> None:
 
 @pytest.mark.parametrize(
     "attack",
-    [gitlink, ignored_and_removed, added, linked, edited, without_lock, own_ci],
+    [
+        gitlink,
+        added,
+        without_lock,
+        own_ci,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (ignored_and_removed, linked, edited)),
+    ],
     ids=lambda a: a.__name__,
 )
 def test_a_committed_tree_that_no_build_wrote_fails(forge: Forge, attack: Callable[[Path], None]) -> None:
@@ -406,6 +412,7 @@ def installed(forge: Forge, index: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_only_what_is_pinned_by_hash_is_installed(forge: Forge) -> None:
     index = forge.folder / "index"
     index.mkdir()

@@ -64,7 +64,13 @@ def shown(statement: Statement) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", INVENTORIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("meta-24k", "hpn-dual-plane-pod")))
+        for name in INVENTORIES
+    ],
+)
 def test_every_fact_of_an_inventory_is_explained(name: str) -> None:
     known = inventory(name)
     explainer = Explainer(known)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 pytestmark = without_browser
 
 PAGES = ("lab-smallest", "hpn-dual-plane-pod", "quantum2-512", "mixed", "largest")
+LARGE = ("hpn-dual-plane-pod", "largest")
 CONTRAST = """
 const parse = (text) => { const m = text.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
 const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
@@ -51,7 +52,9 @@ return poor;
 """Texts of less than 4.5:1 against what lies behind them (WCAG 2.2, success criterion 1.4.3)."""
 
 
-@pytest.fixture(scope="module", params=PAGES)
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in PAGES]
+)
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     texts = {"mixed": MIXED, "largest": bench(131_072)}
