@@ -125,6 +125,7 @@ def test_a_commit_that_fails_goes_back(switch: LinuxSwitch, driver: Any) -> None
     assert runs(switch, OLD, "hostname old\n")
 
 
+@pytest.mark.slow
 def test_bfd_timers_that_frr_has_no_no_for_are_set_to_their_defaults(
     switch: LinuxSwitch, driver: Any
 ) -> None:

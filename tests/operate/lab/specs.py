@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.steady import Network
 
@@ -17,6 +19,13 @@ INVENTORIES = [
     if not {"fabric: infiniband", "networks:", "evpn:"} & {*spec.read_text().splitlines()}
 ]
 """Every inventory of one routed network of Ethernet: a lab of namespaces has no InfiniBand and no segments."""
+SPECS = [
+    pytest.param(
+        spec, id=spec.parent.name, marks=[pytest.mark.slow] * (spec.parent.name == "hpn-dual-plane-pod")
+    )
+    for spec in INVENTORIES
+]
+"""The same as parameters, the one that takes longest in the long run."""
 
 TWO_TIERS = """\
 cluster: {cluster}

@@ -23,7 +23,7 @@ from fabricc.operate.lab.export.write import export
 from fabricc.operate.lab.lab_fabric import planned
 from fabricc.tree import EmitError
 from tests.operate.lab import specs
-from tests.operate.lab.specs import INVENTORIES
+from tests.operate.lab.specs import INVENTORIES, SPECS
 
 SCHEMA = Path(__file__).with_name("containerlab") / "clab.schema.json"
 """containerlab's own, under the licence beside it."""
@@ -55,7 +55,7 @@ def schema() -> dict[str, Any]:
     return understood(json.loads(SCHEMA.read_text()))
 
 
-@pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
+@pytest.mark.parametrize("spec", SPECS)
 def test_containerlabs_schema_accepts_every_inventory(spec: Path, schema: dict[str, Any]) -> None:
     jsonschema.validators.validator_for(schema)(schema).validate(clab(sample(spec)))
 
@@ -67,7 +67,7 @@ def test_containerlabs_schema_refuses_what_is_no_topology(tmp_path: Path, schema
         jsonschema.validators.validator_for(schema)(schema).validate(document)
 
 
-@pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
+@pytest.mark.parametrize("spec", SPECS)
 def test_every_cable_is_exported_once_and_no_port_twice(spec: Path) -> None:
     found = sample(spec)
     ends = [end for link in clab(found)["topology"]["links"] for end in link["endpoints"]]
@@ -97,7 +97,7 @@ def test_frr_keeps_the_plans_port_names_and_what_it_needs_from_outside(tmp_path:
     assert "ip rule add from 10.0.0.1/32 table 100 priority 1000" in host["exec"]
 
 
-@pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
+@pytest.mark.parametrize("spec", SPECS)
 def test_every_switch_boots_from_its_own_emitted_files(spec: Path) -> None:
     found = sample(spec)
     files = containerlab(found)

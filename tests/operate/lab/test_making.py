@@ -18,7 +18,7 @@ from fabricc.operate.lab.probes import candidates
 from fabricc.operate.lab.running import Lab, with_overlay
 from fabricc.operate.lab.state import cable_ends
 from tests.operate.lab import specs
-from tests.operate.lab.specs import INVENTORIES
+from tests.operate.lab.specs import SPECS
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path, record)
 
 
-@pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
+@pytest.mark.parametrize("spec", SPECS)
 def test_a_slice_of_every_inventory_runs_through_frr(spec: Path) -> None:
     source = specs.source(spec, units=1)
     plan = blueprint(source.fabric)

@@ -142,7 +142,7 @@ def sequence(changes: list[dict[str, object]]) -> list[State]:
 CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 
-@settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=CHECKS)
+@settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=CHECKS)
 @given(st.lists(CHANGES, min_size=2, max_size=3))
 def test_what_is_deployed_after_any_changes_is_a_build_of_the_last_spec(
     changes: list[dict[str, object]],

@@ -41,7 +41,12 @@ INVENTORIES = Path(__file__).parents[3] / "inventories"
 
 @pytest.mark.parametrize(
     ("nos", "inventory"),
-    [("frr", "lab-smallest"), ("nxos", "lab-smallest"), ("eos", "meta-24k"), ("sonic", "superpod-b200-4su")],
+    [
+        ("frr", "lab-smallest"),
+        ("nxos", "lab-smallest"),
+        ("eos", "rack-zone-512"),
+        ("sonic", "superpod-b200-4su"),
+    ],
 )
 def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inventory: str) -> None:
     back_end, fabric = (
@@ -69,7 +74,13 @@ def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("runs", "wanted"), [("ipv4", "dual"), ("dual", "ipv6"), ("ipv6", "dual"), ("dual", "ipv4")]
+    ("runs", "wanted"),
+    [
+        ("ipv4", "dual"),
+        ("dual", "ipv6"),
+        pytest.param("ipv6", "dual", marks=pytest.mark.slow),
+        pytest.param("dual", "ipv4", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("nos", MODELS)
 def test_a_switch_of_other_address_families_is_drained_in_each_that_it_runs(

@@ -57,6 +57,7 @@ def pushed_under_traffic(live: Live, *options: str, between: Network | None = No
     return outage.lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("live", [2], indirect=True)
 def test_a_push_killed_in_the_midst_of_a_commit_leaves_a_whole_fabric_and_is_ended_by_resume(
     live: Live,

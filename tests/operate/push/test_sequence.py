@@ -121,7 +121,10 @@ def test_a_spec_that_goes_on_from_the_last_step_has_no_turn(
     network.push(status=0)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', "[" * 9999])
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[" * 9999, *(pytest.param(each, marks=pytest.mark.slow) for each in ("", "[]", '{"format": 2}'))],
+)
 def test_a_damaged_word_about_the_order_is_told(
     network: Network, fabricc: Callable[..., Ran], text: str
 ) -> None:

@@ -62,6 +62,7 @@ def until(live: Live, good: Callable[[dict[str, Any]], bool]) -> tuple[int, dict
         status, report = verify(live)
         if good(report) or time.monotonic() > limit:
             return status, report
+        time.sleep(2)  # asking takes a second of the machine that the switches run on
 
 
 def said(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
