@@ -97,7 +97,12 @@ def one_of_each_kind(files: list[Path]) -> list[Path]:
     return [path for chosen in roles.values() for path in (chosen[0], chosen[-1])]
 
 
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["newest", "all"])
+of_kinds_or_every = pytest.mark.parametrize(
+    "every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["of each kind", "every one"]
+)
+
+
+@of_kinds_or_every
 def test_sonic_models_accept_every_config_db(tree: Path, every: bool) -> None:
     """Of the newest release those of each kind; in the long run every file, of every release."""
     files = sorted((tree / "switches").glob("*/config_db.json"))
@@ -115,8 +120,10 @@ def test_sonic_models_accept_every_config_db(tree: Path, every: bool) -> None:
         assert "warning" not in done.stdout
 
 
-def test_frr_accepts_every_frr_conf(tree: Path) -> None:
+@of_kinds_or_every
+def test_frr_accepts_every_frr_conf(tree: Path, every: bool) -> None:
     files = sorted((tree / "switches").glob("*/frr.conf"))
+    files = files if every else one_of_each_kind(files)
     if not files:
         pytest.skip("no FRR in this inventory")
     if not shutil.which("vtysh"):

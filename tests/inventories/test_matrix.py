@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,16 +14,26 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.driver import build
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 BOXES = {"eos": "7060x6-64pe", "sonic": "sn5600", "frr": "linux-64x400"}
+FAMILIES, LINKS = ("ipv4", "ipv6", "dual"), ("numbered", "unnumbered")
 LAB = [{"code": code, "reason": "routing is what is tried here"} for code in ("FAB5201", "FAB5202")]
 
 
-@pytest.mark.parametrize("cores", [False, True], ids=["two tiers", "three tiers"])
-@pytest.mark.parametrize("links", ["numbered", "unnumbered"])
-@pytest.mark.parametrize("family", ["ipv4", "ipv6", "dual"])
-@pytest.mark.parametrize("nos", BOXES)
+def ways() -> Iterator[object]:
+    """Every way; the ordinary run has every pair of values of any two."""
+    for nos, family, links, cores in product(enumerate(BOXES), enumerate(FAMILIES), enumerate(LINKS), (0, 1)):
+        tiers = "three tiers" if cores else "two tiers"
+        odd = (nos[0] + family[0] + links[0] + cores) % 2
+        yield pytest.param(
+            nos[1], family[1], links[1], bool(cores), id=f"{nos[1]}-{family[1]}-{links[1]}-{tiers}",
+            marks=[pytest.mark.slow] * odd,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("nos", "family", "links", "cores"), [*ways()])
 def test_it_compiles_and_reads_back(nos: str, family: str, links: str, cores: bool, tmp_path: Path) -> None:
     box = {"model": BOXES[nos], "nos": nos, "uplink_gbps": 400}
     spec = {

@@ -131,8 +131,16 @@ def listed(text: str) -> Iterator[str]:
             )
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("nos", BOXES)
+def on_every_system() -> Iterator[object]:
+    """Each shape on a system, in turn, and all of it on every one; the rest in the long run."""
+    systems = [*BOXES]
+    for at, shape in enumerate(SHAPES):
+        for nos in systems:
+            quick = nos == systems[at % len(systems)] or shape == "all of it"
+            yield pytest.param(nos, shape, id=f"{nos}-{shape}", marks=[] if quick else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize(("nos", "shape"), [*on_every_system()])
 def test_it_is_built_proved_cabled_labelled_and_told_to_jobs(nos: str, shape: str, tmp_path: Path) -> None:
     spec = spec_of(nos, shape)
     compiled = compile_spec(written(tmp_path, nos, shape))
