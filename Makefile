@@ -12,8 +12,8 @@ APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
 # Tests run hundreds of commands: what one has compiled, the next need not.
 unexport PYTHONDONTWRITEBYTECODE
-# Processes that tests run in: one more than cores, as some tests wait; more of them take a larger machine.
-WORKERS ?= 3
+# Processes that tests run in: two more than cores, as some tests wait; more of them take a larger machine.
+WORKERS ?= 4
 
 .PHONY: demo test test-all fuzz site release lint clean peers
 
@@ -21,8 +21,12 @@ demo: $(VENV)/.installed
 	@$(BIN)/fabricc build $(DEMO) -o build
 	@echo "Look at: build/*/plan/ (tables), build/*/switches/, build/*/hosts/, build/*/jobs/"
 
-test: lint
-	@$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Lint needs one core for half a minute, so it runs beside the tests; what it says is told after them.
+test: $(VENV)/.dev peers
+	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
+	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist worksteal; tested=$$?; \
+	if wait $$lint; then echo "lint, types and import contracts: passed"; else cat $(VENV)/lint.log; exit 1; fi; \
+	exit $$tested
 
 test-all: lint
 	@$(BIN)/pytest --hypothesis-profile=explore
