@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 import socket
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import HOST, Kind
-from fabricc.audit.packed import few_bytes, parts_of, value_of
+from fabricc.audit.packed import Shared, few_bytes, parts_of, value_of
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.values import dataclass
 
@@ -35,28 +35,15 @@ _WHOLE = frozenset(
 )
 _WHOLE_STARTS = ("evpn/port[", "bgp/aggregate[")
 _LINK_LOCAL = 0xFE80 >> 6
-
-
-class Network(NamedTuple):
-    """A subnet: IP version, first address, prefix length."""
-
-    version: int
-    first: int
-    length: int
-
-    @property
-    def room(self) -> int:
-        """Addresses in it."""
-        return int(1 << ((32 if self.version == 4 else 128) - self.length))
-
-    def few(self) -> range:
-        """Its addresses, of a large one the first."""
-        return range(self.first, self.first + min(self.room, 4))
-
-    @property
-    def of_two(self) -> bool:
-        """Whether it has room for a link of two and no more."""
-        return self.length in ((31, 30) if self.version == 4 else (127, 126))
+_JOINED = (PortKind.PORT, PortKind.BUNDLE)
+"""What cables are plugged into, and what stands for several of those."""
+SERVED, OUTWARD = 1, 2
+Row = tuple[int, str, str, str, int]
+"""An address: subnet as a number, port, port that this is on ("" where no cable is), word of its path, number."""
+Facing = tuple[str, int, str, bool]
+"""A neighbour: its name, its address as a number, the port whose subnet it is in, and whether that is one of two."""
+Described = tuple[str, str, bool, str]
+"""A description: of which port, the port that this is on, whether it may name the far end, and the text."""
 
 
 class Address(NamedTuple):
@@ -76,11 +63,16 @@ class Address(NamedTuple):
         above = (32 if self.version == 4 else 128) - length
         return self.value >> above << above << 9 | length << 1 | (self.version == 6)
 
-    def network(self, length: int | None = None) -> Network:
-        """The subnet that it is in, of its own prefix length or another."""
-        length = self.length if length is None else length
-        bits = (32 if self.version == 4 else 128) - length
-        return Network(self.version, self.value >> bits << bits, length)
+    def few(self) -> range:
+        """The addresses of its subnet as numbers, of a large one the first."""
+        bits = (32 if self.version == 4 else 128) - self.length
+        first = self.number >> bits << bits
+        return range(first, first + min(1 << bits, 4))
+
+
+def of_two(subnet: int) -> bool:
+    """Whether a subnet, as `Address.subnet` gives it, has room for a link of two and no more."""
+    return (subnet >> 1 & 255) in ((127, 126) if subnet & 1 else (31, 30))
 
 
 class Shape:
@@ -89,15 +81,18 @@ class Shape:
     Attributes:
         content: port -> what is said of it, but for `_OWN`, packed; `ports`: the same.
         canonical: port in the one spelling of its system -> as the facts name it; aliases too.
-        bundles: bundle -> its members.
+        bundles: bundle -> its members; `unnumbered`: ports that have the addresses of others.
         parsed: takes a name of the system apart.
     """
 
-    __slots__ = ("_kinds", "bundles", "canonical", "content", "parsed", "ports", "system")
+    __slots__ = (
+        "_bases", "_kinds", "bundles", "canonical", "content", "parsed", "ports", "system", "unnumbered",
+    )  # fmt: skip
 
     def __init__(self, system: str, content: bytes) -> None:
         self.system, self.content = system, content
         self._kinds: dict[str, PortKind] = {}
+        self._bases: dict[str, str] = {}
         self.parsed = parsed = PLAIN.parsed if system == HOST else parser(system)
         self.ports: Mapping[str, Says] = pickle.loads(content)
         self.canonical: dict[str, str] = {}
@@ -114,6 +109,9 @@ class Shape:
             if (bundle := says.get("bundle")) is not None:
                 name = str(bundle)
                 self.bundles.setdefault(self.port(name) or name, []).append(port)
+        self.unnumbered = [
+            port for port, says in self.ports.items() if "unnumbered" in says or "address_from" in says
+        ]
 
     def port(self, name: str) -> str | None:
         """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
@@ -122,7 +120,10 @@ class Shape:
 
     def base(self, port: str) -> str:
         """The port that a logical interface is on."""
-        return self.canonical.get(self.parsed(port).port, port)
+        found = self._bases.get(port)
+        if found is None:
+            found = self._bases[port] = self.canonical.get(self.parsed(port).port, port)
+        return found
 
     def kind(self, port: str) -> PortKind:
         """See `Said.kind`."""
@@ -145,31 +146,49 @@ class Said:
     """What a device says of where it stands: all that links and places are found by.
 
     Attributes:
-        shape: what it shares with devices that are built alike; `own`: the rest of what it says of its ports, their
-            addresses, and its neighbours, packed.
+        shape: what it shares with devices that are built alike; `own`: the rest of what it says of its ports, and its
+            neighbours, packed.
+        joins: what links are found by: addresses, neighbours by address, descriptions, packed.
+        unnumbered: neighbours without address, packed; empty where there are none.
+        routed: ports that route, with an address, on themselves or above them, or with a neighbour that has none.
+        used: ports that lead somewhere where no link is known: `OUTWARD` to a neighbour, `SERVED` to hosts, or both.
         heard: what LLDP told.
         facts: of the device as a whole, those that tell where it stands.
     """
 
     shape: Shape
     own: bytes
+    joins: bytes
+    unnumbered: bytes
+    routed: Shared[str, bool]
+    used: Shared[str, int]
     heard: tuple[Neighbour, ...]
     facts: Facts
 
     def __reduce__(self) -> tuple[object, ...]:
         """With the shape as what it is made of, so that it is shared where it arrives."""
-        shape = self.shape
-        return _said, (shape.system, shape.content, self.own, self.heard, self.facts)
+        shape, packed = self.shape, (self.own, self.joins, self.unnumbered, self.routed, self.used)
+        return _said, (shape.system, shape.content, *packed, self.heard, self.facts)
 
     @property
     def neighbours(self) -> Mapping[str, Says]:
         """BGP neighbour, an address or a port -> of a port what the facts say of it that tells where it is."""
-        return _opened(self.shape, self.own)[2]
+        return _opened(self.shape, self.own)[1]
 
     @property
     def ports(self) -> Mapping[str, Says]:
         """Port as the facts name it -> what they say of it, by the last word of the path."""
         return _opened(self.shape, self.own)[0]
+
+    def joining(self) -> tuple[Sequence[Row], Sequence[Facing], Sequence[Described]]:
+        """Addresses but those of management, neighbours that one port leads to, and descriptions of ports."""
+        found: tuple[Sequence[Row], Sequence[Facing], Sequence[Described]] = value_of(self.joins)
+        return found
+
+    def without_address(self) -> Mapping[str, Says]:
+        """The neighbours that are ports."""
+        found: Mapping[str, Says] = value_of(self.unnumbered) if self.unnumbered else {}
+        return found
 
     def port(self, name: str) -> str | None:
         """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
@@ -189,22 +208,15 @@ class Said:
 
     def addresses(self, port: str) -> Iterator[tuple[str, Address]]:
         """Its addresses by the last word of their paths, link-local ones and what is none left out."""
-        for leaf, *address in _opened(self.shape, self.own)[1].get(port, ()):
-            yield leaf, Address(*address)
-
-    def every_address(self) -> Iterator[tuple[str, str, Address]]:
-        """Port, last word of the path, and address, as `addresses`."""
-        for port, found in _opened(self.shape, self.own)[1].items():
-            for leaf, *address in found:
-                yield port, leaf, Address(*address)
+        return _addresses(self.ports.get(port, {}))
 
     def bundles(self) -> Mapping[str, list[str]]:
         """Bundle -> its members."""
         return self.shape.bundles
 
 
-def _addresses(says: Says) -> Iterator[tuple[str, int, int, int]]:
-    """Addresses of a port of which this is said, after the last word of their paths; see `Said.addresses`."""
+def _addresses(says: Says) -> Iterator[tuple[str, Address]]:
+    """See `Said.addresses`."""
     for leaf, value in says.items():
         if leaf in ("ipv4", "ipv6"):
             address = address_of(str(value))
@@ -213,7 +225,7 @@ def _addresses(says: Says) -> Iterator[tuple[str, int, int, int]]:
         else:
             continue
         if address is not None and not (address.version == 6 and address.value >> 118 == _LINK_LOCAL):
-            yield leaf, *address
+            yield leaf, address
 
 
 @lru_cache(maxsize=1 << 12)
@@ -239,27 +251,113 @@ def said(device: Device) -> Said:
 
 def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
     """What a device of a system says of where it stands, by its facts."""
+    shape = _shape_of(system, parts.frame)
     own: dict[str, Says] = {}
-    addresses: dict[str, Sequence[tuple[str, int, int, int]]] = {}
     for port, stated in parts.own_of_ports():
         if says := {leaf: value for leaf, value in stated if leaf in _OWN or leaf.startswith(SECONDARY)}:
             own[port] = says
-            if found := tuple(_addresses(says)):
-                addresses[port] = found
     neighbours: dict[str, Says] = {}
+    peers: dict[str, Address] = {}
     facts: Facts = {}
     for (vrf, name), says in parts.sessions().items():
         if told := {leaf: says[leaf] for leaf in ("remote_asn", "description") if leaf in says}:
-            numbered = neighbours.get(name) is _NUMBERED or address_of(name) is not None
-            neighbours[name] = _NUMBERED if numbered else neighbours.get(name, {}) | told
+            if name not in peers and (address := address_of(name)) is not None:
+                peers[name] = address
+            neighbours[name] = _NUMBERED if name in peers else neighbours.get(name, {}) | told
         if "reflector_client" in says:
             scope = f"{VRF}{vrf}]/" if vrf else ""
             facts[f"{scope}{NEIGHBOUR}{name}]/reflector_client"] = says["reflector_client"]
     for path, value in parts.rest().facts.items():
         if path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
             facts[path] = value
-    packed = few_bytes((own, addresses, neighbours))
-    return Said(_shape_of(system, parts.frame), packed, heard, facts)
+    addresses = {port: found for port, says in own.items() if (found := tuple(_addresses(says)))}
+    rows = _rows(shape, addresses)
+    described = [
+        (port, shape.base(port), _names_its_end(shape, own, port), str(says["description"]))
+        for port in shape.ports
+        if "description" in (says := own.get(port, {}))
+        and shape.kind(port) not in (PortKind.MANAGEMENT, PortKind.VIRTUAL)
+    ]
+    numbers = frozenset([each.number for each in peers.values()])
+    unnumbered = {name: says for name, says in neighbours.items() if name not in peers}
+    return Said(
+        shape, few_bytes((own, neighbours)), few_bytes((rows, _facing(rows, peers), described)),
+        few_bytes(unnumbered) if unnumbered else b"", _routed(shape, tuple(addresses), tuple(unnumbered)),
+        _used(shape, addresses, tuple(unnumbered), numbers, facts), heard, facts,
+    )  # fmt: skip
+
+
+def _rows(shape: Shape, addresses: Mapping[str, Sequence[tuple[str, Address]]]) -> list[Row]:
+    """The addresses of all ports but those of management."""
+    found: list[Row] = []
+    for port, some in addresses.items():
+        if (kind := shape.kind(port)) is not PortKind.MANAGEMENT:
+            base = shape.base(port) if kind in _JOINED else ""
+            found += [(each.subnet(each.length), port, base, leaf, each.number) for leaf, each in some]
+    return found
+
+
+def _facing(rows: Sequence[Row], peers: Mapping[str, Address]) -> list[Facing]:
+    """The neighbours in the subnet of one port alone."""
+    near: dict[int, list[str]] = {}
+    for subnet, _, base, _, _ in rows:
+        near.setdefault(subnet, []).append(base)
+    lengths = {(subnet & 1, subnet >> 1 & 255) for subnet in near}
+    found: list[Facing] = []
+    for name, there in peers.items():
+        around = [
+            there.subnet(length)
+            for six, length in lengths
+            if six == (there.version == 6) and length < there.length
+        ]
+        here = [(subnet, base) for subnet in around for base in near.get(subnet, ())]
+        if len(here) == 1 and here[0][1]:
+            found.append((name, there.number, here[0][1], of_two(here[0][0])))
+    return found
+
+
+def _names_its_end(shape: Shape, own: Mapping[str, Says], port: str) -> bool:
+    """Whether a description is of a port itself, and not of a bundle whose members have their own."""
+    return not any("description" in own.get(member, {}) for member in shape.bundles.get(port, ()))
+
+
+@lru_cache(maxsize=64)
+def _routed(shape: Shape, addressed: tuple[str, ...], spoken: tuple[str, ...]) -> Shared[str, bool]:
+    """The ports that route, of a device with addresses on some, and neighbours on others."""
+    found = {shape.port(each) or each for each in spoken}
+    found.update(map(shape.base, (*shape.unnumbered, *addressed)))
+    members = [port for bundle, ports in shape.bundles.items() if bundle in found for port in ports]
+    return Shared(dict.fromkeys(sorted({*found, *members}), True))
+
+
+def _used(
+    shape: Shape,
+    addresses: Mapping[str, Sequence[tuple[str, Address]]],
+    spoken: tuple[str, ...],
+    peers: frozenset[int],
+    facts: Facts,
+) -> Shared[str, int]:
+    """See `Said.used`; ports that are shut or in a bundle are left out."""
+    outward = {shape.port(each) for each in spoken}
+    found: dict[str, int] = {}
+    for port, says in shape.ports.items():
+        some = addresses.get(port, ())
+        if says.get("enabled") == "false" or "bundle" in says or shape.kind(port) not in _JOINED:
+            continue
+        if port in outward or any(not peers.isdisjoint(each.few()) for _, each in some):
+            use = OUTWARD
+        elif some or "switchport" in says or f"evpn/port[{port}]" in facts:
+            use = SERVED
+        else:
+            continue
+        base = shape.base(port)
+        found[base] = found.get(base, 0) | use
+    return _shared(tuple(found.items()))
+
+
+@lru_cache(maxsize=64)
+def _shared(items: tuple[tuple[str, int], ...]) -> Shared[str, int]:
+    return Shared(items)
 
 
 def _shape_of(system: str, frame: Frame) -> Shape:
@@ -280,18 +378,16 @@ def _shape_of(system: str, frame: Frame) -> Shape:
     return found
 
 
-def _said(system: str, content: bytes, own: bytes, heard: tuple[Neighbour, ...], facts: Facts) -> Said:
-    return Said(_shape(system, content), own, heard, facts)
+def _said(system: str, content: bytes, *rest: Any) -> Said:
+    return Said(_shape(system, content), *rest)
 
 
 _shape = lru_cache(maxsize=1 << 12)(Shape)
 
 
 @lru_cache(maxsize=64)
-def _opened(
-    shape: Shape, own: bytes
-) -> tuple[Mapping[str, Says], Mapping[str, Sequence[tuple[str, int, int, int]]], Mapping[str, Says]]:
-    """What is said of each port, its addresses, and what is said of neighbours."""
-    mine, addresses, neighbours = value_of(own)
+def _opened(shape: Shape, own: bytes) -> tuple[Mapping[str, Says], Mapping[str, Says]]:
+    """What is said of each port, and of neighbours."""
+    mine, neighbours = value_of(own)
     ports = {port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()}
-    return ports, addresses, neighbours
+    return ports, neighbours

@@ -14,14 +14,14 @@ from itertools import combinations
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.ends import Address, address_of, said
+from fabricc.audit.ends import of_two, said
 from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
 from fabricc.back.nos.ports import PortKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.ends import Said
+    from fabricc.audit.ends import Described, Row, Said
     from fabricc.audit.model import Device
 
 _BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
@@ -44,12 +44,8 @@ class _Claim(NamedTuple):
     at: _Held | Neighbour | str
 
 
-class _Held(NamedTuple):
-    """An address on a port."""
-
-    end: End
-    address: Address
-    leaf: str
+_Held = tuple[str, "Row"]
+"""A device and an address on one of its ports."""
 
 
 def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None = None) -> tuple[Link, ...]:
@@ -66,8 +62,9 @@ def _placed(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
     near, far, evidence, at = claim
     if isinstance(at, Neighbour):
         return Claim(near, far, evidence, at.file, at.line)
-    if isinstance(at, _Held):
-        paths = [f"interface[{at.end.port}]/{at.leaf}"]
+    if isinstance(at, tuple):
+        _, port, _, leaf, _ = at[1]
+        paths = [f"interface[{port}]/{leaf}"]
     elif evidence is Evidence.SESSION:
         paths = [f"bgp/neighbor[{at}]/remote_asn", f"bgp/neighbor[{at}]/description"]
     else:
@@ -113,8 +110,10 @@ class _Joining:
         subnets: _Subnets = {}
         for name, device in self.devices.items():
             self._lldp(name, device)
-            self._descriptions(name, device)
-            self._addresses(name, device, subnets)
+            rows, _, described = device.joining()
+            self._descriptions(name, described)
+            for row in rows:
+                _put(subnets, row[0], (name, row))
         self._subnets(subnets)
         self._sessions(subnets)
 
@@ -176,16 +175,10 @@ class _Joining:
                     continue
             self._claim(near, self._end(known or heard.device, port), Evidence.LLDP, heard)
 
-    def _descriptions(self, name: str, device: Said) -> None:
-        bundles, ports = device.bundles(), device.ports
-        for port, says in ports.items():
-            if "description" not in says or device.kind(port) in (PortKind.MANAGEMENT, PortKind.VIRTUAL):
-                continue
-            if any("description" in ports[member] for member in bundles.get(port, ())):
-                continue
-            far = self._named(str(says["description"]), name)
-            if far is not None:
-                self._claim(self._end(name, device.base(port)), far, Evidence.DESCRIPTION, port)
+    def _descriptions(self, name: str, described: Iterable[Described]) -> None:
+        for port, base, names_end, text in described:
+            if names_end and (far := self._named(text, name)) is not None:
+                self._claim(self._end(name, base), far, Evidence.DESCRIPTION, port)
 
     def _named(self, text: str, own: str) -> End | None:
         """The device of the folder that a description names, and its port where it names one of those."""
@@ -212,50 +205,28 @@ class _Joining:
             ]
         return found
 
-    def _addresses(self, name: str, device: Said, subnets: _Subnets) -> None:
-        for port, leaf, address in device.every_address():
-            if device.kind(port) is not PortKind.MANAGEMENT:
-                _put(subnets, _Held(self._end(name, port), address, leaf))
-
     def _subnets(self, subnets: _Subnets) -> None:
-        for every in subnets.values():
-            for one, two in _of_two(every) if isinstance(every, list) else ():
-                if self._is_port(one.end) and self._is_port(two.end):
-                    self._claim(self._base(one.end), self._base(two.end), Evidence.SUBNET, one)
-                    self._claim(self._base(two.end), self._base(one.end), Evidence.SUBNET, two)
+        for subnet, every in subnets.items():
+            for one, two in _of_two(subnet, every) if isinstance(every, list) else ():
+                (near, (_, _, base, _, _)), (far, (_, _, other, _, _)) = one, two
+                if base and other:
+                    ends = self._end(near, base), self._end(far, other)
+                    self._claim(*ends, Evidence.SUBNET, one)
+                    self._claim(*ends[::-1], Evidence.SUBNET, two)
 
     def _sessions(self, subnets: _Subnets) -> None:
         """Neighbours whose address one device has on the port that the own port's subnet leads to."""
         owners: dict[int, _Held | None] = {}  # None where several have an address
-        lengths: dict[str, set[tuple[int, int]]] = defaultdict(set)
         for every in subnets.values():
             for held in every if isinstance(every, list) else (every,):
-                number = held.address.number
+                number = held[1][4]
                 owners[number] = None if number in owners else held
-                lengths[held.end.device].add((held.address.version, held.address.length))
         for name, device in self.devices.items():
-            for remote in device.neighbours:
-                there = address_of(remote)
-                if there is None or (of := owners.get(there.number)) is None:
-                    continue
-                near = [
-                    held
-                    for version, length in lengths[name]
-                    if version == there.version and length < there.length
-                    for held in _within(subnets, there.subnet(length))
-                    if held.end.device == name
-                ]
-                if len(near) == 1 and self._is_port(near[0].end) and self._is_port(of.end):
-                    here, far = self._base(near[0].end), self._base(of.end)
-                    of_two = near[0].address.network().of_two or of.address.network().of_two
-                    if of_two or _pair(here, far) in self.said:
+            for remote, number, base, two in device.joining()[1]:
+                if (of := owners.get(number)) is not None and of[1][2]:
+                    here, far = self._end(name, base), self._end(of[0], of[1][2])
+                    if two or of_two(of[1][0]) or _pair(here, far) in self.said:
                         self._claim(here, far, Evidence.SESSION, remote)
-
-    def _is_port(self, end: End) -> bool:
-        return self.devices[end.device].kind(end.port) in (PortKind.PORT, PortKind.BUNDLE)
-
-    def _base(self, end: End) -> End:
-        return self._end(end.device, self.devices[end.device].base(end.port))
 
     def _choose(self, pairs: Iterable[Pair]) -> None:
         """Take pairs as links, the best attested first; what is said against a link stays with it."""
@@ -293,9 +264,7 @@ class _Joining:
                 by_asn[asn].append(name)
         leads: dict[tuple[str, str], list[tuple[End, str]]] = defaultdict(list)
         for name, device in self.devices.items():
-            for neighbour, says in device.neighbours.items():
-                if address_of(neighbour) is not None:
-                    continue
+            for neighbour, says in device.without_address().items():
                 port = device.port(neighbour) or neighbour
                 if End(name, port) in self.chosen:
                     continue
@@ -315,7 +284,9 @@ class _Joining:
 
     def _lone_members(self) -> None:
         """Join the members of two bundles that are linked and have one member each."""
-        members = {name: device.bundles() for name, device in self.devices.items()}
+        members = {name: bundles for name, device in self.devices.items() if (bundles := device.bundles())}
+        if not members:
+            return
         for pair in sorted({*self.chosen.values()}):
             ends = [
                 self._end(end.device, ports[0])
@@ -345,8 +316,7 @@ _Subnets = dict[int, _Held | list[_Held]]
 """Subnet as a number -> the address in it, or several."""
 
 
-def _put(subnets: _Subnets, held: _Held) -> None:
-    number = held.address.subnet(held.address.length)
+def _put(subnets: _Subnets, number: int, held: _Held) -> None:
     known = subnets.setdefault(number, held)
     if isinstance(known, list):
         known.append(held)
@@ -354,17 +324,12 @@ def _put(subnets: _Subnets, held: _Held) -> None:
         subnets[number] = [known, held]
 
 
-def _within(subnets: _Subnets, number: int) -> Sequence[_Held]:
-    found = subnets.get(number, [])
-    return found if isinstance(found, list) else [found]
-
-
-def _of_two(held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
+def _of_two(subnet: int, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
     """Which two ends of a subnet may be a link: its only two, or in one for two any of a few."""
-    if len(held) != 2 and not (held[0].address.network().of_two and len(held) <= _MOST_IN_SUBNET):
+    if len(held) != 2 and not (of_two(subnet) and len(held) <= _MOST_IN_SUBNET):
         return
     for one, two in combinations(held, 2):
-        if one.address.value != two.address.value:
+        if one[1][4] != two[1][4]:
             yield one, two
 
 

@@ -11,7 +11,7 @@ from dataclasses import field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from fabricc.audit.ends import address_of, said
+from fabricc.audit.ends import OUTWARD, SERVED, said
 from fabricc.audit.model import Kind, Place, Tier
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.values import dataclass
@@ -135,17 +135,6 @@ def _differ(pairs: Mapping[str, object], one: str, two: str) -> bool:
     return pairs[one] is None or pairs[one] != pairs[two]
 
 
-def _routed(device: Said) -> set[str]:
-    """The ports that route: with an address, on themselves or above them, or with a neighbour that has none."""
-    found = {device.port(each) or each for each in device.neighbours if address_of(each) is None}
-    for port, says in device.ports.items():
-        if "unnumbered" in says or "address_from" in says or any(device.addresses(port)):
-            found.add(device.base(port))
-    return found | {
-        port for bundle, members in device.bundles().items() if bundle in found for port in members
-    }
-
-
 def _pair_of(device: Said) -> tuple[object, object] | None:
     """What two switches that share bundles say alike."""
     facts = device.facts
@@ -168,7 +157,7 @@ def _host_links(
 
 def _looked_at(
     devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
-) -> tuple[dict[str, set[str]], dict[str, _Signs]]:
+) -> tuple[dict[str, Collection[str]], dict[str, _Signs]]:
     """The ports of each switch that route, and what it shows of standing below."""
     taken: dict[str, set[str]] = defaultdict(set)
     hosts: dict[str, int] = defaultdict(int)
@@ -178,38 +167,24 @@ def _looked_at(
                 taken[near.device].add(near.port)
             elif far.device in devices:
                 hosts[near.device] += 1
-    routed: dict[str, set[str]] = {}
+    routed: dict[str, Collection[str]] = {}
     signs: dict[str, _Signs] = {}
     for name, device in told.items():
-        routed[name] = _routed(device)
+        routed[name] = device.routed
         signs[name] = _signs_of(device, taken[name], hosts[name])
     return routed, signs
 
 
 def _signs_of(device: Said, taken: Collection[str], hosts: int) -> _Signs:
     facts = device.facts
-    remote = {address_of(each) for each in device.neighbours}
-    peers = {(address.version, address.value) for address in remote if address}
-    spoken = {device.port(each) for each in device.neighbours if address_of(each) is None}
     busy = set(taken)
     busy |= {bundle for bundle, members in device.bundles().items() if busy.intersection(members)}
     if (peer_link := facts.get("mlag/peer_link")) is not None:
         busy.add(device.port(str(peer_link)) or str(peer_link))
-    served: set[str] = set()
-    outward: set[str] = set()
-    for port, says in device.ports.items():
-        base = device.base(port)
-        if base in busy or says.get("enabled") == "false" or "bundle" in says:
-            continue
-        if device.kind(port) not in (PortKind.PORT, PortKind.BUNDLE):
-            continue
-        networks = [address.network() for _, address in device.addresses(port)]
-        if port in spoken or any((net.version, each) in peers for net in networks for each in net.few()):
-            outward.add(base)
-        elif networks or "switchport" in says or f"evpn/port[{port}]" in facts:
-            served.add(base)
+    used = [use for base, use in device.used.items() if base not in busy]
     return _Signs(
-        hosts, len(served), "evpn/source" in facts or "vxlan/source" in facts, len(outward),
+        hosts, sum(use & SERVED > 0 for use in used), "evpn/source" in facts or "vxlan/source" in facts,
+        sum(use & OUTWARD > 0 for use in used),
         "bgp/cluster_id" in facts or any(path.endswith("/reflector_client") for path in facts),
         any(path.startswith("bgp/aggregate[") for path in facts),
     )  # fmt: skip
@@ -311,15 +286,18 @@ def _tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
 
 def _parts(graph: Graph) -> list[set[str]]:
     """The switches that links join."""
-    sets = _Sets()
-    for name, others in graph.items():
-        sets.root(name)
-        for other in others:
-            sets.join(name, other)
-    found: dict[Hashable, set[str]] = defaultdict(set)
+    found: list[set[str]] = []
+    known: set[str] = set()
     for name in graph:
-        found[sets.root(name)].add(name)
-    return list(found.values())
+        if name not in known:
+            part = {name}
+            queue = [name]
+            for each in queue:
+                queue += graph[each] - part
+                part |= graph[each]
+            known |= part
+            found.append(part)
+    return found
 
 
 def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _Signs]) -> set[str]:
@@ -415,11 +393,15 @@ def _units(
 def _told(device: Said, devices: Mapping[str, Device]) -> set[str]:
     """Names of hosts, as the descriptions of open ports begin with them: a word with a number that is no device's."""
     found = set()
-    for port, says in device.ports.items():
-        if device.kind(port) is PortKind.PORT and "description" in says:
-            first, _, rest = str(says["description"]).partition(" ")
-            if rest and any(map(str.isdigit, first)) and first not in devices:
-                found.add(first)
+    for port, _, _, text in device.joining()[2]:
+        first, _, rest = text.partition(" ")
+        if (
+            rest
+            and device.kind(port) is PortKind.PORT
+            and any(map(str.isdigit, first))
+            and first not in devices
+        ):
+            found.add(first)
     return found
 
 

@@ -46,7 +46,8 @@ def told(device: Read) -> tuple[object, ...]:
     return (
         device.key, device.name, device.system, device.places, list(contents.reading.facts.items()),
         list(contents.reading.lines.items()), contents.reading.unknown, contents.aside, said.ports,
-        list(said.every_address()), said.neighbours, said.facts, device.understood, device.identity,
+        said.joining(), said.neighbours, said.routed, list(said.used.items()), said.facts,
+        device.understood, device.identity,
     )  # fmt: skip
 
 
