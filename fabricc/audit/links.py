@@ -21,7 +21,7 @@ from fabricc.back.nos.ports import PortKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.ends import Described, Row, Said
+    from fabricc.audit.ends import Described, Said, Shape
     from fabricc.audit.model import Device
 
 _BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
@@ -44,8 +44,8 @@ class _Claim(NamedTuple):
     at: _Held | Neighbour | str
 
 
-_Held = tuple[str, "Row"]
-"""A device and an address on one of its ports."""
+_Held = tuple[str, str, str, str, int, int]
+"""An address: device, port, the port that this is on ("" where no cable is), word of its path, number, subnet."""
 
 
 def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None = None) -> tuple[Link, ...]:
@@ -63,7 +63,7 @@ def _placed(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
     if isinstance(at, Neighbour):
         return Claim(near, far, evidence, at.file, at.line)
     if isinstance(at, tuple):
-        _, port, _, leaf, _ = at[1]
+        _, port, _, leaf, _, _ = at
         paths = [f"interface[{port}]/{leaf}"]
     elif evidence is Evidence.SESSION:
         paths = [f"bgp/neighbor[{at}]/remote_asn", f"bgp/neighbor[{at}]/description"]
@@ -112,8 +112,8 @@ class _Joining:
             self._lldp(name, device)
             rows, _, described = device.joining()
             self._descriptions(name, described)
-            for row in rows:
-                _put(subnets, row[0], (name, row))
+            for subnet, port, base, leaf, number in rows:
+                _put(subnets, subnet, (name, intern(port), intern(base), intern(leaf), number, subnet))
         self._subnets(subnets)
         self._sessions(subnets)
 
@@ -186,13 +186,9 @@ class _Joining:
         for at, word in enumerate(words):
             for start, end, known in self._devices_in(word):
                 if known != own:
-                    device = self.devices[known]
-                    behind = [word[end:], *words[at + 1 :]]
-                    rest = behind if any(map(_runs, behind)) else [*words[:at], word[:start]]
-                    for name in (run for each in rest for _, _, run in _runs(each)):
-                        if any(map(str.isdigit, name)) and (port := device.port(name)) is not None:
-                            return self._end(known, device.base(port))
-                    return self._end(known, "")
+                    behind = (word[end:], *words[at + 1 :])
+                    rest = behind if any(map(_runs, behind)) else (*words[:at], word[:start])
+                    return self._end(known, _port_in(self.devices[known].shape, rest))
         return None
 
     def _devices_in(self, word: str) -> Sequence[tuple[int, int, str]]:
@@ -208,9 +204,8 @@ class _Joining:
     def _subnets(self, subnets: _Subnets) -> None:
         for subnet, every in subnets.items():
             for one, two in _of_two(subnet, every) if isinstance(every, list) else ():
-                (near, (_, _, base, _, _)), (far, (_, _, other, _, _)) = one, two
-                if base and other:
-                    ends = self._end(near, base), self._end(far, other)
+                if one[2] and two[2]:
+                    ends = self._end(one[0], one[2]), self._end(two[0], two[2])
                     self._claim(*ends, Evidence.SUBNET, one)
                     self._claim(*ends[::-1], Evidence.SUBNET, two)
 
@@ -219,13 +214,12 @@ class _Joining:
         owners: dict[int, _Held | None] = {}  # None where several have an address
         for every in subnets.values():
             for held in every if isinstance(every, list) else (every,):
-                number = held[1][4]
-                owners[number] = None if number in owners else held
+                owners[held[4]] = None if held[4] in owners else held
         for name, device in self.devices.items():
             for remote, number, base, two in device.joining()[1]:
-                if (of := owners.get(number)) is not None and of[1][2]:
-                    here, far = self._end(name, base), self._end(of[0], of[1][2])
-                    if two or of_two(of[1][0]) or _pair(here, far) in self.said:
+                if (of := owners.get(number)) is not None and of[2]:
+                    here, far = self._end(name, base), self._end(of[0], of[2])
+                    if two or of_two(of[5]) or _pair(here, far) in self.said:
                         self._claim(here, far, Evidence.SESSION, remote)
 
     def _choose(self, pairs: Iterable[Pair]) -> None:
@@ -329,8 +323,17 @@ def _of_two(subnet: int, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]
     if len(held) != 2 and not (of_two(subnet) and len(held) <= _MOST_IN_SUBNET):
         return
     for one, two in combinations(held, 2):
-        if one[1][4] != two[1][4]:
+        if one[4] != two[4]:
             yield one, two
+
+
+@lru_cache(maxsize=1 << 14)
+def _port_in(shape: Shape, words: tuple[str, ...]) -> str:
+    """The port of a device that words name, "" where they name none."""
+    for name in (run for each in words for _, _, run in _runs(each)):
+        if any(map(str.isdigit, name)) and (port := shape.port(name)) is not None:
+            return shape.base(port)
+    return ""
 
 
 @lru_cache(maxsize=1 << 14)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.audit.coverage import TOPICS, State
@@ -11,12 +13,13 @@ from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.text import summary
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.foreign.text import json_document
+from fabricc.base.foreign.text import json_rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.audit.coverage import Covered
+    from fabricc.audit.model import Link
     from fabricc.audit.run import Audit
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.screen import Part
@@ -109,19 +112,44 @@ def verdict(audit: Audit) -> str:
 def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
     """Everything: devices with places and coverage, links with evidence, rules, findings, unknown lines."""
     found = audit.found
-    return json_document({
+    text = json.dumps({
         "folder": str(audit.folder),
         "files": {"all": audit.files, "used": audit.used},
         "devices": {name: _device(audit, name, one) for name, one in audit.coverage.devices.items()},
-        "links": [
-            {"a": link.a, "b": link.b, "evidence": link.evidence} for link in found.links
-        ],
+        "links": [],
         "asked": [one._asdict() for one in audit.asked],
         "rules": {one.topic: {key: value for key, value in one._asdict().items() if key != "topic"}
                   for one in audit.accounts},
         "diagnostics": [entry(each) for each in diagnostics],
         "unknown": [one._asdict() for one in audit.coverage.frequent],
-    })  # fmt: skip
+    }, indent=2, ensure_ascii=False)  # fmt: skip
+    if found.links:
+        links = ",\n".join(map(_link, found.links))
+        text = text.replace('\n  "links": []', f'\n  "links": [\n{links}\n  ]', 1)
+    return json_rendered(f"{text}\n")
+
+
+_LINK = """\
+    {{
+      "a": [
+        {},
+        {}
+      ],
+      "b": [
+        {},
+        {}
+      ],
+      "evidence": [
+        {}
+      ]
+    }}"""
+_quoted = lru_cache(maxsize=1 << 14)(partial(json.dumps, ensure_ascii=False))
+
+
+def _link(link: Link) -> str:
+    """A link as JSON; of a large fabric most of the text is links."""
+    evidence = ",\n        ".join(map(_quoted, link.evidence))
+    return _LINK.format(*map(_quoted, (*link.a, *link.b)), evidence)
 
 
 def _device(audit: Audit, name: str, covered: Covered) -> dict[str, object]:

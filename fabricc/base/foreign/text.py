@@ -278,6 +278,11 @@ def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) ->
     written.write("\n")
     text = written.getvalue()
     del written
+    return json_rendered(text)
+
+
+def json_rendered(text: str) -> Rendered:
+    """JSON as it was written without escapes for other than ASCII, with what `json_document` promises."""
     if not text.isascii() or "\x7f" in text:
         text = "".join([c if _shows(c) or c == "\n" else _json_escape(c) for c in text])
     return Rendered(_LOGGED.sub(r"\\u0023", text) if "##" in text else text)
