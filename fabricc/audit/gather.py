@@ -245,6 +245,7 @@ def _unmatched(devices: Iterable[Device]) -> Iterator[Finding]:
 
 
 def _names_itself(device: Device) -> tuple[str, int]:
-    """File and line by which a device says its name, else where its files begin."""
-    file, line = device.reading.lines.get("system/hostname", ("", 1))
+    """File and line by which a device says its name, else the first that says anything."""
+    lines = device.reading.lines
+    file, line = lines.get("system/hostname") or min(lines.values(), default=("", 1))
     return device.paths.get(file) or min(device.paths.values()), line

@@ -265,6 +265,15 @@ def test_a_box_that_the_catalog_lacks_is_told(tmp_path: Path) -> None:
     assert (finding.code, finding.file, finding.line) == ("FAB9506", "leaf1.cfg", named)
 
 
+def test_a_box_without_a_name_is_told_where_its_file_begins_to_say_something(tmp_path: Path) -> None:
+    text = "\n".join(line for line in EOS.split("\n") if not line.startswith(("! ", "hostname")))
+    found = gather(folder_of(tmp_path, {"leaf1.cfg": f"!\n\n{text}"}), jobs=1)
+    (finding,) = found.findings
+    first = min(line for _, line in found.devices["leaf1"].reading.lines.values())
+    assert (finding.code, finding.file, finding.line) == ("FAB9507", "leaf1.cfg", first)
+    assert first > 1
+
+
 # --- texts -----------------------------------------------------------------------------------------------
 
 
