@@ -3,7 +3,7 @@
 All that such devices say of coordinates is what is planned of them, which is found of one with letters for
 coordinates; what else they say is worked out once. Of the rules on one switch only those are asked that look at
 coordinates for more than which of them are equal: that is the same on all that are alike. A switch that may break one
-has no brief, and is looked at as a whole.
+is looked at as a whole.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Host
 from fabricc.proof.invariants.contract import host_contracts, switch_contracts
-from fabricc.proof.invariants.digest import HostDigest, SwitchDigest, digest_of, host_digest, landings
+from fabricc.proof.invariants.digest import HostDigest, Survey, SwitchDigest, digest_of, host_digest, landings
+from fabricc.proof.invariants.policy import policy_of_alike
 from fabricc.proof.invariants.prefixes import inside, owned, packed_blocks, servers_asked
 from fabricc.proof.invariants.sessions import private
 from fabricc.proof.invariants.view import leads_out, sibling, view
@@ -41,11 +42,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Port, Switch
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.digest import Survey
+    from fabricc.proof.invariants.policy import Policy
     from fabricc.proof.invariants.view import LinkPort, SwitchView
 
-    Brief = tuple[SwitchDigest | HostDigest, bytes]
-    """What the census takes of a device, and the packed ends of its links."""
     _Contract = tuple[bytes, str, int]
 
 _NO_SESSION = -1
@@ -78,6 +77,7 @@ class Likeness:
         aggregates: which of them comes first and so on, as the files have them.
         lines: of what it owns; `asked`: addresses that it asks for time, names and the like.
         digest: without what differs.
+        policy: that of the first without a breach; `keys`: plane and pod, which no file tells -> key of that there.
     """
 
     links: tuple[_Link, ...]
@@ -89,6 +89,8 @@ class Likeness:
     lines: tuple[int, ...]
     asked: frozenset[str]
     digest: SwitchDigest
+    policy: Policy | None = field(default=None, compare=False)
+    keys: dict[tuple[int, int | None], bytes] = field(default_factory=dict, compare=False)
 
     @staticmethod
     def of(seen: SwitchView) -> Likeness | None:
@@ -133,23 +135,31 @@ class Likeness:
         )  # fmt: skip
         return likeness if likeness._owned(switch) == [*own.values()] else None
 
-    def brief(self, switch: Switch, folder: str, policy: bytes) -> tuple[SwitchDigest, bytes] | None:
-        """The digest of a switch and the packed ends of its links; None where a rule on coordinates may be broken.
+    def add(self, switch: Switch, folder: str, survey: Survey) -> bytes | None:
+        """Take a switch in; the packed ends of its links, or None where a rule on coordinates may be broken.
 
         Args:
             switch: one of these.
             folder: where its files are.
-            policy: the key of its class of policies.
+            survey: where it is taken in.
         """
         bgp, ports = switch.bgp, switch.ports
         management = switch.management.address.partition("/")[0]
-        if not private(bgp.asn) or management in self.asked:
+        if self.policy is None or not private(bgp.asn) or management in self.asked:
             return None
         hosts = [text for at in self.hosts for text in (ports[at].ipv4, ports[at].ipv6) if text]
         if bgp.aggregates and not inside(hosts, bgp.aggregates):
             return None
-        ends = self._ends(switch)
-        return None if ends is None else (self._digest(switch, folder, policy), ends)
+        if (ends := self._ends(switch)) is None:
+            return None
+        key = self.keys.get((switch.plane, switch.pod), b"")
+        if key not in survey.policies:
+            file = f"{folder}{self.digest.file or '/'}"
+            policy = policy_of_alike(self.policy, switch, self._originated(switch), file, key)
+            key = self.keys[switch.plane, switch.pod] = policy.key
+            survey.policies[key] = policy
+        survey.switches.append(self._digest(switch, folder, key))
+        return ends
 
     def _ends(self, switch: Switch) -> bytes | None:
         """As `switch_ends`; None where a session is not with the other address of its link."""
@@ -197,13 +207,15 @@ class Likeness:
 
     def _owned(self, switch: Switch) -> list[str]:
         """As `owned`, texts alone."""
-        loopbacks = [
-            f"{each}/{length}" for each, length in ((switch.loopback4, 32), (switch.loopback6, 128)) if each
-        ]
         ports = [switch.ports[number] for number in self.owned]
         links = [text for port in ports for text in (port.ipv4, port.ipv6) if text]
+        return [*self._originated(switch), switch.management.address.partition("/")[0], *links]
+
+    def _originated(self, switch: Switch) -> list[str]:
+        """The prefixes of its own that a switch announces."""
         aggregates = [switch.bgp.aggregates[at] for at in self.aggregates]
-        return [*aggregates, *loopbacks, switch.management.address.partition("/")[0], *links]
+        loopbacks = ((switch.loopback4, 32), (switch.loopback6, 128))
+        return [*aggregates, *[f"{address}/{length}" for address, length in loopbacks if address]]
 
 
 class _HostPort(NamedTuple):
@@ -255,8 +267,8 @@ class HostLikeness:
         digest = replace(host_digest(host, reading, host_contracts(host, reading), ""), name="", landings=())
         return HostLikeness(tuple(ports), digest)
 
-    def brief(self, host: Host, folder: str) -> tuple[HostDigest, bytes]:
-        """The digest of a host and the packed ends of its links."""
+    def add(self, host: Host, folder: str, survey: Survey) -> bytes:
+        """Take a host in; the packed ends of its links."""
         name, ends = host.name, []
         for port, (families, stated) in zip(host.ports, self.ports, strict=True):
             peer, texts = port.peer, []
@@ -271,7 +283,8 @@ class HostLikeness:
             name, landings(host), common.mtu, common.timeout_ms, _placed(common.contracts, folder),
             f"{folder}{common.file}" if common.file else "", common.line,
         )  # fmt: skip
-        return digest, b"".join(ends)
+        survey.hosts.append(digest)
+        return b"".join(ends)
 
 
 @dataclass(slots=True)
@@ -279,40 +292,32 @@ class Common:
     """What devices have in common whose files say the same but for coordinates.
 
     Attributes:
-        likeness: None where there is no brief of them.
-        policies: what tells them apart and is in no file, plane and pod of switches -> key of the class of policies,
-            b"" of hosts. It is noted of the first without a breach.
+        likeness: None where each is to be looked at as a whole; `proved`: whether one without a breach was, and taken
+            in by what is alike came out the same.
     """
 
     likeness: Likeness | HostLikeness | None = None
-    policies: dict[tuple[int | None, ...], bytes] = field(default_factory=dict)
+    proved: bool = False
 
-    def brief(self, device: Switch | Host, folder: str) -> Brief | None:
-        """The digest of a device and the packed ends of its links; None where it is to be looked at as a whole."""
-        policy = self.policies.get(_untold(device))
-        return None if policy is None else self._of_all(device, folder, policy)
-
-    def note(self, device: Switch | Host, folder: str, likeness: object, whole: Brief) -> None:
-        """Take note of a device without a breach, whose brief must be what was found of it as a whole."""
-        policy = whole[0].policy if isinstance(whole[0], SwitchDigest) else b""
-        if self.likeness == likeness and self._of_all(device, folder, policy) == whole:
-            self.policies[_untold(device)] = policy
-        else:
-            self.likeness = None
-
-    def _of_all(self, device: Switch | Host, folder: str, policy: bytes) -> Brief | None:
+    def add(self, device: Switch | Host, folder: str, survey: Survey) -> bytes | None:
+        """Take a device in; the packed ends of its links, or None where it is to be looked at as a whole."""
         likeness = self.likeness
         if isinstance(device, Host):
-            return likeness.brief(device, folder) if isinstance(likeness, HostLikeness) else None
-        return likeness.brief(device, folder, policy) if isinstance(likeness, Likeness) else None
+            return likeness.add(device, folder, survey) if isinstance(likeness, HostLikeness) else None
+        return likeness.add(device, folder, survey) if isinstance(likeness, Likeness) else None
 
-
-def _untold(device: Switch | Host) -> tuple[int | None, ...]:
-    return () if isinstance(device, Host) else (device.plane, device.pod)
+    def prove(self, device: Switch | Host, reading: Said, folder: str, found: Survey, ends: bytes) -> None:
+        """Hold against it a device without a breach: what was found of that alone, and the ends of its links."""
+        if self.likeness is not None and self.likeness == likeness_of(device, reading):
+            if isinstance(self.likeness, Likeness):
+                self.likeness.policy = next(iter(found.policies.values()))
+            again = Survey()
+            self.proved = self.add(device, folder, again) == ends and again == found
+        self.likeness = self.likeness if self.proved else None
 
 
 def likeness_of(device: Switch | Host, reading: Said) -> Likeness | HostLikeness | None:
-    """What a device has in common with all that are alike; None where there is no brief of them."""
+    """What a device has in common with all that are alike; None where each is to be looked at as a whole."""
     return (
         HostLikeness.of(device, reading) if isinstance(device, Host) else Likeness.of(view(device, reading))
     )
@@ -322,19 +327,17 @@ def surveyed(
     device: Switch | Host, reading: Said, folder: str, survey: Survey, common: Common | None
 ) -> tuple[list[Finding], bytes]:
     """Take a device in: what is wrong with it alone, files below `folder`, and the packed ends of its links."""
-    if common is not None and (brief := common.brief(device, folder)):
-        survey.add(brief[0])
-        return [], brief[1]
-    digest: SwitchDigest | HostDigest
+    if common is not None and common.proved and (known := common.add(device, folder, survey)) is not None:
+        return [], known
+    alone = Survey()
     if isinstance(device, Host):
-        wrong, ends = [*survey.add_host(device, reading, folder)], packed(host_ends(device, reading))
-        digest = survey.hosts[-1]
+        wrong, ends = [*alone.add_host(device, reading, folder)], packed(host_ends(device, reading))
     else:
         seen = view(device, reading)
-        wrong, ends = [*survey.add_switch(seen, folder)], packed(switch_ends(seen))
-        digest = survey.switches[-1]
-    if common is not None and common.likeness is not None and not wrong:
-        common.note(device, folder, likeness_of(device, reading), (digest, ends))
+        wrong, ends = [*alone.add_switch(seen, folder)], packed(switch_ends(seen))
+    if common is not None and not wrong and not common.proved:
+        common.prove(device, reading, folder, alone, ends)
+    survey.join(alone)
     return wrong, ends
 
 

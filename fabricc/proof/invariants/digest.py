@@ -113,12 +113,11 @@ class Survey:
     hosts: list[HostDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
 
-    def add(self, digest: SwitchDigest | HostDigest) -> None:
-        """Take in a device with which nothing is wrong alone."""
-        if isinstance(digest, SwitchDigest):
-            self.switches.append(digest)
-        else:
-            self.hosts.append(digest)
+    def join(self, other: Survey) -> None:
+        """Take in what another has."""
+        self.switches += other.switches
+        self.hosts += other.hosts
+        self.policies = {**other.policies, **self.policies}
 
     def add_switch(self, seen: SwitchView, folder: str) -> Iterator[Finding]:
         """Take a switch in; what is wrong with it alone, files below `folder`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -13,7 +13,10 @@ from fabricc.proof.invariants.prefixes import EVPN, Block, block
 from fabricc.proof.invariants.view import address_families, between_switches, leads_out
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fabricc.fabric.facts import Value
+    from fabricc.fabric.model import Switch
     from fabricc.proof.invariants.view import SwitchView
 
 OWN = "own"
@@ -134,24 +137,58 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
         )
         for name, clauses in sorted(seen.maps.items())
     }
-    stances = tuple(sorted(_stances(seen), key=repr))
-    pod = -1 if switch.pod is None else switch.pod
-    vtep = "source" in seen.evpn
-    head = (switch.tier_index, switch.plane, pod, switch.drained, [_plain(s) for s in stances])
     routes, discards = _static_routes(seen)
-    outward = routes if "bgp/redistribute_static" in seen.facts else ()
-    static_map = str(seen.facts.get("bgp/redistribute_static", ""))
-    told = repr(
-        (head, {n: [c[:5] for c in m] for n, m in maps.items()}, lists, sorted(seen.communities.items()))
-        + ((outward, discards, static_map) if outward or discards else ())
-        + ((vtep,) if vtep else ())
-    )
-    originates = (*dict.fromkeys(blocks), *((Block(EVPN, 0, 0),) if vtep else ()))
-    return Policy(
-        switch.tier_index, switch.plane, pod, switch.drained, stances, maps, lists, dict(seen.communities),
-        originates, switch.name, file, blake2b(told.encode(), digest_size=16).digest(),
-        outward, static_map, discards, vtep,
+    policy = Policy(
+        switch.tier_index, switch.plane, _pod(switch), switch.drained, tuple(sorted(_stances(seen), key=repr)), maps,
+        lists, dict(seen.communities), _originated(blocks, "source" in seen.evpn), switch.name, file,
+        outward=routes if "bgp/redistribute_static" in seen.facts else (),
+        static_map=str(seen.facts.get("bgp/redistribute_static", "")), discards=discards, vtep="source" in seen.evpn,
     )  # fmt: skip
+    return replace(policy, key=_key(policy))
+
+
+def policy_of_alike(first: Policy, switch: Switch, texts: Iterable[str], file: str, key: bytes) -> Policy:
+    """The policy of a switch that is like the `first` but for coordinates, plane and pod; `policy_of` has the rest.
+
+    Args:
+        first: that of the other.
+        switch: whose it is.
+        texts: prefixes that it puts into BGP.
+        file: where its lines are.
+        key: b"" where it is not known.
+    """
+    originates = _originated([mine for text in texts if (mine := block(text))], first.vtep)
+    policy = replace(
+        first,
+        plane=switch.plane,
+        pod=_pod(switch),
+        name=switch.name,
+        file=file,
+        originates=originates,
+        key=key,
+    )
+    return policy if key else replace(policy, key=_key(policy))
+
+
+def _pod(switch: Switch) -> int:
+    return -1 if switch.pod is None else switch.pod
+
+
+def _originated(blocks: Iterable[Block], vtep: bool) -> tuple[Block, ...]:
+    return (*dict.fromkeys(blocks), *((Block(EVPN, 0, 0),) if vtep else ()))
+
+
+def _key(policy: Policy) -> bytes:
+    """Equal for policies that treat every route alike."""
+    head = (policy.tier, policy.plane, policy.pod, policy.drained, [_plain(s) for s in policy.stances])
+    maps = {name: [clause[:5] for clause in clauses] for name, clauses in policy.maps.items()}
+    outside = (policy.outward, policy.discards, policy.static_map)
+    told = repr(
+        (head, maps, policy.lists, sorted(policy.communities.items()))
+        + (outside if policy.outward or policy.discards else ())
+        + ((policy.vtep,) if policy.vtep else ())
+    )
+    return blake2b(told.encode(), digest_size=16).digest()
 
 
 def _static_routes(seen: SwitchView) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
