@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.overlay import merged, stripped
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
+from fabricc.base.patterns import pattern
 from fabricc.compiler.gaps import capability_gaps
 from fabricc.compiler.rendering import plain, rendered
 from fabricc.fabric.fabric import OverlayPlan
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 _SAMPLE = 8
 """Of the switches that an overlay names, how many are looked at for lines that take nothing away."""
-_SECRET = re.compile(
+_SECRET = pattern(
     r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\b(?:password|passwd|passphrase|passkey|secret|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token"
     r"|(?<!send-)(?<!\b(?:set|add) )(?<!\bmatch )(?<!\bfrom )community(?!\s+(?:add|delete|set|\S+\s+members)\b))"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos, services
 from fabricc.back.hosts.limits import gaps
 from fabricc.back.hosts.words import marked
+from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.vocabulary import waist
 
@@ -65,13 +66,13 @@ def planned(host: Host) -> Facts:
     return facts
 
 
-_OF_NETWORK = re.compile(
+_OF_NETWORK = pattern(
     "|".join(
         re.escape(marked(path, "%")).replace("%", "-([a-z]+)")
         for path in (netplan.FILE, interfaces.RDMA_NAMES, qos.SCRIPT, qos.UNIT, qos.HOOK)
     )
 )
-_OF_PORT = re.compile(r".*fabricc-([a-z]+)\d+[a-z]?\.(?:link|nmconnection)")
+_OF_PORT = pattern(r".*fabricc-([a-z]+)\d+[a-z]?\.(?:link|nmconnection)")
 
 
 def network_of(path: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.words import decimal, on_link, ports_of, rule_priority, settings, word
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,9 +88,9 @@ _LEAVES = {
     },
 }
 _NAME = "connection.interface-name"
-_ROUTE = re.compile(r"ipv[46]\.route\d+")
-_RULES = re.compile(r"(ipv[46])\.routing-rule[A-Za-z0-9_-]*")
-_RULE = re.compile(r"priority (\d+) from (\S+) table (\d+)")
+_ROUTE = pattern(r"ipv[46]\.route\d+")
+_RULES = pattern(r"(ipv[46])\.routing-rule[A-Za-z0-9_-]*")
+_RULE = pattern(r"priority (\d+) from (\S+) table (\d+)")
 _OPTIONS = "_options"
 
 

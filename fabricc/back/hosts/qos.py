@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,8 +16,10 @@ from fabricc.back.hosts.nics import (
     traffic_classes,
 )
 from fabricc.back.hosts.words import decimal, fill, marked, own, settings, statements, template, word
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping
 
     from fabricc.back.hosts.base import Reader
@@ -232,12 +233,12 @@ def _stated(
 
 # --- and back -----------------------------------------------------------------------------------------
 
-_ASSIGNMENT = re.compile(r"([A-Z_]+)=('?)([^']*)('?)")
-_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9_/-]*)=([0-9]+)")
-_PAIR = re.compile(r"([0-9]+),([0-9]+)")
-_PFC_LIST = re.compile(r"[01](,[01]){7}")
-_PORT_ROW = re.compile(r"(\S+)\) rdma=(\S+) cable_m=([0-9]+) port=([0-9]+) ;;")
-_HOOK_RULE = re.compile(
+_ASSIGNMENT = pattern(r"([A-Z_]+)=('?)([^']*)('?)")
+_SETTING = pattern(r"([A-Za-z][A-Za-z0-9_/-]*)=([0-9]+)")
+_PAIR = pattern(r"([0-9]+),([0-9]+)")
+_PFC_LIST = pattern(r"[01](,[01]){7}")
+_PORT_ROW = pattern(r"(\S+)\) rdma=(\S+) cable_m=([0-9]+) port=([0-9]+) ;;")
+_HOOK_RULE = pattern(
     r'ACTION!="remove", SUBSYSTEM=="net", KERNEL=="([^"]+)", TAG\+="systemd", '
     r'ENV\{SYSTEMD_WANTS\}\+="([^"]+)@%k\.service"'
 )

@@ -8,6 +8,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.base.installation import folder
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
     from fabricc.fabric.model import Host, HostPort
 
-_PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
-_KIND = re.compile(r"(@?\.[a-z]+)?$")
+_PLACEHOLDER = pattern(r"\{\{ (\w+) \}\}")
+_WORD = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
+_KIND = pattern(r"(@?\.[a-z]+)?$")
 _DIGITS = 18
 """The most that a number of these files has; longer ones stay text, as do digits of other scripts."""
 

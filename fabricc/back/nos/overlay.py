@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.overlay_text import OverlayError, merge, starred, strip, traced
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["OverlayError", "check_text", "merged", "stated", "stripped", "target"]
 
 _YAML = (".yaml", ".yml")
-_TRAILING = re.compile(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_TRAILING = pattern(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
+_CONTROL = pattern(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def target(files: Iterable[str], into: str) -> str:

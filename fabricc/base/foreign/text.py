@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from fabricc.base.patterns import pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from xml.etree.ElementTree import Element
@@ -21,30 +23,31 @@ if TYPE_CHECKING:
 TAB = "    "
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that are printable by their category and show nothing (Unicode, Default_Ignorable_Code_Point)."""
-_BREAK = re.compile(r"\r\n|\n")
-_LOGGED = re.compile(r"#(?=#[a-z]*\[)", re.IGNORECASE)
-_COMMAND = re.compile(rf"^([^\S\n]*):(?=:[a-z][^\n]*::)|{_LOGGED.pattern}", re.MULTILINE | re.IGNORECASE)
+_BREAK = pattern(r"\r\n|\n")
+_HASHES = r"#(?=#[a-z]*\[)"
+_LOGGED = pattern(_HASHES, re.IGNORECASE)
+_COMMAND = pattern(rf"^([^\S\n]*):(?=:[a-z][^\n]*::)|{_HASHES}", re.MULTILINE | re.IGNORECASE)
 """What runners obey: `::error::` where a line begins (GitHub); `##[…]`, `##vso[…]` and `##teamcity[…]` anywhere in one
 (GitHub, Azure Pipelines, TeamCity). GitLab's sections need a carriage return and an escape, which never remain."""
 _APART = "&#8203;"
 """A space of no width, as an entity: it parts what a forge would link, and is not seen."""
-_REFERENCE = re.compile(
+_REFERENCE = pattern(
     r"@(?=\S)"  # people, teams, addresses of mail
     r"|[#!%~^](?=[\w\"'\\])|&amp;(?=\d)|\$(?=\d)"  # issues, requests, milestones, labels, alerts, epics, snippets
     r"|\bGH-(?=\d)|:(?=//)|www(?=\.)|\[(?=\\?\[)",  # issues of GitHub, addresses, wiki pages
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"[\\`*_|~]")
-_BRACKETS = re.compile(r"^\s*\[|!\[|\[[\[^]|\][(\[:]")
+_INLINE = pattern(r"[\\`*_|~]")
+_BRACKETS = pattern(r"^\s*\[|!\[|\[[\[^]|\][(\[:]")
 """Where a bracket may be more than itself: an image, a link, its definition, a footnote, the box of a task."""
-_BLOCK = re.compile(r"^(#{1,6}|[-+=]|[-+=]{2,}|\d{1,9}[.)])(?=\s|$)|^(-{2,}|={2,})")
+_BLOCK = pattern(r"^(#{1,6}|[-+=]|[-+=]{2,}|\d{1,9}[.)])(?=\s|$)|^(-{2,}|={2,})")
 """What makes a heading, a list or a rule of the line that it begins."""
-_OPENING = re.compile(r"\s|::|/[a-z_]+(?=\s|$)")
+_OPENING = pattern(r"\s|::|/[a-z_]+(?=\s|$)")
 """What means more where a line begins: code, a command whose rest the next text may bring, a quick action of GitLab."""
-_FORMULA = re.compile(r"^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?%?$|-$")
+_FORMULA = pattern(r"^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = pattern(r"[-+]?[0-9]+(\.[0-9]+)?%?$|-$")
 _SIGNS = ("=", "+", "-", "@", " ")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = pattern("[\ud800-\udfff]")
 
 
 class Safe(str):
