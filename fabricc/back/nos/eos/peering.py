@@ -223,38 +223,17 @@ def other_families(at: str, outer: int) -> tuple[Row, ...]:
     for name in _OTHER_FAMILIES:
         family = f"{name.replace(' ', '-')}"
         rows.append(Fact(f"address-family {name}", f"{at}bgp/setting[address-family {name}]", "true"))
-        rows.append(
-            Block(
-                f"address-family {name}",
-                "",
-                (
-                    Each(
-                        "neighbor <word>",
-                        "neighbor",
-                        (
-                            Keep("activate", f"family {family}", "true"),
-                            Keep("route-map <word> in", f"setting[{family} route-map in]"),
-                            Keep("route-map <word> out", f"setting[{family} route-map out]"),
-                            Keep("prefix-list <word> in", f"setting[{family} prefix-list in]"),
-                            Keep("prefix-list <word> out", f"setting[{family} prefix-list out]"),
-                            *(
-                                row
-                                for row in of_family(f"{family} ", outer + 1)
-                                if "prefix-list" not in row.pattern
-                            ),
-                        ),
-                    ),
-                    *(
-                        Each(
-                            f"{word} neighbor <word>",
-                            "neighbor",
-                            (Keep("activate", f"family {family}", UNSET), *no_neighbor(f"{family} ")),
-                        )
-                        for word in ("no", "default")
-                    ),
-                    *process(at, outer),
-                    Fact("neighbor interface <rest>", f"{at}bgp/setting[{name} neighbor interface]"),
-                ),
-            )
-        )
-    return tuple(rows)  # fmt: skip
+        rows.append(Block(f"address-family {name}", "", (
+            Each("neighbor <word>", "neighbor", (
+                Keep("activate", f"family {family}", "true"),
+                *(Keep(f"{what} <word> {way}", f"setting[{family} {what} {way}]")
+                  for what in ("route-map", "prefix-list") for way in ("in", "out")),
+                *(row for row in of_family(f"{family} ", outer + 1) if "prefix-list" not in row.pattern),
+            )),
+            *(Each(f"{word} neighbor <word>", "neighbor", (
+                Keep("activate", f"family {family}", UNSET), *no_neighbor(f"{family} "),
+            )) for word in ("no", "default")),
+            *process(at, outer),
+            Fact("neighbor interface <rest>", f"{at}bgp/setting[{name} neighbor interface]"),
+        )))  # fmt: skip
+    return tuple(rows)

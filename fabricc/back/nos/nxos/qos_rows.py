@@ -100,13 +100,10 @@ _CLASS_ROWS: Sequence[Row] = (
     Entry("match [ip|ipv6] dscp <code points>", "dscps"),
     Entry("match cos <priorities>", "priorities"),
     Entry("match [ip|ipv6] precedence <precedences>", "precedences"),
-    Entry(
-        "match <access-group|protocol|packet|mpls|ip|source-address|destination-address|any|vlan> <rest>",
-        "others",
-        "{1} {2}",
-    ),
+    Entry("match <access-group|protocol|packet|mpls|ip|source-address|destination-address|any|vlan> <rest>",
+          "others", "{1} {2}"),
     Silent("description <rest>"),
-)
+)  # fmt: skip
 _GROUPED: Sequence[Row] = (
     Keep("match qos-group <0-7>", "group"),
     Entry("match cos <priorities>", "priorities"),
@@ -117,54 +114,28 @@ _MARKED: Sequence[Row] = (
     Keep("set qos-group <0-7>", "group"),
     Keep("set dscp <0-63>", "dscp"),
     Keep("set dscp <code points>", "dscp", lambda points: points[0] if len(points) == 1 else None),
-    *(
-        Keep(f"{head} <rest>", f"{_SAID}{head}")
-        for head in (
-            "police",
-            "set cos",
-            "set precedence",
-            "set discard-class",
-            "set vlan",
-            "set ip",
-            "dpp",
-            "trust",
-        )
-    ),
+    *(Keep(f"{head} <rest>", f"{_SAID}{head}") for head in (
+        "police", "set cos", "set precedence", "set discard-class", "set vlan", "set ip", "dpp", "trust")),
     Silent("description <rest>"),
-)
+)  # fmt: skip
+_THRESHOLDS = "random-detect minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes> drop-probability <integer>"
 _SHARED: Sequence[Row] = (
     Keep("priority level <integer>", "share", "level {2}"),
     Keep("priority", "share", "level 1"),
     Keep("bandwidth remaining percent <0-100>", "share", "percent {2}"),
     Keep("bandwidth percent <0-100>", "share", "bandwidth {2}"),
-    Keep(
-        "random-detect minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
-        " drop-probability <integer> weight 0 ecn",
-        _marking,
-    ),
-    Keep(
-        "random-detect minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
-        " drop-probability <integer> weight <1-15> ecn",
-        _weighted,
-    ),
+    Keep(f"{_THRESHOLDS} weight 0 ecn", _marking),
+    Keep(f"{_THRESHOLDS} weight <1-15> ecn", _weighted),
     Keep("random-detect <rest>", _marked),
-    *(
-        Keep(f"{head} <rest>", f"{_SAID}{head}")
-        for head in (
-            "queue-limit", "shape", "bandwidth", "congestion-control", "afd", "set", "police", "fabric-bandwidth",
-        )
-    ),
+    *(Keep(f"{head} <rest>", f"{_SAID}{head}") for head in (
+        "queue-limit", "shape", "bandwidth", "congestion-control", "afd", "set", "police", "fabric-bandwidth")),
     Silent("no (priority|bandwidth|random-detect|queue-limit|shape|afd|pause) [<rest>]"),
 )  # fmt: skip
 _PAUSED: Sequence[Row] = (
-    Keep(
-        "pause buffer-size <integer> pause-threshold <integer> resume-threshold <integer>",
-        "pause",
-        "{2} {3} {4}",
-    ),
+    Keep("pause buffer-size <integer> pause-threshold <integer> resume-threshold <integer>", "pause", "{2} {3} {4}"),
     Keep("pause buffer-size <integer>", "said of pause buffer-size"),
     Keep("pause <priority-group|pfc-cos> <rest>", "said of pause", "{2} {3}"),
-)
+)  # fmt: skip
 _NETWORK: Sequence[Row] = (
     Keep("mtu <integer>", "mtu"),
     Entry("pause [no-drop] pfc-cos <priorities>", "pauses"),
