@@ -40,23 +40,15 @@ def _lossless(host: Host) -> list[str]:
 
 
 _NAMES: tuple[Limit[Host], ...] = (
-    Limit(
-        "FAB5601",
-        feature="fixed names for {it}",
-        asked=_unplaced,
+    Limit("FAB5601", feature="fixed names for {it}", asked=_unplaced,
         reason="the catalog gives host model {device.model.name} no PCI addresses",
         remedy="add `pci` to the host model, in rail order, or name the devices on the hosts",
-        fatal=False,
-    ),
-    Limit(
-        "FAB5602",
-        feature="the names {it}",
-        asked=_unusable,
+        fatal=False),
+    Limit("FAB5602", feature="the names {it}", asked=_unusable,
         reason=f"an interface name has at most {MAX_NAME_CHARACTERS} characters, these files take letters, digits and "
         "`_.:@-` only, and a PCI address reads 0000:18:00.0",
-        remedy="choose shorter or plainer names in the host model",
-    ),
-)
+        remedy="choose shorter or plainer names in the host model"),
+)  # fmt: skip
 _DRIVERS: tuple[Limit[Host], ...] = (
     Limit(
         "FAB5603",
@@ -68,20 +60,14 @@ _DRIVERS: tuple[Limit[Host], ...] = (
     ),
 )
 _NICS: tuple[Limit[Host], ...] = (
-    Limit(
-        "FAB5604",
-        feature="the lossless classes {lossless}",
+    Limit("FAB5604", feature="the lossless classes {lossless}",
         asked=lambda host: len(_lossless(host)) > host.nic.lossless_classes and not over_tcp(host),
         reason="{device.nic.title} protects {device.nic.lossless_classes} with PFC",
-        remedy="make one class lossless, or name another NIC with `nic`",
-    ),
-    Limit(
-        "FAB5604",
-        feature="{it} traffic classes",
+        remedy="make one class lossless, or name another NIC with `nic`"),
+    Limit("FAB5604", feature="{it} traffic classes",
         asked=lambda host: [count for count in (len(host.classes),) if count > host.nic.traffic_classes],
         reason="{device.nic.title} schedules {device.nic.traffic_classes}",
-        remedy="merge classes, or name another NIC with `nic`",
-    ),
+        remedy="merge classes, or name another NIC with `nic`"),
     Limit(
         "FAB5606",
         feature="some settings of {device.nic.title}",
@@ -99,43 +85,30 @@ _NICS: tuple[Limit[Host], ...] = (
         "-setoption support_rdma -value 1 -scope 0`; the others likewise, by the maker's sheet, and restart the host",
         fatal=False,
     ),
-    Limit(
-        "FAB5606",
-        feature="the code point of congestion notifications of {device.nic.title}",
+    Limit("FAB5606", feature="the code point of congestion notifications of {device.nic.title}",
         asked=lambda host: (
             FAMILIES[host.nic.driver].unsaid_cnp and not over_tcp(host) and any(c.cnp for c in host.classes)
         ),
         reason="its driver has no published setting for it",
         remedy="capture one notification on the switch and compare its DSCP with the spec's",
-        fatal=False,
-    ),
-    Limit(
-        "FAB5605",
-        feature="the lossless class {lossless}",
+        fatal=False),
+    Limit("FAB5605", feature="the lossless class {lossless}",
         asked=lambda host: over_tcp(host) and bool(_lossless(host)),
         reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and stays out of it",
         remedy="keep it for hosts with RoCE; where there are none, remove `lossless`: no PFC is needed then",
-        fatal=False,
-    ),
-    Limit(
-        "FAB5608",
-        feature="NCCL over RDMA",
-        asked=over_tcp,
+        fatal=False),
+    Limit("FAB5608", feature="NCCL over RDMA", asked=over_tcp,
         reason="its InfiniBand transport makes connections without the RDMA connection manager, which RDMA over TCP "
         "needs (assumed: no NCCL document says so)",
         remedy="use RDMA for storage; NCCL's settings say sockets, over the management network. Or name a RoCE NIC "
         "with `nic`",
-        fatal=False,
-    ),
-    Limit(
-        "FAB5607",
-        feature="RDMA over TCP with {device.nic.title} on {device.os}",
+        fatal=False),
+    Limit("FAB5607", feature="RDMA over TCP with {device.nic.title} on {device.os}",
         asked=lambda host: over_tcp(host) and host.os == "ubuntu-22.04",
         reason="its kernel 5.15 starts the NIC as RoCE v2, and `enable_iwarp` came with 5.17",
         remedy="use ubuntu-24.04, or Intel's own driver with `options irdma roce_ena=0`",
-        fatal=False,
-    ),
-)
+        fatal=False),
+)  # fmt: skip
 LIMITS = (*_NAMES, *_DRIVERS, *_NICS)
 
 

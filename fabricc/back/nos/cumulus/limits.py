@@ -230,25 +230,14 @@ TRIMMING = Limit(
 )
 LIMITS = (
     limits.segments("fabricc does not write it for Cumulus yet"),
-    Limit(
-        "FAB5702",
-        feature="ports of {it} Gb/s",
-        asked=limits.speeds,
-        allowed={"it": SPEEDS},
+    Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": SPEEDS},
         reason="`link speed` has no word for it (NVUE object model)",
-        remedy="use one of " + ", ".join(f"{speed}G" for speed in SPEEDS),
-    ),
-    Limit(
-        "FAB5703",
-        feature="IP MTU {it}",
-        asked=lambda switch: sorted({port.mtu for port in switch.ports}),
+        remedy="use one of " + ", ".join(f"{speed}G" for speed in SPEEDS)),
+    Limit("FAB5703", feature="IP MTU {it}", asked=lambda switch: sorted({port.mtu for port in switch.ports}),
         allowed={"it": Range(*MTU_RANGE)},
         reason="`link mtu` takes {allowed[it]}",
-        remedy="set an MTU from {allowed[it]}",
-    ),
-    Limit(
-        "FAB5704",
-        feature="{it[0]} ports of {it[1]} lanes out of one cage",
+        remedy="set an MTU from {allowed[it]}"),
+    Limit("FAB5704", feature="{it[0]} ports of {it[1]} lanes out of one cage",
         asked=lambda switch: sorted(
             {
                 (port.children, port.lanes)
@@ -258,24 +247,15 @@ LIMITS = (
             }
         ),
         reason="`link breakout` has 1x, 2x, 4x and 8x, of 1, 2, 4 or 8 lanes each",
-        remedy="use such a breakout",
-    ),
-    Limit(
-        "FAB5714",
-        feature="description {it!r}",
-        asked=_descriptions,
+        remedy="use such a breakout"),
+    Limit("FAB5714", feature="description {it!r}", asked=_descriptions,
         reason=f"a description has 1 to {_DESCRIPTION_LENGTH} printable ASCII characters",
-        remedy="use shorter names, of ASCII characters",
-    ),
-    Limit(
-        "FAB5714",
-        feature="host name {it}",
+        remedy="use shorter names, of ASCII characters"),
+    Limit("FAB5714", feature="host name {it}",
         asked=lambda switch: [] if _HOST_NAME.fullmatch(switch.name) else [switch.name],
         reason="`system hostname` has letters, digits and hyphens, at most 63, and ends in no hyphen",
-        remedy="name the switch so",
-    ),
-    Limit(
-        "FAB5705",
+        remedy="name the switch so"),
+    Limit("FAB5705",
         feature="class {it.name} on priority {it.priority} with {it.weight_percent} % of the bandwidth",
         asked=lambda switch: [
             c
@@ -283,16 +263,12 @@ LIMITS = (
             if not 0 <= c.priority <= 7 or not (c.strict or 1 <= c.weight_percent <= 100)
         ],
         reason="switch priorities and traffic classes are 0 to 7, `bw-percent` 1 to 100",
-        remedy="choose both within these ranges",
-    ),
-    Limit(
-        "FAB5705",
-        feature="{it} % of the bandwidth",
+        remedy="choose both within these ranges"),
+    Limit("FAB5705", feature="{it} % of the bandwidth",
         asked=lambda switch: [sum(c.weight_percent for c in switch.qos.classes if not c.strict)],
         allowed={"it": Range(0, 100)},
         reason="the shares of an egress scheduler are 100 % at most",
-        remedy="lower the weights",
-    ),
+        remedy="lower the weights"),
     Limit(
         "FAB5706",
         feature="headroom of {profile}: {headroom.size_bytes} bytes, {headroom.xoff_bytes} of them behind the pause",
@@ -302,46 +278,28 @@ LIMITS = (
         "ASICs",
         remedy="correct the row of the model's headroom table",
     ),
-    limits.marking(
-        "FAB5708",
+    limits.marking("FAB5708",
         "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
-        _profiles,
-        least_percent=0,
-    ),
-    Reservation(
-        "FAB5707",
-        feature="alpha {it[0]} for lossless priority groups",
-        asked=_alphas,
+        _profiles, least_percent=0),
+    Reservation("FAB5707", feature="alpha {it[0]} for lossless priority groups", asked=_alphas,
         reason=f"NVUE has one alpha for all of them, from {ALPHAS[min(ALPHAS)]} to {ALPHAS[max(ALPHAS)]}; "
         "written is {it[1]}",
-        remedy="give every cable class the same dynamic threshold, within the range",
-    ),
-    Limit(
-        "FAB5709",
-        feature="PFC watchdog detection {asked.detect_ms} ms with polls of {held.polling_ms} ms",
-        asked=_watchdog,
-        allowed={"polls": Range(*ROBUSTNESS_RANGE)},
+        remedy="give every cable class the same dynamic threshold, within the range"),
+    Limit("FAB5709", feature="PFC watchdog detection {asked.detect_ms} ms with polls of {held.polling_ms} ms",
+        asked=_watchdog, allowed={"polls": Range(*ROBUSTNESS_RANGE)},
         reason=f"`robustness` is {ROBUSTNESS_RANGE[1]} polls at most",
-        remedy="shorten the detection time or lengthen the polls",
-    ),
-    Reservation(
-        "FAB5710",
+        remedy="shorten the detection time or lengthen the polls"),
+    Reservation("FAB5710",
         feature="PFC watchdog detection {asked.detect_ms} ms with polls of {asked.poll_ms} ms",
-        asked=_watchdog,
-        allowed={"exact": (True,)},
+        asked=_watchdog, allowed={"exact": (True,)},
         reason=f"NVUE polls every {Range(*POLLING_RANGE_MS)} ms and detects after a whole number of polls; "
         "written are {held.detect_ms} and {held.polling_ms} ms",
-        remedy="none needed, or ask for the figures that are written",
-    ),
+        remedy="none needed, or ask for the figures that are written"),
     limits.watchdog_action("FAB5711", "Cumulus Linux drops what a storm holds up and does nothing else"),
-    limits.paths(
-        "FAB5712",
-        _most_paths,
+    limits.paths("FAB5712", _most_paths,
         "Cumulus Linux {release} takes {most} on {model} (`multipaths ebgp`)",
-        "at most {most} uplinks per switch",
-    ),
-    Limit(
-        "FAB5713",
+        "at most {most} uplinks per switch"),
+    Limit("FAB5713",
         feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} times, hold time {it.hold_s} s",
         asked=lambda switch: [
             bgp
@@ -352,86 +310,50 @@ LIMITS = (
         ],
         reason=f"NVUE takes BFD intervals of {_BFD_MS} ms, multipliers of {_BFD_MULTIPLIER} and hold times from "
         f"{_HOLD_S.low} s",
-        remedy="set the timers within these ranges",
-    ),
-    Reservation(
-        "FAB5717",
-        feature="adding the community {it} to those of a route",
+        remedy="set the timers within these ranges"),
+    Reservation("FAB5717", feature="adding the community {it} to those of a route",
         asked=_replaced_communities,
         reason="`set community` of a route map puts it in place of all others",
-        remedy="none for the fabric's own graceful shutdown; else match the community before it is replaced",
-    ),
-    Limit(
-        "FAB5715",
-        feature="account {it[0]} with a key of type {it[1]}",
-        asked=_keys,
+        remedy="none for the fabric's own graceful shutdown; else match the community before it is replaced"),
+    Limit("FAB5715", feature="account {it[0]} with a key of type {it[1]}", asked=_keys,
         reason="an authorized key is one of {it[2]}",
-        remedy="give the account such a key",
-    ),
-    limits.accounts(
-        "FAB5716",
+        remedy="give the account such a key"),
+    limits.accounts("FAB5716",
         f"the account `{OWN_ACCOUNT}` is kept without a usable password, so nobody could log in",
-        f"name at least one user with a key under `management`, be it `{OWN_ACCOUNT}`",
-    ),
+        f"name at least one user with a key under `management`, be it `{OWN_ACCOUNT}`"),
     GNMI_SERVER,
-    Limit(
-        "FAB5720",
-        setting="load_balancing/mode",
-        asked=_beside_adaptive_routing,
+    Limit("FAB5720", setting="load_balancing/mode", asked=_beside_adaptive_routing,
         reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, and this switch has {it}",
-        remedy="use `mode: hash`, or links of 400 or 200 Gb/s between Spectrum-4 switches",
-    ),
-    Limit(
-        "FAB5721",
-        setting="load_balancing/mode",
+        remedy="use `mode: hash`, or links of 400 or 200 Gb/s between Spectrum-4 switches"),
+    Limit("FAB5721", setting="load_balancing/mode",
         asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET,
         reason=_PER_PACKET,
-        remedy="use `mode: packet` or `hash`",
-    ),
-    Limit(
-        "FAB5721",
-        setting="load_balancing/flowlet_idle_us",
+        remedy="use `mode: packet` or `hash`"),
+    Limit("FAB5721", setting="load_balancing/flowlet_idle_us",
         reason=_PER_PACKET,
-        remedy="leave `flowlet_idle_us` out",
-    ),
-    Limit(
-        "FAB5722",
-        setting="load_balancing/queue_pairs",
+        remedy="leave `flowlet_idle_us` out"),
+    Limit("FAB5722", setting="load_balancing/queue_pairs",
         reason="`ecmp-hash` has no field of the RoCE transport header (NVUE object model)",
-        remedy="leave it out; more queue pairs per connection spread by their UDP source ports",
-    ),
-    Limit(
-        "FAB5725",
-        setting="interface[",
+        remedy="leave it out; more queue pairs per connection spread by their UDP source ports"),
+    Limit("FAB5725", setting="interface[",
         reason="a mapping decides the class alone; `qos remark` rewrites code points as packets leave, those of the "
         "fabric's own too (NVIDIA, Quality of Service, Mark and Remark Traffic)",
         remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
-        "write `trust_dscp: true` if they mean the same there",
-    ),
+        "write `trust_dscp: true` if they mean the same there"),
     TRIMMING,
-    Limit(
-        "FAB5723",
-        setting="trimming/",
+    Limit("FAB5723", setting="trimming/",
         asked=lambda switch: [switch.model.asic] if switch.qos.trimming and not _trims(switch) else [],
         reason="it is for Spectrum-4 and Spectrum-5, this is {it}",
         remedy="leave it out",
-        where=TRIMMING,
-    ),
-    Limit(
-        "FAB5723",
-        setting="trimming/",
-        asked=_odd_sizes,
+        where=TRIMMING),
+    Limit("FAB5723", setting="trimming/", asked=_odd_sizes,
         reason=f"`size` is {_TRIMMED_BYTES} bytes in steps of {_TRIMMED_STEP}, and not {{it}}",
         remedy="choose such a size",
-        where=TRIMMING,
-    ),
-    Limit(
-        "FAB5724",
-        setting="link_retry",
+        where=TRIMMING),
+    Limit("FAB5724", setting="link_retry",
         reason="no object model of NVUE has it, from 5.0 to 5.18 (nvueschema 0.1.0); NVIDIA documents it for "
         "InfiniBand ports of MLNX-OS only",
-        remedy="leave it out",
-    ),
-)
+        remedy="leave it out"),
+)  # fmt: skip
 _SYSTEM = System("Cumulus Linux", tuple(RELEASES), DEFAULT_RELEASE, LIMITS, unknown="FAB5701")
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

@@ -19,56 +19,32 @@ RECOVERING_GROUPS = Limit(
     source="FRRouting pull request 13413; 8.4 is told not to use them (`no zebra nexthop kernel enable`)",
 )
 LIMITS = (
-    Limit(
-        "FAB5201",
-        feature="lossless class {it}",
+    Limit("FAB5201", feature="lossless class {it}",
         asked=lambda s: [", ".join(c.name for c in s.qos.lossless)] if s.qos.lossless else [],
         reason="plain FRR on Linux has no PFC: priorities, headroom and watchdog are the ASIC driver's affair, "
         "and iproute2's dcb works only where a driver implements it",
-        remedy="use sonic or eos, or accept FAB5201 with a reason, as a lab does",
-    ),
-    Limit(
-        "FAB5205",
-        feature="{it} equal-cost paths",
-        asked=lambda switch: [switch.bgp.maximum_paths],
+        remedy="use sonic or eos, or accept FAB5201 with a reason, as a lab does"),
+    Limit("FAB5205", feature="{it} equal-cost paths", asked=lambda switch: [switch.bgp.maximum_paths],
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
         reason=f"FRR packages are built with --enable-multipath={MULTIPATH_LIMIT} and refuse a larger number",
-        remedy=f"lower the maximum to {MULTIPATH_LIMIT}, or use a NOS with its own build of FRR",
-    ),
-    Reservation(
-        "FAB5202",
-        feature="classification, scheduling and ECN",
+        remedy=f"lower the maximum to {MULTIPATH_LIMIT}, or use a NOS with its own build of FRR"),
+    Reservation("FAB5202", feature="classification, scheduling and ECN",
         asked=lambda switch: len(switch.qos.classes) > 1,
         reason="queues of the switching ASIC have no setting common to Linux drivers",
-        remedy="use sonic or eos where the classes matter; routing works without them",
-    ),
-    Reservation(
-        "FAB5202",
-        setting="interface[",
+        remedy="use sonic or eos where the classes matter; routing works without them"),
+    Reservation("FAB5202", setting="interface[",
         reason="queues of the switching ASIC have no setting common to Linux drivers, so nothing is lossless either",
-        remedy="use a NOS that sets code points where lossless traffic meets what arrives from outside",
-    ),
-    Reservation(
-        "FAB5203",
-        feature="breakout and speed of ports",
+        remedy="use a NOS that sets code points where lossless traffic meets what arrives from outside"),
+    Reservation("FAB5203", feature="breakout and speed of ports",
         asked=lambda switch: any(port.children > 1 for port in switch.ports),
         reason="a cage is split with `devlink port split` by the driver's own indexes, before interfaces exist",
-        remedy="split the cages once when the switch is installed; names follow as swp3s0, swp3s1",
-    ),
-    Reservation(
-        "FAB5204",
-        feature="local accounts",
-        asked=lambda switch: bool(switch.management.users),
+        remedy="split the cages once when the switch is installed; names follow as swp3s0, swp3s1"),
+    Reservation("FAB5204", feature="local accounts", asked=lambda switch: bool(switch.management.users),
         reason="accounts and their keys belong to the Debian installation, not to FRR",
-        remedy="create them with the installer, for instance preseed or cloud-init",
-    ),
-    Reservation(
-        "FAB5832",
-        feature="VXLAN in hardware",
-        asked=lambda switch: switch.vtep is not None,
+        remedy="create them with the installer, for instance preseed or cloud-init"),
+    Reservation("FAB5832", feature="VXLAN in hardware", asked=lambda switch: switch.vtep is not None,
         reason="whether the ASIC forwards VXLAN is its driver's affair; where it does not, the CPU does, far slower",
-        remedy="look for `offload` in `bridge fdb` and `ip route` of one ToR before you rely on it",
-    ),
+        remedy="look for `offload` in `bridge fdb` and `ip route` of one ToR before you rely on it"),
     *(
         Reservation(
             "FAB5207",
@@ -87,12 +63,9 @@ LIMITS = (
         )
         for setting in ("load_balancing/mode", "load_balancing/flowlet_idle_us", "load_balancing/queue_pairs")
     ),
-    Limit(
-        "FAB5209",
-        setting="trimming/",
+    Limit("FAB5209", setting="trimming/",
         remedy="leave it out, or use sonic or cumulus on a switch that trims",
-        source=_QUEUES,
-    ),
+        source=_QUEUES),
     Limit("FAB5209", setting="link_retry", remedy="leave it out", source=_QUEUES),
     RECOVERING_GROUPS,
     *had(
@@ -107,6 +80,6 @@ LIMITS = (
             "FRR 8.4.4 and ifupdown2 3.0 on Linux 6.1, which carried packets of hosts between VTEPs",
         ),
     ),
-)
+)  # fmt: skip
 _SYSTEM = System("FRR", RELEASES, DEFAULT_RELEASE, LIMITS, never=("{source}", "{remedy}"), unknown="FAB5206")
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

@@ -132,28 +132,16 @@ LIMITS = (
     limits.segments(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"
     ),
-    Limit(
-        "FAB5501",
-        feature="{it} Gb/s ports",
-        asked=limits.speeds,
-        allowed={"it": SPEEDS},
+    Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.speeds, allowed={"it": SPEEDS},
         reason="Junos has no `speed` word for this rate (Juniper YANG 24.4R1, interfaces speed)",
-        remedy="use one of " + ", ".join(SPEEDS.values()),
-    ),
-    limits.mtu(
-        "FAB5502",
-        MAXIMUM_MTU,
-        f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {MAXIMUM_MTU}",
-    ),
-    limits.priorities(
-        "FAB5503",
+        remedy="use one of " + ", ".join(SPEEDS.values())),
+    limits.mtu("FAB5502", MAXIMUM_MTU,
+        f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {MAXIMUM_MTU}"),
+    limits.priorities("FAB5503",
         "Junos has PFC priorities and unicast queues 0 to 7 on these switches",
-        "choose a priority from 0 to 7",
-    ),
+        "choose a priority from 0 to 7"),
     limits.shares("FAB5504", "`transmit-rate percent` of a class that is to send anything takes 1 to 100"),
-    Limit(
-        "FAB5506",
-        feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
+    Limit("FAB5506", feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
         asked=_marks,
         allowed={
             "min_bytes": Range(1),
@@ -163,67 +151,43 @@ LIMITS = (
         },
         reason="thresholds ascend from 1 byte to a queue's share of the pool ({queue} bytes), "
         "`drop-probability` goes from 1 to 100 %",
-        remedy="set ECN thresholds and probability within these ranges",
-    ),
-    Reservation(
-        "FAB5505",
-        feature="ECN thresholds in bytes",
-        asked=_percents,
+        remedy="set ECN thresholds and probability within these ranges"),
+    Reservation("FAB5505", feature="ECN thresholds in bytes", asked=_percents,
         reason="`fill-level` is a whole percent of a queue's buffer, which is dynamic and not published; taken is the "
         "share of the pool when all lossless queues are full, {queue} bytes ({written})",
-        remedy="measure where marking begins, or set the thresholds by a template of your own",
-    ),
-    Reservation(
-        "FAB5507",
-        feature="headroom, xon and xoff of lossless priority groups in bytes",
+        remedy="measure where marking begins, or set the thresholds by a template of your own"),
+    Reservation("FAB5507", feature="headroom, xon and xoff of lossless priority groups in bytes",
         asked=lambda switch: bool(switch.qos.profiles),
         reason="Junos sizes them itself from `cable-length` and `mru`, which are written",
-        remedy="compare `show class-of-service shared-buffer` of a device with the planned sizes",
-    ),
-    Reservation(
-        "FAB5508",
-        feature="split of the shared buffer and threshold of lossless priority groups",
+        remedy="compare `show class-of-service shared-buffer` of a device with the planned sizes"),
+    Reservation("FAB5508", feature="split of the shared buffer and threshold of lossless priority groups",
         asked=lambda switch: bool(switch.qos.profiles) and shared_buffer(switch) is None,
         reason="the catalog has no split for this model, so Junos's default split stays",
-        remedy="add lossless_percent, headroom_percent and lossy_percent to the model's Junos settings",
-    ),
-    Reservation(
-        "FAB5509",
-        feature="alpha {it} for lossless priority groups",
-        asked=_exponents,
+        remedy="add lossless_percent, headroom_percent and lossy_percent to the model's Junos settings"),
+    Reservation("FAB5509", feature="alpha {it} for lossless priority groups", asked=_exponents,
         reason="`dynamic-threshold` is one for the switch, from 2^{} to 2^{}; the smallest asked for is kept within "
         "that".format(*ALPHA_RANGE),
-        remedy="none needed: a smaller one pauses earlier",
-    ),
-    Limit(
-        "FAB5510",
-        feature="{wanted} bytes of headroom",
-        asked=_partition,
+        remedy="none needed: a smaller one pauses earlier"),
+    Limit("FAB5510", feature="{wanted} bytes of headroom", asked=_partition,
         reason="the partition `lossless-headroom` of {percent} % holds {given} bytes, so not all ports can be "
         "paused at once without loss",
         remedy="use shorter cables, fewer lossless classes, or another split in the model's Junos settings; or accept "
-        "FAB5510 with a reason",
-    ),
-    Limit(
-        "FAB5511",
+        "FAB5510 with a reason"),
+    Limit("FAB5511",
         feature="PFC watchdog of {it.detect_ms} / {it.restore_ms} / {it.poll_ms} ms (detect, restore, poll)",
         asked=lambda switch: [asked for asked in limits.watchdogs(switch) if not _takes(asked)],
         reason="Junos polls every {} ms, detects after {} polls and recovers after {} ms".format(
             *_TIMER_RANGES
         ),
-        remedy="set the timers within these ranges",
-    ),
-    Reservation(
-        "FAB5512",
-        feature="PFC watchdog detection after {it[0]} ms",
+        remedy="set the timers within these ranges"),
+    Reservation("FAB5512", feature="PFC watchdog detection after {it[0]} ms",
         asked=lambda switch: [
             (asked.detect_ms, held_ms)
             for asked in limits.watchdogs(switch)
             if _takes(asked) and (held_ms := detection(asked).detect_ms) != asked.detect_ms
         ],
         reason="detection takes whole polls, at least two; written is {it[1]} ms",
-        remedy="none needed, or ask for a multiple of the poll interval",
-    ),
+        remedy="none needed, or ask for a multiple of the poll interval"),
     replace(
         limits.accounts(
             "FAB5513",
@@ -231,46 +195,32 @@ LIMITS = (
         ),
         fatal=True,
     ),
-    Limit(
-        "FAB5514",
-        feature="SSH key of {it[0]} of kind {it[1]}",
+    Limit("FAB5514", feature="SSH key of {it[0]} of kind {it[1]}",
         asked=lambda switch: [
             (user.name, kind)
             for user in switch.management.users
             if (kind := user.ssh_key.partition(" ")[0]) not in KEY_STATEMENTS
         ],
         reason="Junos takes ECDSA, Ed25519 and RSA keys",
-        remedy="use a key of kind " + ", ".join(KEY_STATEMENTS),
-    ),
+        remedy="use a key of kind " + ", ".join(KEY_STATEMENTS)),
     limits.paths("FAB5515", lambda _: MAXIMUM_ECMP[-1], "`chassis maximum-ecmp` goes up to {most}"),
     limits.bfd("FAB5516", "Junos", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE),
-    Reservation(
-        "FAB5680",
-        feature="BFD every {bgp.bfd_interval_ms} ms",
-        asked=_slower_bfd,
+    Reservation("FAB5680", feature="BFD every {bgp.bfd_interval_ms} ms", asked=_slower_bfd,
         reason=_SLOW + "; written is {held_ms} ms, at which both ends then run",
-        remedy="none needed, or set `routing.bfd.interval_ms` to {held_ms}",
-    ),
-    Limit(
-        "FAB5681",
-        feature="BFD beside a hold time of {bgp.hold_s} s",
-        asked=_slower_bfd,
+        remedy="none needed, or set `routing.bfd.interval_ms` to {held_ms}"),
+    Limit("FAB5681", feature="BFD beside a hold time of {bgp.hold_s} s", asked=_slower_bfd,
         allowed={"in_time": (True,)},
         reason=_SLOW
         + ", and {bgp.bfd_multiplier} lost packets take {detection_ms} ms, so BGP would notice first",
-        remedy="set `routing.hold_s` above that, or write `bfd: false`",
-    ),
-    Reservation(
-        "FAB5517",
-        feature="BGP keepalive every {it[1]} s with a hold time of {it[2]} s",
+        remedy="set `routing.hold_s` above that, or write `bfd: false`"),
+    Reservation("FAB5517", feature="BGP keepalive every {it[1]} s with a hold time of {it[2]} s",
         asked=lambda switch: [
             (sent_s, bgp.keepalive_s, bgp.hold_s)
             for bgp in (switch.bgp,)
             if (sent_s := bgp.hold_s // HOLD_PER_KEEPALIVE) != bgp.keepalive_s
         ],
         reason="Junos sends a keepalive every third of the hold time, here {it[0]} s",
-        remedy="ask for a hold time of three keepalives",
-    ),
+        remedy="ask for a hold time of three keepalives"),
     Limit(
         "FAB5518",
         feature="prefix list {it[0]}, in which {it[1]} lies within {it[2]} and permits less",
@@ -280,93 +230,55 @@ LIMITS = (
         reason="Junos judges a route by the longest prefix of a filter list that holds it and looks at no other",
         remedy="use pools that do not overlap; of prefixes from outside, let the inner one go to the same length: `le`",
     ),
-    limits.access_over_ipv6(
-        "FAB5519",
+    limits.access_over_ipv6("FAB5519",
         "the networks are IPv4 and this switch is managed over IPv6, so the filter would shut everyone out",
-        "give the switch an IPv4 management address, or leave `access` out",
-    ),
-    Reservation(
-        "FAB5520",
-        setting="management/gnmi_port",
-        feature="a certificate for gNMI",
+        "give the switch an IPv4 management address, or leave `access` out"),
+    Reservation("FAB5520", setting="management/gnmi_port", feature="a certificate for gNMI",
         reason=f"Junos serves gRPC with a certificate of its own PKI store, here `{CERTIFICATE}`, which is no part of "
         "a configuration (Juniper, configure gRPC services)",
-        remedy=f"load it once: `request security pki local-certificate load certificate-id {CERTIFICATE} …`",
-    ),
-    Limit(
-        "FAB5521",
-        feature=f"an account named {TEMPLATE_USER} beside TACACS+",
+        remedy=f"load it once: `request security pki local-certificate load certificate-id {CERTIFICATE} …`"),
+    Limit("FAB5521", feature=f"an account named {TEMPLATE_USER} beside TACACS+",
         asked=lambda switch: (
             switch.management.tacacs is not None
             and any(user.name == TEMPLATE_USER for user in switch.management.users)
         ),
         reason="Junos gives its rights to everyone whom TACACS+ authenticates and who has no account "
         "(Juniper, TACACS+ authentication)",
-        remedy="choose another name",
-    ),
-    Limit(
-        "FAB5725",
-        setting="interface[",
+        remedy="choose another name"),
+    Limit("FAB5725", setting="interface[",
         reason="`forwarding-class` of an interface decides the class alone; rewrite rules change code points as "
         "packets leave, those of the fabric's own too (Juniper, class-of-service: forwarding-class, rewrite-rules)",
         remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
-        "write `trust_dscp: true` if they mean the same there",
-    ),
-    Reservation(
-        "FAB5522",
-        setting="load_balancing/queue_pairs",
+        "write `trust_dscp: true` if they mean the same there"),
+    Reservation("FAB5522", setting="load_balancing/queue_pairs",
         reason="there is no statement: devices that can do it hash queue pairs by default "
         "(Juniper, queue-pair hashing for RDMA flows)",
         remedy="look for `RDMA Queue Pair: yes` in `show forwarding-options enhanced-hash-key`",
-        where=QUEUE_PAIRS,
-    ),
-    Limit(
-        "FAB5523",
-        feature="Junos OS Evolved",
-        asked=lambda switch: flavour(switch) == EVOLVED,
+        where=QUEUE_PAIRS),
+    Limit("FAB5523", feature="Junos OS Evolved", asked=lambda switch: flavour(switch) == EVOLVED,
         since={CLASSIC: None, EVOLVED: "23.4"},
         words="management port `re0:mgmt-0`, splits under `interfaces`",
-        source="the first release whose models for Evolved Juniper publishes",
-    ),
-    Limit(
-        "FAB5523",
-        feature="BGP sessions over unnumbered links",
+        source="the first release whose models for Evolved Juniper publishes"),
+    Limit("FAB5523", feature="BGP sessions over unnumbered links",
         asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s in switch.bgp.sessions),
         since={CLASSIC: "21.1", EVOLVED: "23.4"},
         words="protocols bgp group … dynamic-neighbor … peer-auto-discovery family inet6 ipv6-nd",
-        source="Juniper, BGP unnumbered peers; " + _MODELS,
-    ),
-    Limit(
-        "FAB5523",
-        feature="a watchdog for PFC",
-        asked=lambda switch: switch.qos.watchdog is not None,
+        source="Juniper, BGP unnumbered peers; " + _MODELS),
+    Limit("FAB5523", feature="a watchdog for PFC", asked=lambda switch: switch.qos.watchdog is not None,
         since={CLASSIC: "20.3", EVOLVED: "23.4"},
         words="class-of-service congestion-notification-profile … pfc-watchdog",
-        source=_MODELS,
-    ),
-    Limit(
-        "FAB5523",
-        setting="load_balancing/mode",
-        since={CLASSIC: "19.4", EVOLVED: "23.4"},
+        source=_MODELS),
+    Limit("FAB5523", setting="load_balancing/mode", since={CLASSIC: "19.4", EVOLVED: "23.4"},
         words="forwarding-options enhanced-hash-key ecmp-dlb",
-        source=_MODELS,
-    ),
-    Limit(
-        "FAB5523",
-        setting="management/gnmi_port",
-        since={CLASSIC: "22.2", EVOLVED: "23.4"},
+        source=_MODELS),
+    Limit("FAB5523", setting="management/gnmi_port", since={CLASSIC: "22.2", EVOLVED: "23.4"},
         words="system services extension-service request-response grpc ssl use-pki",
-        source=_MODELS,
-    ),
-    Limit(
-        "FAB5523",
-        setting="bgp/ttl_security",
-        since={CLASSIC: "19.1", EVOLVED: "23.4"},
+        source=_MODELS),
+    Limit("FAB5523", setting="bgp/ttl_security", since={CLASSIC: "19.1", EVOLVED: "23.4"},
         words="protocols bgp group … ttl 255",
-        source=_MODELS,
-    ),
+        source=_MODELS),
     QUEUE_PAIRS,
-)
+)  # fmt: skip
 _SYSTEM = System(
     "Junos",
     RELEASES,

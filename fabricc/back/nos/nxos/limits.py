@@ -86,120 +86,76 @@ DYNAMIC_LOAD_BALANCING = Limit(
 )
 LIMITS = (
     limits.segments("fabricc does not write it for NX-OS yet"),
-    Limit(
-        "FAB5401",
-        feature="ports of {it} Gb/s",
-        asked=limits.speeds,
-        allowed={"it": SPEEDS_GBPS},
+    Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": SPEEDS_GBPS},
         reason="NX-OS has no such speed (terraform-provider-nxos, l1PhysIf.speed)",
-        remedy="use one of " + ", ".join(map(str, SPEEDS_GBPS)) + " Gb/s",
-    ),
-    Limit(
-        "FAB5402",
-        feature="cages split into {it[0]} x {it[1]} Gb/s",
+        remedy="use one of " + ", ".join(map(str, SPEEDS_GBPS)) + " Gb/s"),
+    Limit("FAB5402", feature="cages split into {it[0]} x {it[1]} Gb/s",
         asked=lambda switch: sorted(
             {(p.children, p.speed_gbps) for p in switch.ports if p.children > 1 and breakout(p) is None}
         ),
         reason="NX-OS has no such breakout map (terraform-provider-nxos, imFpP.breakoutMap)",
-        remedy="use one of " + ", ".join(BREAKOUTS.values()),
-    ),
-    Limit(
-        "FAB5403",
-        feature="IP MTU {it}",
+        remedy="use one of " + ", ".join(BREAKOUTS.values())),
+    Limit("FAB5403", feature="IP MTU {it}",
         asked=lambda switch: sorted({port.mtu for port in switch.ports if port.enabled}),
         allowed={"it": Range(*MTU_RANGE)},
         reason="a routed port takes {allowed[it]} bytes (terraform-provider-nxos, l1PhysIf.mtu)",
-        remedy="set the fabric's MTU from {allowed[it]}",
-    ),
+        remedy="set the fabric's MTU from {allowed[it]}"),
     limits.priorities(
         "FAB5404", "NX-OS has qos-groups, priorities and queues 0 to 7", "choose a priority from 0 to 7"
     ),
-    Limit(
-        "FAB5405",
-        feature="bandwidth shares {it}",
-        asked=_shares,
+    Limit("FAB5405", feature="bandwidth shares {it}", asked=_shares,
         reason="`bandwidth remaining percent` takes 1 to 100 for a queue in use, and no more than 100 in all",
-        remedy="give every weighted class at least one percent, and 100 in all",
-    ),
-    limits.marking(
-        "FAB5406",
-        "`random-detect` takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %",
-    ),
-    Limit(
-        "FAB5407",
+        remedy="give every weighted class at least one percent, and 100 in all"),
+    limits.marking("FAB5406",
+        "`random-detect` takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %"),
+    Limit("FAB5407",
         feature="pause buffer of {it.buffer_bytes} bytes, pausing at {it.pause_bytes} and resuming at "
         "{it.resume_bytes}, at {it.speed_gbps} Gb/s over {it.cable_m} m",
         asked=_odd_pauses,
         reason=f"NX-OS takes {Range(*PAUSE_BUFFER_RANGE)} bytes, pauses below that and resumes at the pause threshold "
         "or below (terraform-provider-nxos, ipqosPause)",
-        remedy="check the `pause` figures of the switch model's NX-OS settings",
-    ),
-    Limit(
-        "FAB5410",
-        feature="PFC watchdog detection {it.detect_ms} ms and restoration {it.restore_ms} ms",
+        remedy="check the `pause` figures of the switch model's NX-OS settings"),
+    Limit("FAB5410", feature="PFC watchdog detection {it.detect_ms} ms and restoration {it.restore_ms} ms",
         asked=lambda switch: [
             asked
             for asked in limits.watchdogs(switch)
             if (held := watchdog_timers(asked)).shutdown > MAXIMUM_SHUTDOWN or held.restore > MAXIMUM_RESTORE
         ],
         reason=f"NX-OS takes up to {MAXIMUM_SHUTDOWN} and {MAXIMUM_RESTORE} intervals of at most 1000 ms",
-        remedy="set detection to 10 s or less and restoration to 100 s or less",
-    ),
-    limits.watchdog_timers(
-        "FAB5411", _held_timers, "NX-OS polls every 100 to 1000 ms and has multiples of that"
-    ),
+        remedy="set detection to 10 s or less and restoration to 100 s or less"),
+    limits.watchdog_timers("FAB5411", _held_timers,
+        "NX-OS polls every 100 to 1000 ms and has multiples of that"),
     limits.watchdog_action("FAB5412", "NX-OS drops what a stuck queue holds; that is written"),
-    limits.paths(
-        "FAB5413",
-        lambda switch: MAXIMUM_PATHS[family(switch)],
-        "`maximum-paths` takes 1 to {most} on {family}",
-    ),
-    limits.bfd(
-        "FAB5414", "NX-OS", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE, " (terraform-provider-nxos, bfdInst)"
-    ),
-    limits.accounts(
-        "FAB5415", "after a full replace only the device's own `admin` is left, with the password it had"
-    ),
+    limits.paths("FAB5413", lambda switch: MAXIMUM_PATHS[family(switch)],
+        "`maximum-paths` takes 1 to {most} on {family}"),
+    limits.bfd("FAB5414", "NX-OS", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE,
+        " (terraform-provider-nxos, bfdInst)"),
+    limits.accounts("FAB5415",
+        "after a full replace only the device's own `admin` is left, with the password it had"),
     MODEL,
-    Reservation(
-        "FAB5417",
-        feature="key of {it.name} on a security token",
+    Reservation("FAB5417", feature="key of {it.name} on a security token",
         asked=lambda switch: [u for u in switch.management.users if u.ssh_key.startswith("sk-")],
         reason="NX-OS takes RSA, ECDSA and Ed25519 keys; `sk-` types are not among them",
-        remedy="add a key of another type, or another user",
-    ),
+        remedy="add a key of another type, or another user"),
     DYNAMIC_LOAD_BALANCING,
     replace(DYNAMIC_LOAD_BALANCING, setting="load_balancing/flowlet_idle_us"),
-    Reservation(
-        "FAB5419",
-        setting="load_balancing/mode",
-        feature="dynamic load balancing",
+    Reservation("FAB5419", setting="load_balancing/mode", feature="dynamic load balancing",
         reason="NX-OS applies it after a reload, and applies no egress policies to its flows "
         "(Nexus 9000 unicast routing guide 10.5)",
         remedy="try it on one switch first, marking and shares of the egress queues above all",
-        where=DYNAMIC_LOAD_BALANCING,
-    ),
-    Limit(
-        "FAB5420",
-        setting="load_balancing/queue_pairs",
+        where=DYNAMIC_LOAD_BALANCING),
+    Limit("FAB5420", setting="load_balancing/queue_pairs",
         reason="`ip load-sharing … udf` hashes bytes in place of the ports, from a base that is not published, and is "
         "not documented for GX2 and Silicon One (Nexus 9000 interfaces guide 10.3, ECMP load balancing)",
-        remedy="leave it out: the UDP source port, in which NICs tell queue pairs apart, is hashed",
-    ),
-    Limit(
-        "FAB5421",
-        feature="LLDP every {it} s",
-        asked=lambda switch: [switch.management.lldp_interval_s],
+        remedy="leave it out: the UDP source port, in which NICs tell queue pairs apart, is hashed"),
+    Limit("FAB5421", feature="LLDP every {it} s", asked=lambda switch: [switch.management.lldp_interval_s],
         allowed={"it": Range(*LLDP_RANGE_S)},
         reason="`lldp holdtime` takes up to 255 s, and a neighbour is to miss four announcements "
         "(Cisco Network as Code, NX-OS data model, lldp)",
-        remedy="set `management.lldp.interval_s` from {allowed[it]}",
-    ),
-    limits.access_over_ipv6(
-        "FAB5422",
+        remedy="set `management.lldp.interval_s` from {allowed[it]}"),
+    limits.access_over_ipv6("FAB5422",
         "the networks are IPv4 and the management address is IPv6, so nobody could reach the switch",
-        "leave `management.access` out, or manage the switches over IPv4",
-    ),
+        "leave `management.access` out, or manage the switches over IPv4"),
     Reservation(
         "FAB5685",
         feature="where lossless classes pause, in bytes",
@@ -208,17 +164,13 @@ LIMITS = (
         "sizes are not published, so ECN before PFC is proved for the catalog's figures alone",
         remedy="compare `show queuing interface` of a device with the planned marks",
     ),
-    Limit(
-        "FAB5686",
-        feature="a lossless class over {it[1]} m at {it[0]} Gb/s",
-        asked=_long_cables,
+    Limit("FAB5686", feature="a lossless class over {it[1]} m at {it[0]} Gb/s", asked=_long_cables,
         reason=f"beyond {DEFAULT_PAUSE_M} m NX-OS must be given pause thresholds ({_PAUSE_SOURCE}), "
         "and none are published",
         remedy=f"use cables up to {DEFAULT_PAUSE_M} m, or add Cisco's figures for your switch as `pause` to the "
-        "model's NX-OS settings",
-    ),
+        "model's NX-OS settings"),
     limits.login("FAB9045", "NX-API"),
-)
+)  # fmt: skip
 _SYSTEM = System(
     "NX-OS",
     RELEASES,

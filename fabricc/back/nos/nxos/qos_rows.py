@@ -118,7 +118,10 @@ _MARKED: Sequence[Row] = (
         "police", "set cos", "set precedence", "set discard-class", "set vlan", "set ip", "dpp", "trust")),
     Silent("description <rest>"),
 )  # fmt: skip
-_THRESHOLDS = "random-detect minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes> drop-probability <integer>"
+_THRESHOLDS = (
+    "random-detect minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
+    " drop-probability <integer>"
+)
 _SHARED: Sequence[Row] = (
     Keep("priority level <integer>", "share", "level {2}"),
     Keep("priority", "share", "level 1"),
