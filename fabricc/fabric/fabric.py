@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
-from fabricc.fabric import expand
+from fabricc.fabric import expand, links
 from fabricc.fabric.external import External
 from fabricc.fabric.given import Identities
 from fabricc.fabric.model import TierName
@@ -18,7 +18,7 @@ from fabricc.fabric.routing import BgpSettings, LoadBalancing
 from fabricc.fabric.shape import SwitchId, Wired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Set
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import AsnBlock, Pool
@@ -287,6 +287,14 @@ class Fabric:
             if key not in seen:
                 seen.add(key)
                 yield switch
+
+    def with_far_ends(self, names: Set[str]) -> set[str]:
+        """These devices, and what stands at the far ends of the cables of those that are switches."""
+        found = set(names)
+        for at in self.switch_ids() if names else ():
+            if self.name(at) in names:
+                found.update(link.peer for link in links.links(self, at))
+        return found
 
     def name(self, switch: SwitchId) -> str:
         """The name of a switch."""

@@ -11,7 +11,6 @@ from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import HostId
-from fabricc.fabric.links import links
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.moves import Moves
 from fabricc.review.diff.figures import fabric_figures
@@ -128,7 +127,9 @@ class SpecSide(Side):
         """Where the fabrics differ in overrides alone: the devices these name, and their neighbours."""
         if not isinstance(other, SpecSide) or _unchanged(self.fabric) != _unchanged(other.fabric):
             return None
-        return frozenset(overridden(self.fabric, other.fabric))
+        before, after = self.fabric.changes, other.fabric.changes
+        named = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+        return frozenset(other.fabric.with_far_ends(named))
 
     def view(self, name: str) -> DeviceView:
         """The device's planned facts and cables."""
@@ -172,17 +173,6 @@ def _unchanged(fabric: Fabric) -> tuple[Fabric, list[object]]:
     """What overrides leave as it is: of further networks, which hosts they have."""
     others: list[object] = [(each.network, each.guests) for each in fabric.networks]
     return replace(fabric, changes={}, networks=()), others
-
-
-def overridden(base: Fabric, head: Fabric) -> set[str]:
-    """Devices whose overrides differ, and all at the far ends of their cables."""
-    before, after = base.changes, head.changes
-    named = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-    found = set(named)
-    for switch in head.switch_ids():
-        if head.name(switch) in named:
-            found |= {link.peer for link in links(head, switch)}
-    return found
 
 
 def sharing(base: Fabric, head: Fabric) -> Fabric:

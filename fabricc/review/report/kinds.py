@@ -55,7 +55,7 @@ def kinds(fabric: Fabric) -> tuple[Kind, ...]:
     A ToR is told by its host groups and the slots with hosts, a spine by its links to the units of its pod. Switches
     that overrides change, and the ends of their cables, are kinds of their own.
     """
-    touched = _touched(fabric)
+    touched = fabric.with_far_ends(fabric.changes.keys())
     pods: Counter[int] = Counter()
     for unit in fabric.places():
         for tor in fabric.tor_ids(unit.coordinate):
@@ -76,17 +76,6 @@ def kinds(fabric: Fabric) -> tuple[Kind, ...]:
         Kind(at, fabric.name(at), links.layout(fabric, at), tuple(links.links(fabric, at)), counts[key])
         for key, at in samples.items()
     )
-
-
-def _touched(fabric: Fabric) -> set[str]:
-    """Switches that overrides name, and the switches at the other ends of their cables."""
-    if not fabric.changes:
-        return set()
-    found = set(fabric.changes)
-    for at in fabric.switch_ids():
-        if fabric.name(at) in fabric.changes:
-            found.update(link.peer for link in links.links(fabric, at))
-    return found
 
 
 def cables(found: tuple[Kind, ...]) -> Counter[Cable]:
