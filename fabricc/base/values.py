@@ -18,7 +18,12 @@ from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+_MOST = 64
+"""Results that a function keeps."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,11 +39,38 @@ else:
 
 
 _ABSENT = object()
+tupled = tuple.__new__
+"""A named tuple of its class and a tuple of its values, in a third of the time that calling the class takes."""
 
 
 def shared(value: Any, kind: type) -> dict[str, Any]:
     """The fields that a value has as one of `kind`, by name: what it hands on to another value of that kind."""
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
+    return {name: getattr(value, name) for name in _names(kind)}
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple([field.name for field in dataclasses.fields(kind)])
+
+
+def of_same(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """What a function makes of the same values, made once: values that many devices share.
+
+    They are known by identity, for hashing all that is in them takes as long as the function; they are held, so that
+    nothing else gets their place. Only what is never changed may be given, and by position.
+    """
+    known: dict[tuple[int, ...], tuple[tuple[Any, ...], _Result]] = {}
+
+    def remembering(*given: _Given.args, **none: _Given.kwargs) -> _Result:
+        key = tuple(map(id, given))
+        found = known.get(key)
+        if found is None:
+            if len(known) == _MOST:
+                known.clear()
+            found = known[key] = given, function(*given, **none)
+        return found[1]
+
+    return remembering
 
 
 def _made(cls: Any, frozen: bool, slots: bool) -> Any:

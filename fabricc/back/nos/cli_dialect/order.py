@@ -37,9 +37,17 @@ def in_address_order(addresses: Iterable[str]) -> list[str]:
 
 def numbered_sessions(bgp: Bgp) -> list[Session]:
     """The sessions over addresses: IPv4 before IPv6, each ascending."""
-    numbered = [(address_order(s.remote), at, s) for at, s in enumerate(bgp.sessions) if s.remote is not None]
-    numbered.sort()
-    return [session for _, _, session in numbered]
+    four = [s for s in bgp.sessions if s.remote is not None and ":" not in s.remote]
+    six = [s for s in bgp.sessions if s.remote is not None and ":" in s.remote]
+    return [*sorted(four, key=_packed4), *sorted(six, key=_packed6)]
+
+
+def _packed4(session: Session) -> bytes:
+    return socket.inet_pton(socket.AF_INET, session.remote or "")
+
+
+def _packed6(session: Session) -> bytes:
+    return socket.inet_pton(socket.AF_INET6, session.remote or "")
 
 
 def unnumbered_sessions(bgp: Bgp) -> list[Session]:

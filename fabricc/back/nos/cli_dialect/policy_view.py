@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.order import natural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, of_same, tupled
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule, Session
+    from fabricc.fabric.routing import (
+        Bgp,
+        Clause,
+        CommunityList,
+        PeerGroup,
+        PrefixRule,
+        RouteMap,
+        Session,
+    )
 
 _GROUP_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 
@@ -57,17 +65,27 @@ class NeighborView(NamedTuple):
 
 def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListView]:
     """The community lists in order of name; `names` are the words for communities that have one."""
+    return _community_lists(bgp.community_lists, names)
+
+
+@of_same
+def _community_lists(lists: Sequence[CommunityList], names: Mapping[str, str]) -> list[CommunityListView]:
     return [
         CommunityListView(c.name, names.get(c.community, c.community))
-        for c in sorted(bgp.community_lists, key=lambda c: natural(c.name.lower()))
+        for c in sorted(lists, key=lambda c: natural(c.name.lower()))
     ]
 
 
 def clauses(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
     """The clauses of all route maps by name and sequence; `names` as of `community_lists`."""
+    return _clauses(bgp.route_maps, names)
+
+
+@of_same
+def _clauses(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
     return [
         clause_view(route_map.name, clause, names)
-        for route_map in sorted(bgp.route_maps, key=lambda m: natural(m.name.lower()))
+        for route_map in sorted(route_maps, key=lambda m: natural(m.name.lower()))
         for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
     ]
 
@@ -114,8 +132,9 @@ def group_name(group: str, transport: Transport) -> str:
 
 def neighbor_view(session: Session) -> NeighborView:
     """One session."""
-    group = group_name(session.group, session.transport)
-    return NeighborView(session.remote or session.port, group, session.remote_asn, session.description)
+    group = session.group + _GROUP_SUFFIX[session.transport]
+    name, words = session.remote or session.port, session.label or session.peer
+    return tupled(NeighborView, (name, group, session.remote_asn, words))
 
 
 def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:

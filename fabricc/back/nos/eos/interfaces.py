@@ -9,7 +9,7 @@ from fabricc.back.nos.eos import classes, evpn, others, qos, qos_rows, routing
 from fabricc.back.nos.eos.words import MANAGEMENT_VRF, SPEEDS, management_interface, ports, service_ports
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, tupled
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
 
@@ -91,15 +91,17 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
 def _ports(switch: Switch, buffers: bool) -> list[PortView]:
     kinds: dict[tuple[bool, int, int, int, str | None, bool], _Alike] = {}
     delays = {profile: qos.delay_words(us) for profile, us in qos.delays(switch).items()}
-    made, views = PortView._make, []
+    views = []
     for port in switch.ports:
         used, profile, trusted = port.direction is not UNUSED, port.profile, port.trusted
         kind = (used, port.mtu, port.speed_gbps, port.lanes, profile, trusted)
         alike = kinds.get(kind)
         if alike is None:
             alike = kinds[kind] = _alike(port, delays, buffers)
-        own = (port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered)
-        views.append(made((*own, None if trusted else qos.UNTRUSTED_PROFILE, *alike, port.segment)))
+        views.append(tupled(PortView, (
+            port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered,
+            None if trusted else qos.UNTRUSTED_PROFILE, *alike, port.segment,
+        )))  # fmt: skip
     return views
 
 

@@ -14,18 +14,21 @@ from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.eos.words import (
     ALPHAS,
     QUEUE_KEYWORD,
+    TRIDENT,
     alpha_exponent,
     family,
     is_trident,
     settings,
 )
 from fabricc.base.order import natural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, of_same
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Ecn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass, Watchdog
@@ -153,26 +156,36 @@ class QosView:
 
 def qos_view(switch: Switch) -> QosView:
     """What EOS makes of a switch's policy."""
-    qos, trident = switch.qos, is_trident(switch)
+    ports = switch.ports
+    lossy = {port.trusted for port in ports if port.profile is None and port.direction is not UNUSED}
+    untrusted = False in [port.trusted for port in ports]
+    by_bytes = step_us(switch) is None
+    return _qos_view(switch.qos, family(switch), by_bytes, untrusted, False in lossy, True in lossy)
+
+
+@of_same
+def _qos_view(
+    qos: SwitchQos, family: str, by_bytes: bool, untrusted: bool, lossy_untrusted: bool, lossy: bool
+) -> QosView:
+    """That of all switches with this policy, whose ports are some of them untrusted, or without a profile."""
+    trident = family == TRIDENT
     default = _roomiest(qos) if trident else None
     return QosView(
-        queue=QUEUE_KEYWORD[family(switch)],
+        queue=QUEUE_KEYWORD[family],
         traffic_classes=sorted((dscp, c.priority) for c in qos.classes for dscp in c.dscps),
         queues=[c.priority for c in qos.classes],
-        profiles=_profiles(switch),
-        mmu_profiles=_mmu_profiles(switch) if trident else [],
+        profiles=_profiles(qos, by_bytes, [False] * lossy_untrusted + [True] * lossy),
+        mmu_profiles=_mmu_profiles(qos) if trident else [],
         mmu_default=mmu_name(default.name) if default else None,
-        headroom_pool_bytes=_headroom_pool(switch),
+        headroom_pool_bytes=_headroom_pool(qos, trident),
         watchdog=_watchdog(qos.watchdog),
-        untrusted=_untrusted(switch),
+        untrusted=_untrusted(qos) if untrusted else None,
     )
 
 
-def _untrusted(switch: Switch) -> tuple[str, int, int] | None:
+def _untrusted(qos: SwitchQos) -> tuple[str, int, int]:
     """Ports that are not trusted set code point and class of all that arrives (EOS, ACL-based QoS)."""
-    if all(port.trusted for port in switch.ports):
-        return None
-    default = switch.qos.default
+    default = qos.default
     return UNTRUSTED_PROFILE, default.data_dscp, default.priority
 
 
@@ -189,10 +202,9 @@ def mmu_name(profile: str) -> str:
     return f"MMU-{profile.upper()}"
 
 
-def _profiles(switch: Switch) -> list[QosProfileView]:
-    qos = switch.qos
+def _profiles(qos: SwitchQos, by_bytes: bool, lossy: Sequence[bool]) -> list[QosProfileView]:
+    """Those of ports with a port profile, and of the others that are used, `lossy`: whether they are trusted."""
     watchdog = qos.watchdog is not None
-    by_bytes = step_us(switch) is None
     profiles = [
         QosProfileView(
             name=profile_name(profile.name),
@@ -202,9 +214,8 @@ def _profiles(switch: Switch) -> list[QosProfileView]:
         )
         for profile in qos.profiles
     ]
-    lossy = {port.trusted for port in switch.ports if port.profile is None and port.direction is not UNUSED}
     queues = [_queue(c, None, watchdog, by_bytes) for c in qos.classes]
-    for trusted in sorted(lossy):
+    for trusted in lossy:
         name = profile_name(None, trusted)
         profiles.append(QosProfileView(name, [], watchdog=False, queues=queues, trusted=trusted))
     return sorted(profiles, key=lambda profile: natural(profile.name.lower()))
@@ -221,9 +232,9 @@ def _queue(
     )
 
 
-def _mmu_profiles(switch: Switch) -> list[MmuProfileView]:
-    priorities = [c.priority for c in switch.qos.lossless]
-    profiles = [_mmu_profile(profile, priorities) for profile in switch.qos.profiles]
+def _mmu_profiles(qos: SwitchQos) -> list[MmuProfileView]:
+    priorities = [c.priority for c in qos.lossless]
+    profiles = [_mmu_profile(profile, priorities) for profile in qos.profiles]
     return sorted(profiles, key=lambda profile: natural(profile.name.lower()))
 
 
@@ -244,9 +255,8 @@ def _roomiest(qos: SwitchQos) -> PortProfile | None:
     return max(qos.profiles, key=lambda profile: profile.headroom.xoff_bytes, default=None)
 
 
-def _headroom_pool(switch: Switch) -> int | None:
-    pools = switch.qos.pools
-    return (pools.headroom_bytes or None) if pools and is_trident(switch) else None
+def _headroom_pool(qos: SwitchQos, trident: bool) -> int | None:
+    return (qos.pools.headroom_bytes or None) if qos.pools and trident else None
 
 
 def watchdog_timers(watchdog: Watchdog) -> Timers:
@@ -380,7 +390,7 @@ def state(facts: Facts, switch: Switch) -> None:
     for traffic_class in switch.qos.lossless:
         del facts[f"qos/traffic_class[{traffic_class.priority}]/priority_group"]
         del facts[f"qos/pfc_priority[{traffic_class.priority}]/queue"]
-    if pool_bytes := _headroom_pool(switch):
+    if pool_bytes := _headroom_pool(switch.qos, is_trident(switch)):
         facts["pool/headroom_bytes"] = pool_bytes
     default = _roomiest(switch.qos)
     if default and is_trident(switch):

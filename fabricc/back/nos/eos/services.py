@@ -133,7 +133,7 @@ class BalancingView:
 def balancing_view(switch: Switch) -> BalancingView:
     """What EOS makes of routing and load balancing."""
     asked, trident = switch.load_balancing, is_trident(switch)
-    unnumbered = any(port.unnumbered for port in switch.ports)
+    unnumbered = True in [port.unnumbered for port in switch.ports]
     types = [name for name, used in (("IPv4", switch.bgp.ipv4), ("IPv6", switch.bgp.ipv6)) if used]
     dynamic = trident and asked.mode is not Spreading.HASH
     return BalancingView(
