@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import shared
+from fabricc.base.values import of_same, shared
 from fabricc.fabric import links
 from fabricc.fabric.evpn import Vtep
 from fabricc.fabric.external import family_of, static_routes
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Services, Switch, TierName
-from fabricc.fabric.naming import switch_name
+from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.queue_pairs import queue_pairs
 from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Spreading, Transport
 from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, policy, prefix_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from fabricc.catalog.model import HostModel
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.external import Exit
     from fabricc.fabric.fabric import DeviceChange, Fabric
     from fabricc.fabric.links import Link
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import PrefixList
-    from fabricc.fabric.shape import CableRow, PortLayout, SwitchId
+    from fabricc.fabric.shape import Attachment, CableRow, PortLayout, SwitchId
 
 _IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`
+_HOST, _UNUSED = links.HOST, Direction.UNUSED
+_GROUPS = {links.UP: "UPSTREAM", links.DOWN: "DOWNSTREAM"}
 
 __all__ = ["host", "spine_cables", "switch", "switch_name", "tor_cables"]
 
@@ -96,14 +100,8 @@ def _outward(
             continue
         else:
             own = [
-                Port(
-                    each,
-                    *(s.cage, s.child, s.children, s.lanes, s.speed_gbps),
-                    Direction.UNUSED,
-                    False,
-                    port.mtu,
-                )
-                for s, each in zip(split.slots, split.names, strict=True)
+                Port(each, *slot, Direction.UNUSED, False, port.mtu)
+                for slot, each in zip(split.slots, split.names, strict=True)
             ]
         own = [
             _exit(fabric, key, each, exits[each.name], change) if each.name in exits else each for each in own
@@ -142,53 +140,38 @@ def _outer_sessions(port: str, way: Exit) -> Iterator[Session]:
 
 
 def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
-    layout = links.layout(fabric, at)
+    layout, own_name, key = links.layout(fabric, at), switch_name(fabric, at), links.layout_key(fabric, at)
+    used: list[Link | None] = [None] * len(layout.slots)
+    for found in links.links(fabric, at):
+        used[found.slot] = found
     names = links.port_names(fabric, at)
-    used = {link.slot: link for link in links.links(fabric, at)}
     reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
-    key, mtu, profiles, evpn = links.layout_key(fabric, at), fabric.switch_mtu, fabric.profiles, fabric.evpn
+    mtu, profiles, evpn = fabric.switch_mtu, fabric.profiles, fabric.evpn
     groups = _host_groups(fabric, at) if evpn else {}
-    unused, to_host, own_name = Direction.UNUSED, links.HOST, switch_name(fabric, at)
     to_hosts, to_switches, of_sessions = (
         partial(_label, words, own_name) if words else None
         for words in (fabric.descriptions.host, fabric.descriptions.fabric, fabric.descriptions.session)
     )
-    link_length = fabric.addresses.links4.link_length if fabric.addresses.links4 else 31
+    length4 = f"/{fabric.addresses.links4.link_length}" if fabric.addresses.links4 else ""
     silent = _silent(fabric, own_name, layout, names, used) if fabric.unused_silent else ()
     ports: list[Port] = []
     sessions: list[Session] = []
-    for index, (slot, name) in enumerate(zip(layout.slots, names, strict=True)):
-        cage, child, children, lanes, speed = (
-            slot.cage,
-            slot.child,
-            slot.children,
-            slot.lanes,
-            slot.speed_gbps,
-        )
-        link = used.get(index)
+    for index, (slot, name, link) in enumerate(zip(layout.slots, names, used, strict=True)):
+        cage, child, children, lanes, speed = slot
         if link is None:
-            if cage not in silent or index in reserved:
-                ports.append(
-                    Port(
-                        name,
-                        cage,
-                        child,
-                        children,
-                        lanes,
-                        speed,
-                        unused,
-                        False,
-                        mtu,
-                        reserved=index in reserved,
-                    )
-                )
+            kept = index in reserved
+            if kept or cage not in silent:
+                port = Port(name, cage, child, children, lanes, speed, _UNUSED, False, mtu, reserved=kept)
+                ports.append(port)
             continue
-        _, way, _, peer, far, _, cable_m, medium, shut, local4, _, local6, _, unnumbered = link
+        _, way, _, peer, far, asn, cable_m, medium, shut, local4, remote4, local6, remote6, unnumbered = link
         profile = profiles[key, speed, cable_m].name if profiles else None
-        words = to_hosts if way is to_host else to_switches
+        if way is _HOST:
+            words, length = to_hosts, "/31"
+        else:
+            words, length = to_switches, length4
         label = words(name, link) if words else ""
-        length4 = 31 if way is to_host else link_length
-        if evpn and way is to_host:
+        if evpn and way is _HOST:
             vlan = evpn.segment(groups[peer]).vlan
             ports.append(
                 Port(
@@ -200,21 +183,33 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
         ports.append(
             Port(
                 name, cage, child, children, lanes, speed, way, not shut, mtu, Peer(peer, far), cable_m, medium,
-                local4 and f"{local4}/{length4}", local6 and f"{local6}/127", unnumbered, profile, False, True, None,
+                local4 and local4 + length, local6 and local6 + "/127", unnumbered, profile, False, True, None,
                 label,
             )
         )  # fmt: skip
-        if way is not to_host:
-            _add_sessions(sessions, name, link, of_sessions(name, link) if of_sessions else "")
+        if way is _HOST:
+            continue
+        group, label = _GROUPS[way], of_sessions(name, link) if of_sessions else ""
+        if unnumbered:
+            sessions.append(Session(group, _UNNUMBERED, name, peer, asn, None, None, label))
+            continue
+        if remote4:
+            sessions.append(Session(group, _IPV4, name, peer, asn, local4, remote4, label))
+        if remote6:
+            sessions.append(Session(group, _IPV6, name, peer, asn, local6, remote6, label))
     return tuple(ports), tuple(sessions)
 
 
 def _silent(
-    fabric: Fabric, name: str, layout: PortLayout, names: Sequence[str], used: Collection[int]
+    fabric: Fabric, name: str, layout: PortLayout, names: Sequence[str], used: Sequence[Link | None]
 ) -> set[int]:
     """The cages that nothing is cabled to, of which a switch says nothing."""
     exits = fabric.external.at(name)
-    taken = {slot.cage for index, slot in enumerate(layout.slots) if index in used or names[index] in exits}
+    taken = {
+        slot.cage
+        for slot, port, link in zip(layout.slots, names, used, strict=True)
+        if link is not None or port in exits
+    }
     return {slot.cage for slot in layout.slots} - taken - fabric.external.splits.get(name, {}).keys()
 
 
@@ -228,18 +223,6 @@ def _host_groups(fabric: Fabric, at: SwitchId) -> dict[str, int]:
 def _label(words: str, device: str, port: str, link: Link) -> str:
     """What a port or session is described by, in the words of the spec."""
     return words.format(device=device, port=port, peer=link.peer, peer_port=link.peer_port)
-
-
-def _add_sessions(sessions: list[Session], port: str, link: Link, label: str) -> None:
-    _, way, _, peer, _, asn, _, _, _, local4, remote4, local6, remote6, unnumbered = link
-    group = "UPSTREAM" if way is links.UP else "DOWNSTREAM"
-    if unnumbered:
-        sessions.append(Session(group, _UNNUMBERED, port, peer, asn, None, None, label))
-        return
-    if remote4:
-        sessions.append(Session(group, _IPV4, port, peer, asn, local4, remote4, label))
-    if remote6:
-        sessions.append(Session(group, _IPV6, port, peer, asn, local6, remote6, label))
 
 
 def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
@@ -413,33 +396,58 @@ def announcements(fabric: Fabric, at: SwitchId) -> Iterator[str]:
         yield f"{_loopback(fabric, at, loopbacks)}/{full}"
 
 
+class _Nic(NamedTuple):
+    """A port as all hosts of a group have it; `tor` is which of those of a set its rail is on."""
+
+    rail: int
+    nic_port: int
+    tor: int
+    rdma: str
+    pci: str
+    table: int
+    metric: int | None
+    on_nic: int
+
+
+@of_same
+def _nics(attached: Attachment, model: HostModel, network: str, number: int) -> list[_Nic]:
+    """The ports of hosts of a model, attached so, in the network of a number."""
+    found = []
+    for rail, nic_port in product(range(attached.rails), range(attached.nic_ports)):
+        name = host_port_name(attached.nic_ports, rail, nic_port, network)
+        at, (nic, on_nic) = rail * attached.nic_ports + nic_port, attached.nic(rail, nic_port)
+        rdma, pci = (
+            f"{model.nic.rdma_prefix}_{name.replace('rail', 'r')}",
+            model.pci[nic] if model.pci else "",
+        )
+        table, metric = 100 + 1000 * number + at, 100 + at if network else None
+        found.append(_Nic(rail, nic_port, rail // attached.rails_per_tor, rdma, pci, table, metric, on_nic))
+    return found
+
+
 def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     """One host, everything decided."""
     shape, addresses, unit = fabric.shape, fabric.addresses, fabric.units[coordinate]
     model = fabric.host_models[unit.group]
     attached, outward, evpn = fabric.attachments[unit.group], fabric.external.prefixes, fabric.evpn
     segment = evpn.segment(unit.group) if evpn else None
-    prefix, first_table = model.nic.rdma_prefix, 100 + 1000 * fabric.number
-    of_set, _ = attached.seat(slot)
+    length4, gateway4 = _way(segment.subnet4) if segment else ("/31", None)
+    length6, gateway6 = _way(segment.subnet6) if segment else ("/127", None)
+    first, mtu, fabrics = attached.seat(slot)[0] * attached.tors, fabric.host_mtu, shape.fabrics
     ports = []
-    for rail in range(attached.rails):
-        group = of_set * attached.tors + rail // attached.rails_per_tor
-        for nic_port in range(attached.nic_ports):
-            tor = links.serving(fabric, unit, group, nic_port)
-            link, (nic, on_nic) = tor.link(slot, rail), attached.nic(rail, nic_port)
-            number, slots = rail * attached.nic_ports + nic_port, tor.far.layout.slots
-            ports.append(
-                HostPort(
-                    link.peer_port, rail, nic_port, f"{prefix}_{link.peer_port.replace('rail', 'r')}",
-                    model.pci[nic] if model.pci else "", slots[link.slot].speed_gbps, fabric.host_mtu,
-                    link.cable_m, link.medium, Peer(tor.far.name, tor.far.ports[link.slot]),
-                    *_ends(link.remote4, segment.subnet4 if segment else None, link.local4),
-                    *_ends(link.remote6, segment.subnet6 if segment else None, link.local6),
-                    first_table + number,
-                    tor.far.at.plane % shape.fabrics,
-                    100 + number if fabric.network else None, on_nic,
-                )
-            )  # fmt: skip
+    for rail, nic_port, of_set, rdma, pci, table, metric, on_nic in _nics(
+        attached, model, fabric.network, fabric.number
+    ):
+        tor = links.serving(fabric, unit, first + of_set, nic_port)
+        far, link = tor.far, tor.link(slot, rail)
+        at, _, _, _, name, _, cable_m, medium, _, tor4, own4, tor6, own6, _ = link
+        ports.append(
+            HostPort(
+                name, rail, nic_port, rdma, pci, far.layout.slots[at].speed_gbps, mtu, cable_m, medium,
+                Peer(far.name, far.ports[at]), own4 and own4 + length4, own4 and (gateway4 or tor4),
+                own6 and own6 + length6, own6 and (gateway6 or tor6), table, far.at.plane % fabrics, metric, on_nic,
+            )
+        )  # fmt: skip
     name = unit.hosts[slot]
     return Host(
         name=name,
@@ -467,13 +475,9 @@ def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
     )
 
 
-def _ends(own: str | None, subnet: Pool | None, tor: str | None) -> tuple[str | None, str | None]:
-    """A host's address with the prefix length, and its gateway's: that of the segment, or the ToR's on their link."""
-    if own is None:
-        return None, None
-    if subnet:
-        return f"{own}/{subnet.length}", subnet.address(1)
-    return f"{own}/{127 if ':' in own else 31}", tor
+def _way(subnet: Pool | None) -> tuple[str, str | None]:
+    """The prefix length of addresses in a segment's subnet, and the gateway there."""
+    return (f"/{subnet.length}", subnet.address(1)) if subnet else ("", None)
 
 
 def _whole(pool: Pool | None) -> tuple[str, ...]:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import TierName
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """One logical port of a model in a given use: child `child` of `children` of front-panel cage `cage`."""
 
     cage: int

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.foreign import files
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, tupled
 from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
 from fabricc.tree.failure import EmitError
@@ -153,7 +153,7 @@ class Stage:
                 _make_file(name, content, mode, top)
         finally:
             os.close(top)
-        return [Written(f"{folder}/{each.name}", each.sha256, True, False) for each in contents]
+        return [tupled(Written, (f"{folder}/{name}", sha256, True, False)) for name, _, sha256, _ in contents]
 
     def commit(self, manifest: Manifest, changed: int) -> Committed:
         """Finish the tree: exactly the files of the manifest, the manifest, and files that never were ours.
