@@ -252,15 +252,22 @@ def _bgp(
 ) -> Bgp:
     plan, addresses = fabric.routing, fabric.addresses
     outside = _outside(fabric, at, exits, sessions) if fabric.external.outsiders else INSIDE
-    own, aggregates = _own(fabric, at)
+    connected: list[tuple[int, PrefixRule]] = []
+    own: list[tuple[int, PrefixRule]] = []
+    announced: list[str] = []  # by a ToR alone: no other path leads below it
+    for version, full, aggregates, loopback in _originated(fabric, at):
+        announced += aggregates
+        connected += [(version, PrefixRule(each, full - 1, full - 1)) for each in aggregates]
+        connected.append((version, PrefixRule(loopback)))
+        own += [(version, PrefixRule(each)) for each in (*aggregates, loopback)]
     above = {TierName.TOR: fabric.shape.spines, TierName.SPINE: fabric.shape.cores}.get(at.tier, 0) > 0
     rules = policy(
         at.tier,
         has_upstream=above,
         drained=drained,
         fabric=_fabric_lists(fabric),
-        connected=_connected_lists(fabric, at),
-        own=own,
+        connected=prefix_lists("CONNECTED", connected),
+        own=prefix_lists("OWN", own) if at.tier is TierName.TOR else (),
         outside=outside,
         evpn=fabric.evpn is not None,
     )
@@ -278,7 +285,7 @@ def _bgp(
     if fabric.evpn:
         groups = [replace(group, evpn=EVPN_MAPS[group.name]) for group in groups]
     outsiders = {exit_.outsider.group: exit_.outsider for exit_ in exits.values()}
-    for name in outside.parties:
+    for name, _ in outside.parties:
         party = outsiders[name]
         groups.append(PeerGroup(name, f"FROM-{name}", "TO-EXTERNAL", party.maximum_prefixes, party.password))
     return Bgp(
@@ -290,7 +297,7 @@ def _bgp(
         ipv4=addresses.hosts4 is not None,
         ipv6=addresses.hosts6 is not None,
         redistribute_map="CONNECTED",
-        aggregates=aggregates,
+        aggregates=tuple(announced),
         groups=tuple(groups),
         sessions=sessions,
         prefix_lists=rules.prefix_lists,
@@ -328,7 +335,7 @@ def _outside(
         for family, full, hosts, _ in _families(fabric)
     ]
     return Outside(
-        prefix_lists("OUTSIDE", external.accepted), below, below or bool(exits), parties,
+        prefix_lists("OUTSIDE", external.accepted), below, below or bool(exits), tuple(parties.items()),
         prefix_lists("STATIC", tuple(static)), prefix_lists("AGGREGATES", aggregates),
     )  # fmt: skip
 
@@ -353,27 +360,11 @@ def _fabric_lists(fabric: Fabric) -> tuple[PrefixList, ...]:
     return prefix_lists("FABRIC", rules)
 
 
-def _connected_lists(fabric: Fabric, at: SwitchId) -> tuple[PrefixList, ...]:
-    rules = []
+def _originated(fabric: Fabric, at: SwitchId) -> Iterator[tuple[int, int, tuple[str, ...], str]]:
+    """(version, host length, aggregates of a ToR, prefix of the loopback) of every family in use."""
     for version, full, hosts, loopbacks in _families(fabric):
-        if at.tier is TierName.TOR:
-            prefixes = _aggregates(fabric, at, hosts)
-            rules += [(version, PrefixRule(prefix, full - 1, full - 1)) for prefix in prefixes]
-        rules.append((version, PrefixRule(f"{_loopback(fabric, at, loopbacks)}/{full}")))
-    return prefix_lists("CONNECTED", rules)
-
-
-def _own(fabric: Fabric, at: SwitchId) -> tuple[tuple[PrefixList, ...], tuple[str, ...]]:
-    """What a ToR announces: aggregates and its loopback. Only a ToR aggregates: no other path leads below it."""
-    if at.tier is not TierName.TOR:
-        return (), ()
-    rules, aggregates = [], []
-    for version, full, hosts, loopbacks in _families(fabric):
-        for prefix in _aggregates(fabric, at, hosts):
-            aggregates.append(prefix)
-            rules.append((version, PrefixRule(prefix)))
-        rules.append((version, PrefixRule(f"{_loopback(fabric, at, loopbacks)}/{full}")))
-    return prefix_lists("OWN", rules), tuple(aggregates)
+        aggregates = tuple(_aggregates(fabric, at, hosts)) if at.tier is TierName.TOR else ()
+        yield version, full, aggregates, f"{_loopback(fabric, at, loopbacks)}/{full}"
 
 
 def _aggregates(fabric: Fabric, at: SwitchId, hosts: Pool) -> Iterator[str]:
@@ -390,10 +381,8 @@ def _aggregates(fabric: Fabric, at: SwitchId, hosts: Pool) -> Iterator[str]:
 
 def announcements(fabric: Fabric, at: SwitchId) -> Iterator[str]:
     """The prefixes that a switch originates: a ToR's aggregates, and everyone's loopbacks."""
-    for _, full, hosts, loopbacks in _families(fabric):
-        if at.tier is TierName.TOR:
-            yield from _aggregates(fabric, at, hosts)
-        yield f"{_loopback(fabric, at, loopbacks)}/{full}"
+    for _, _, aggregates, loopback in _originated(fabric, at):
+        yield from (*aggregates, loopback)
 
 
 class _Nic(NamedTuple):

@@ -14,6 +14,8 @@ never sends it up again. So a ToR announces what it has itself, whatever the ASN
 
 from __future__ import annotations
 
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
@@ -22,6 +24,9 @@ from fabricc.fabric.routing import Clause, CommunityList, PrefixList, PrefixRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    Named = tuple[tuple[str, int], ...]
+    """Name and family of prefix lists, which is all that maps say of them."""
 
 GRACEFUL_SHUTDOWN = "65535:0"
 """The well-known community GRACEFUL_SHUTDOWN (RFC 8326 section 5, IANA)."""
@@ -47,7 +52,7 @@ class Outside:
     Attributes:
         accepted: per family, what there is from outside.
         from_below, to_above: whether it takes such routes from switches below, and sends them to switches above.
-        parties: peer group -> per family, what is accepted, of the parties that the switch has sessions with.
+        parties: peer group and, per family, what is accepted, of each party that the switch has sessions with.
         static: per family, what leads to the others; empty without.
         aggregates: per family, the aggregates of ToRs, which parties get.
     """
@@ -55,12 +60,12 @@ class Outside:
     accepted: tuple[PrefixList, ...]
     from_below: bool
     to_above: bool
-    parties: dict[str, tuple[PrefixList, ...]]
+    parties: tuple[tuple[str, tuple[PrefixList, ...]], ...]
     static: tuple[PrefixList, ...]
     aggregates: tuple[PrefixList, ...]
 
 
-INSIDE = Outside((), from_below=False, to_above=False, parties={}, static=(), aggregates=())
+INSIDE = Outside((), from_below=False, to_above=False, parties=(), static=(), aggregates=())
 """A fabric without a way out."""
 
 
@@ -87,13 +92,42 @@ def policy(
         outside: what it does about routes from outside.
         evpn: whether its sessions carry EVPN routes.
     """
+    communities, maps = _maps(
+        tier, has_upstream, drained, _named(fabric), _named(connected), _named(own), outside, evpn
+    )
+    taken = [each for _, lists in outside.parties for each in lists]
+    beyond = (*outside.accepted, *outside.static, *taken, *(outside.aggregates if outside.parties else ()))
+    lists = sorted((*fabric, *connected, *own, *beyond), key=_NAME)
+    return RoutePolicy(tuple(lists), communities, maps)
+
+
+_NAME = attrgetter("name")
+
+
+def _named(lists: Sequence[PrefixList]) -> Named:
+    return tuple([(each.name, each.family) for each in lists])
+
+
+@lru_cache(maxsize=256)
+def _maps(
+    tier: TierName,
+    has_upstream: bool,
+    drained: bool,
+    fabric: Named,
+    connected: Named,
+    own: Named,
+    outside: Outside,
+    evpn: bool,
+) -> tuple[tuple[CommunityList, ...], tuple[RouteMap, ...]]:
+    """Community lists and route maps by the arguments of `policy`: those of switches of a tier are the same."""
     shut = GRACEFUL_SHUTDOWN if drained else None
     middle = has_upstream and (tier is TierName.SPINE or outside.to_above)
-    everything = (*fabric, *outside.accepted)
+    accepted = _named(outside.accepted)
+    everything = (*fabric, *accepted)
     maps = [RouteMap("CONNECTED", tuple(_permits(connected, 10)))]
     if has_upstream:
         maps.append(RouteMap("FROM-UPSTREAM", tuple(_imports(everything, FROM_ABOVE if middle else None))))
-        announced = _permits((*(own or fabric), *(outside.accepted if outside.to_above else ())), 20, shut)
+        announced = _permits((*(own or fabric), *(accepted if outside.to_above else ())), 20, shut)
         if middle:
             announced.insert(0, Clause(10, False, community_list="FROM-ABOVE"))
         maps.append(RouteMap("TO-UPSTREAM", tuple(announced)))
@@ -109,12 +143,7 @@ def policy(
         communities.insert(0, CommunityList("FROM-OUTSIDE", FROM_OUTSIDE))
     if middle or (evpn and has_upstream):
         communities.insert(0, CommunityList("FROM-ABOVE", FROM_ABOVE))
-    taken = [each for lists in outside.parties.values() for each in lists]
-    beyond = (*outside.accepted, *outside.static, *taken, *(outside.aggregates if outside.parties else ()))
-    lists = sorted((*fabric, *connected, *own, *beyond), key=lambda prefix_list: prefix_list.name)
-    return RoutePolicy(
-        tuple(lists), tuple(communities), tuple(sorted(maps, key=lambda route_map: route_map.name))
-    )
+    return tuple(communities), tuple(sorted(maps, key=_NAME))
 
 
 EVPN_MAPS = {
@@ -144,30 +173,29 @@ def _evpn_maps(above: bool, below: bool, shut: str | None) -> Iterator[RouteMap]
 def _outward(outside: Outside, shut: str | None) -> list[RouteMap]:
     """The maps of sessions with outside parties, and of static routes to others."""
     maps = [
-        RouteMap(f"FROM-{group}", tuple(_imports(lists, FROM_OUTSIDE)))
-        for group, lists in outside.parties.items()
+        RouteMap(f"FROM-{group}", tuple(_imports(_named(lists), FROM_OUTSIDE)))
+        for group, lists in outside.parties
     ]
     if outside.parties:
         kept = Clause(10, False, community_list="FROM-OUTSIDE")
-        maps.append(RouteMap("TO-EXTERNAL", (kept, *_permits(outside.aggregates, 20, shut))))
+        maps.append(RouteMap("TO-EXTERNAL", (kept, *_permits(_named(outside.aggregates), 20, shut))))
     if outside.static:
-        maps.append(RouteMap("STATIC", tuple(_permits(outside.static, 10, FROM_OUTSIDE))))
+        maps.append(RouteMap("STATIC", tuple(_permits(_named(outside.static), 10, FROM_OUTSIDE))))
     return maps
 
 
-def _imports(lists: Sequence[PrefixList], mark: str | None) -> list[Clause]:
+def _imports(lists: Named, mark: str | None) -> list[Clause]:
     clauses: list[Clause] = []
-    for at, prefix_list in enumerate(lists):
-        name, family = prefix_list.name, prefix_list.family
+    for at, (name, family) in enumerate(lists):
         shutting = Clause(100 * at + 10, True, name, family, "GRACEFUL-SHUTDOWN", 0, mark)
         clauses += [shutting, Clause(100 * at + 20, True, name, family, add_community=mark)]
     return clauses
 
 
-def _permits(lists: Sequence[PrefixList], first: int, community: str | None = None) -> list[Clause]:
+def _permits(lists: Named, first: int, community: str | None = None) -> list[Clause]:
     return [
-        Clause(100 * at + first, True, prefix_list.name, prefix_list.family, add_community=community)
-        for at, prefix_list in enumerate(lists)
+        Clause(100 * at + first, True, name, family, add_community=community)
+        for at, (name, family) in enumerate(lists)
     ]
 
 
