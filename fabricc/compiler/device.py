@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -120,23 +121,26 @@ class Work:
             if self.whole is not None and self.stage is not None:
                 piece.written.take([put_text(self.stage, path, text) for path, text in self.whole()])
             return piece
-        switches: list[tuple[Switch, PortLayout]] = []
-        hosts: list[Host] = []
-        for device in self.pieces[number]:
-            if isinstance(device, HostId):
-                host = self.fabric.host(device)
-                hosts.append(host)
-                self._host(host, piece)
-            else:
-                switch = self.fabric.switch(device)
-                switches.append((switch, layout(self.fabric, device)))
-                self._switch(switch, piece)
-        piece.devices = len(switches) + len(hosts)
+        devices, piece.devices = self._devices(number, piece), len(self.pieces[number])
         if not self.check:
             piece.ends = [b""] * piece.devices
         if self.stage is not None:
-            piece.rows = fragments(switches, hosts)
+            piece.rows = fragments(devices)
+        else:
+            deque(devices, 0)
         return piece
+
+    def _devices(self, number: int, piece: Piece) -> Iterator[tuple[Switch, PortLayout] | Host]:
+        """The devices of a piece, each when it has been worked on, so that no more than one is held."""
+        for device in self.pieces[number]:
+            if isinstance(device, HostId):
+                host = self.fabric.host(device)
+                self._host(host, piece)
+                yield host
+            else:
+                switch = self.fabric.switch(device)
+                self._switch(switch, piece)
+                yield switch, layout(self.fabric, device)
 
     def _switch(self, switch: Switch, piece: Piece) -> None:
         back_end = back_ends.load(switch.nos)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import DOWN, HOST, cable_rows
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction, Host, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.model import Switch
     from fabricc.fabric.shape import CableRow, PortLayout, SwitchId
     from fabricc.front.planning.quality import Sheet
 
@@ -79,23 +79,25 @@ class Fragments:
     shares: list[Share] = field(default_factory=list)
 
 
-def fragments(switches: Iterable[tuple[Switch, PortLayout]], hosts: Iterable[Host]) -> Fragments:
-    """The rows of these devices, switches first."""
+def fragments(devices: Iterable[tuple[Switch, PortLayout] | Host]) -> Fragments:
+    """The rows of these devices, in their order."""
     addresses: list[str] = []
     cabling: list[str] = []
     sessions: list[str] = []
     shares: dict[Share, Share] = {}
     found = Fragments()
-    for switch, layout in switches:
+    for device in devices:
+        if isinstance(device, Host):
+            addresses.append(joined(host_addresses(device)))
+            found.sizes.append((len(addresses[-1]), 0, 0))
+            continue
+        switch, layout = device
         addresses.append(joined(switch_addresses(switch)))
         cabling.append(joined(switch_cables(switch, layout)))
         sessions.append(joined(switch_sessions(switch)))
         found.sizes.append((len(addresses[-1]), len(cabling[-1]), len(sessions[-1])))
         share = switch_share(switch)
         found.shares.append(shares.setdefault(share, share))
-    for host in hosts:
-        addresses.append(joined(host_addresses(host)))
-        found.sizes.append((len(addresses[-1]), 0, 0))
     found.addresses, found.cabling, found.sessions = "".join(addresses), "".join(cabling), "".join(sessions)
     return found
 
