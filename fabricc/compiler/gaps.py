@@ -47,12 +47,8 @@ def unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator
     missing = asked and asked - back_end.planned(switch).keys()
     for beginning, feature in SETTINGS.items():
         if feature not in told and any(path.startswith(beginning) for path in missing):
-            yield Gap(
-                "FAB5001",
-                feature,
-                f"fabricc knows no configuration of {switch.nos} for it",
-                "leave it out, or choose another NOS",
-            )
+            reason = f"fabricc knows no configuration of {switch.nos} for it"
+            yield Gap("FAB5001", feature, reason, "leave it out, or choose another NOS")
 
 
 def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:

@@ -30,11 +30,8 @@ def exclusive(path: Path, tree: Path) -> Iterator[None]:
         except BlockingIOError:
             holder = os.read(handle, 32).decode("ascii", "replace").strip()
             who = f"process {holder}" if holder.isdigit() else "another process"
-            raise EmitError(
-                "FAB7003",
-                f"{who} is building {tree} right now",
-                "Wait for it to end, or give this build another folder with `-o`.",
-            ) from None
+            remedy = "Wait for it to end, or give this build another folder with `-o`."
+            raise EmitError("FAB7003", f"{who} is building {tree} right now", remedy) from None
         with suppress(OSError):
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)

@@ -40,8 +40,5 @@ def checked_cluster(name: str) -> str:
     """
     if is_cluster(name):
         return name
-    raise EmitError(
-        "FAB7004",
-        f"{name!r} cannot name an output folder",
-        "Use letters, digits, `.`, `_` and `-`, starting with a letter or digit, 63 at most.",
-    )
+    remedy = "Use letters, digits, `.`, `_` and `-`, starting with a letter or digit, 63 at most."
+    raise EmitError("FAB7004", f"{name!r} cannot name an output folder", remedy)

@@ -133,11 +133,9 @@ class Access:
             except DeviceError as error:
                 raise DeviceError("FAB9131", f"the secret {name!r}: {error}", error.diagnostic.help) from None
             if not fits(found.reveal()):
-                raise DeviceError(
-                    "FAB9131",
-                    f"the secret {name!r} has a character that some configuration cannot hold",
-                    "Take printable ASCII without blanks, quotes, brackets, and \\ ; # & ?.",
-                )
+                message = f"the secret {name!r} has a character that some configuration cannot hold"
+                remedy = "Take printable ASCII without blanks, quotes, brackets, and \\ ; # & ?."
+                raise DeviceError("FAB9131", message, remedy)
             self._named[name] = found
         return self._named[name]
 
@@ -293,8 +291,5 @@ def _reference(path: Path, value: object, where: str) -> Reference:
             if kind == "file":
                 place = str(path.parent / Path(place).expanduser())
             return Reference(kind, place)
-    raise DeviceError(
-        "FAB9102",
-        f"{path}: {where} says no place",
-        "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a secret itself may not stand there.",
-    )
+    remedy = "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a secret itself may not stand there."
+    raise DeviceError("FAB9102", f"{path}: {where} says no place", remedy)

@@ -96,11 +96,8 @@ def _from_keyring(service: str, account: str) -> str:
     try:
         import keyring.errors  # an extra that need not be installed
     except ImportError:
-        raise DeviceError(
-            "FAB9102",
-            "the secret is in the keyring, whose library is missing",
-            "Install it: `pip install 'fabricc[keyring]'`.",
-        ) from None
+        message = "the secret is in the keyring, whose library is missing"
+        raise DeviceError("FAB9102", message, "Install it: `pip install 'fabricc[keyring]'`.") from None
     try:
         value = keyring.get_password(service, account)
     except keyring.errors.KeyringError:
@@ -111,8 +108,5 @@ def _from_keyring(service: str, account: str) -> str:
 
 
 def _missing(what: str) -> DeviceError:
-    return DeviceError(
-        "FAB9102",
-        f"a secret cannot be had: {what}",
-        "See `fabricc docs push` for the places a secret may be in.",
-    )
+    remedy = "See `fabricc docs push` for the places a secret may be in."
+    return DeviceError("FAB9102", f"a secret cannot be had: {what}", remedy)

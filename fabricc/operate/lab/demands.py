@@ -85,11 +85,8 @@ def missing_programs() -> list[str]:
 def require_programs() -> None:
     """Raise FAB8002 when a program is missing."""
     if missing := missing_programs():
-        raise LabError(
-            "FAB8002",
-            f"not installed: {', '.join(missing)}",
-            "On Debian or Ubuntu: `apt-get install frr frr-pythontools iproute2 util-linux`.",
-        )
+        remedy = "On Debian or Ubuntu: `apt-get install frr frr-pythontools iproute2 util-linux`."
+        raise LabError("FAB8002", f"not installed: {', '.join(missing)}", remedy)
 
 
 def frr_version() -> str:
@@ -174,8 +171,5 @@ def _require_neighbours(wanted: Demand) -> None:
         except OSError:
             continue
         if wanted.neighbours > limit:
-            raise LabError(
-                "FAB8004",
-                f"{name} is {limit}; the lab needs about {wanted.neighbours} neighbours, and all namespaces share it",
-                f"Raise it: `sysctl -w {remedy}`.",
-            )
+            need = f"the lab needs about {wanted.neighbours} neighbours, and all namespaces share it"
+            raise LabError("FAB8004", f"{name} is {limit}; {need}", f"Raise it: `sysctl -w {remedy}`.")

@@ -103,11 +103,8 @@ def up(
     folder = (folder or state.DEFAULT / plan.cluster).absolute()
     with state.locked(folder, create=True):
         if (folder / state.RECORD).exists():
-            raise LabError(
-                "FAB8005",
-                f"a lab is in {folder}",
-                "Take it down first with `fabricc lab down`, or use --state.",
-            )
+            remedy = "Take it down first with `fabricc lab down`, or use --state."
+            raise LabError("FAB8005", f"a lab is in {folder}", remedy)
         record = replace(_record(plan, source, folder, frr), network=network, ssh=ssh)
         taken = [name for name in record.namespaces if (kernel.NAMESPACES / name).exists()]
         if taken:
@@ -157,11 +154,9 @@ def _require_own_system(source: LabFabric, network: str | None, release: str) ->
     """
     tiers = source.compiled.of_network(network).fabric.tiers.values()
     if others := sorted({plan.nos for plan in tiers} - {FRR}):
-        raise LabError(
-            "FAB8019",
-            f"switches of {', '.join(others)} run FRR in the lab, and `push` would speak to {others[0]}",
-            f"Rehearse with a copy of the spec that says `nos: {FRR}-{release}` in every tier.",
-        )
+        message = f"switches of {', '.join(others)} run FRR in the lab, and `push` would speak to {others[0]}"
+        remedy = f"Rehearse with a copy of the spec that says `nos: {FRR}-{release}` in every tier."
+        raise LabError("FAB8019", message, remedy)
     other = sorted({plan.release for plan in tiers} - {release})
     return [
         f"the spec says FRR {one}, and {release} runs: a push sends lines of {one}, which it may refuse, and changes "

@@ -54,11 +54,8 @@ _ACTIVATE = {
 def require_sshd() -> None:
     """Raise FAB8002 when the programs of a login are missing."""
     if missing := [name for name in ("sshd", "ssh-keygen", "mountpoint") if shutil.which(name) is None]:
-        raise LabError(
-            "FAB8002",
-            f"not installed: {', '.join(missing)}",
-            "On Debian or Ubuntu: `apt-get install openssh-server util-linux`.",
-        )
+        remedy = "On Debian or Ubuntu: `apt-get install openssh-server util-linux`."
+        raise LabError("FAB8002", f"not installed: {', '.join(missing)}", remedy)
 
 
 def prepare(lab: Lab, nodes: Iterable[Node]) -> None:

@@ -42,11 +42,8 @@ def read(worksheet: Path) -> list[Row]:
                 Row(int(row["round"]), _cable(row, ""), _cable(row, "new_")) for row in csv.DictReader(text)
             ]
     except (OSError, ValueError, KeyError, csv.Error) as error:
-        raise LabError(
-            "FAB9480",
-            f"{worksheet} is no worksheet of cables: {error}",
-            "`fabricc migrate --write DIR` writes DIR/N-NAME/recabling.csv.",
-        ) from None
+        remedy = "`fabricc migrate --write DIR` writes DIR/N-NAME/recabling.csv."
+        raise LabError("FAB9480", f"{worksheet} is no worksheet of cables: {error}", remedy) from None
 
 
 def _cable(row: Mapping[str, str | None], which: str) -> Cable | None:
@@ -104,18 +101,12 @@ def _require_free(plan: Blueprint, left: Iterable[Cable], plugged: Sequence[Cabl
     for cable in plugged:
         words = ":".join(cable[:2]) + " to " + ":".join(cable[2:])
         if cable not in known:
-            raise LabError(
-                "FAB9481",
-                f"the lab's spec has no cable from {words}",
-                "`fabricc lab grow --cable` first brings the spec of the worksheet.",
-            )
+            remedy = "`fabricc lab grow --cable` first brings the spec of the worksheet."
+            raise LabError("FAB9481", f"the lab's spec has no cable from {words}", remedy)
         for end in state.ends([cable]):
             if end in at:
-                raise LabError(
-                    "FAB9481",
-                    f"no cable from {words}: {':'.join(end)} has another",
-                    "Carry out the rounds in their order.",
-                )
+                message = f"no cable from {words}: {':'.join(end)} has another"
+                raise LabError("FAB9481", message, "Carry out the rounds in their order.")
 
 
 def _noted(lab: Lab, cables: Iterable[Cable]) -> Lab:

@@ -114,9 +114,8 @@ def _place(after: Compiled, step: Step, before: Compiled, last: Step | None) -> 
 
 def _cannot(step: Step, error: FindingsError) -> FindingsError:
     """The errors of a step, after a word that it is one of ours."""
+    remedy = "Make room for it, or make the change in one window: `fabricc diff` says whom it touches."
     own = FindingsError(
-        "FAB9450",
-        f"the step {step.name} cannot be taken: {step.what}",
-        "Its errors follow. Make room for it, or make the change in one window: `fabricc diff` says whom it touches.",
+        "FAB9450", f"the step {step.name} cannot be taken: {step.what}", f"Its errors follow. {remedy}"
     )
     return FindingsError.of([own.diagnostic, *error.diagnostics], error.sources)

@@ -168,11 +168,8 @@ def read_source(
         told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
         raise RefusedError.of([*wrong[:5], told]) from None
     if digest and digest != held.digest:
-        raise RefusedError(
-            "FAB9154",
-            f"the digest of {tree} is {held.digest}, not {digest}",
-            "Push the tree that was proved.",
-        )
+        remedy = "Push the tree that was proved."
+        raise RefusedError("FAB9154", f"the digest of {tree} is {held.digest}, not {digest}", remedy)
     manifest = held.manifest
     path = spec or find_spec(tree, manifest)
     if path is None:

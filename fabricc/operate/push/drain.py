@@ -54,11 +54,8 @@ def drained(
 
 
 def _unfit(name: str, why: str) -> DeviceError:
-    return DeviceError(
-        "FAB9122",
-        f"{name} cannot be drained from what it runs: {why}",
-        "Drain it by hand and push with --no-drain, which accepts the loss of traffic.",
-    )
+    remedy = "Drain it by hand and push with --no-drain, which accepts the loss of traffic."
+    return DeviceError("FAB9122", f"{name} cannot be drained from what it runs: {why}", remedy)
 
 
 def _change(nos: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:

@@ -145,11 +145,8 @@ class Executor:
             measured = gates.measure(switch)
         planned = self.source.switch(name)
         if diff and not self.options.alarms and (alarms := measured.get("alarms")):
-            raise DeviceError(
-                "FAB9132",
-                f"{name} has alarms: {'; '.join(alarms[:_SHOWN])}",
-                "See what they are about; --allow-alarms pushes all the same, and stops at new ones.",
-            )
+            remedy = "See what they are about; --allow-alarms pushes all the same, and stops at new ones."
+            raise DeviceError("FAB9132", f"{name} has alarms: {'; '.join(alarms[:_SHOWN])}", remedy)
         found = self.effect(name, files, wanted) if diff else Effect("", Impact.NONE)
         if diff and found.disruptive and self.options.drain:
             self._drained(name, files)
@@ -182,11 +179,8 @@ class Executor:
             )
         wrong = running.differences(nos, files, running.unpacked(known, wanted))
         if wrong:
-            raise DeviceError(
-                "FAB9112",
-                f"{name} was changed since the last push: {worded(wrong)}",
-                "Bring the change into the spec or undo it; --adopt gives it up for what the tree says.",
-            )
+            remedy = "Bring the change into the spec or undo it; --adopt gives it up for what the tree says."
+            raise DeviceError("FAB9112", f"{name} was changed since the last push: {worded(wrong)}", remedy)
 
     def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
         text = self.access.filled(running.packed(files))

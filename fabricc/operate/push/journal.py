@@ -218,11 +218,8 @@ class Journal:
             base.executemany(f"DELETE FROM apart WHERE run{'<' if earlier else '='}? AND name=?", names)
 
     def _damaged(self, what: str) -> RefusedError:
-        return RefusedError(
-            "FAB9124",
-            f"the journal {self.path} is damaged: {what}",
-            "Look at the switches; then move the file away and push with --adopt.",
-        )
+        remedy = "Look at the switches; then move the file away and push with --adopt."
+        return RefusedError("FAB9124", f"the journal {self.path} is damaged: {what}", remedy)
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         with self._guard:
@@ -601,11 +598,9 @@ def alone(path: Path, cluster: str, address: str) -> Iterator[None]:
                     "FAB9123", f"another push holds the switches of {cluster}", f"Its journal is {known}."
                 )
             if known and known != own and Path(known).exists():
-                raise RefusedError(
-                    "FAB9152",
-                    f"the switches of {cluster} have the journal {known}, and a second one would leave it untrue",
-                    f"Use --journal {known}; or remove that file, and push with --adopt.",
-                )
+                message = f"the switches of {cluster} have the journal {known}, and a second one would leave it untrue"
+                remedy = f"Use --journal {known}; or remove that file, and push with --adopt."
+                raise RefusedError("FAB9152", message, remedy)
             os.ftruncate(handle, 0)
             os.pwrite(handle, own.encode("utf-8", "surrogateescape"), 0)
             yield

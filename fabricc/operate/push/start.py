@@ -110,11 +110,8 @@ def held(setting: Setting) -> Iterator[Journal]:
 def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) -> int:
     if open_runs := [run for run in journal.runs() if run.ended is None]:
         number = open_runs[0].id
-        raise RefusedError(
-            "FAB9128",
-            f"run {number} was not finished",
-            f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it.",
-        )
+        remedy = f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it."
+        raise RefusedError("FAB9128", f"run {number} was not finished", remedy)
     source = setting.source
     stated = {**setting.options.stated(), **source.origin.stated()}
     return journal.begin(kind, str(source.tree), source.digest, stated, iter(names))
@@ -330,11 +327,8 @@ def resume(setting: Setting) -> Outcome:
         _tell(setting, require(setting, names, back=run.kind.startswith(_BACK)))
         source = setting.source
         if run.digest != source.digest:
-            raise RefusedError(
-                "FAB9129",
-                f"run {run.id} was of another state of {run.tree}",
-                f"Build that state again, or undo the run with --rollback {run.id}.",
-            )
+            remedy = f"Build that state again, or undo the run with --rollback {run.id}."
+            raise RefusedError("FAB9129", f"run {run.id} was of another state of {run.tree}", remedy)
         target = _target_of(setting, journal, run)
         back = run.kind.startswith(_BACK)
         flow = Push(setting.executor(journal, run.id, target, _action(run), back=back), setting.teller)
