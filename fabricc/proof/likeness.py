@@ -157,7 +157,7 @@ class Likeness:
             file = f"{folder}{self.digest.file or '/'}"
             policy = policy_of_alike(self.policy, switch, self._originated(switch), file, key)
             key = self.keys[switch.plane, switch.pod] = policy.key
-            survey.policies[key] = policy
+            survey.policies.setdefault(key, policy)
         survey.switches.append(self._digest(switch, folder, key))
         return ends
 
@@ -175,11 +175,13 @@ class Likeness:
             for family, place in families:
                 address = (port.ipv4 if family == "ipv4" else port.ipv6) or ""
                 remote = sibling(address)
-                if not remote or (remote in remotes if place < 0 else sessions[place].remote != remote):
+                if not remote or (
+                    remote in remotes if place == _NO_SESSION else sessions[place].remote != remote
+                ):
                     return None
                 head = address.partition("/")[0]
                 addresses.append(f"{head} - {remote}" if first else f"{remote} - {head}")
-                if place >= 0:
+                if place != _NO_SESSION:
                     told.append(_told(family, first, asn, sessions[place].remote_asn))
             if unnumbered is not None:
                 addresses.append("unnumbered")

@@ -22,7 +22,7 @@ from fabricc.compiler.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
-from fabricc.proof.likeness import surveyed
+from fabricc.proof.likeness import Likeness, surveyed
 from tests.back.nos.mutation import KINDS
 from tests.effort import examples
 from tests.inventories.test_shapes import BOXES, spec_of
@@ -324,6 +324,19 @@ def told(
     reading, common = found or (read(device, rendered(device)), None)
     survey = Survey()
     return *surveyed(device, reading, "x", survey, common), [*survey.switches, *survey.hosts]
+
+
+def test_a_policy_is_named_by_the_first_switch_that_has_it() -> None:
+    """Also where switches of one policy are alike in two ways, each of which meets it anew."""
+    survey, switches = Survey(), []
+    for _, device, found in substituted(fabric("eos")):
+        told(device, found)
+        if isinstance(found[1].likeness, Likeness) and found[1].proved:
+            found[1].likeness.keys.clear()
+            assert found[1].add(device, "x", survey)
+            switches.append(device.name)
+    assert len(switches) > 2
+    assert [policy.name for policy in survey.policies.values()] == switches[:1]
 
 
 def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
