@@ -171,6 +171,32 @@ def test_every_verb_has_a_page() -> None:
         assert {verb, f"{verb}-command"} & PAGES.keys(), verb
 
 
+EVERYWHERE = {"--format", "--jobs", "--output", "--spec", "--templates"}
+"""Options that mean the same to every verb."""
+
+
+def options(command: click.Command) -> Iterator[click.Option]:
+    """Those of a verb, and of the verbs below it."""
+    yield from (each for each in command.params if isinstance(each, click.Option))
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from options(inner)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_page_of_a_verb_has_its_options(verb: str) -> None:
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    text = "".join(PAGES[page].read_text("utf-8") for page in (verb, f"{verb}-command") if page in PAGES)
+    untold = [each.opts for each in options(command) if not EVERYWHERE & {*each.opts}]
+    assert [
+        names for names in untold if not any(name in text for name in names if name.startswith("--"))
+    ] == []
+
+
 def test_the_first_page_leads_to_every_page() -> None:
     linked = set(re.findall(r"\(docs/([a-z-]+)\.md\)", (ROOT / "README.md").read_text("utf-8")))
     assert linked == PAGES.keys()
