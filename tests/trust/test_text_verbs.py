@@ -125,7 +125,7 @@ def test_a_failure_repeats_nothing_that_is_obeyed(
     monkeypatch.setenv("FABRICC_DEBUG", debug)
     monkeypatch.setattr(entry.cli, "main", fails)
     _, err = said()
-    assert "error[FAB7" in err
+    assert "error FAB7" in err
     assert harmless(err)
 
 
