@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import textwrap
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -31,13 +30,16 @@ if TYPE_CHECKING:
 
 FORMAT = "fabricc.format"
 """Where the context of a verb has the format that was asked for."""
-_QUOTED = re.compile(r"`[^`]*`")
 _TRAILING = re.compile(r" +$", re.MULTILINE)
 
 
 def out(*lines: str) -> None:
     """Print lines on standard output, each escaped unless it is `Terminal` already; on one they break between words."""
-    _print([part for each in lines for part in _broken(each)] if sys.stdout.isatty() else lines, sys.stdout)
+    if sys.stdout.isatty():
+        from fabricc.cli import drawing  # rich; see `width`
+
+        lines = tuple(part for each in lines for part in drawing.broken(each, drawing.width()))
+    _print(lines, sys.stdout)
 
 
 def verbatim(*lines: str) -> None:
@@ -82,18 +84,6 @@ def width() -> int:
     )
 
     return drawing.width()
-
-
-def _broken(text: str) -> list[str]:
-    """A line in parts that fit the terminal; what is in backquotes is to be copied, and stays whole."""
-    if isinstance(text, Terminal) or len(text) <= (room := width()):
-        return [text]
-    margin = " " * (len(text) - len(text.lstrip()) + 2)
-    kept = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", "\0"), text)
-    parts = textwrap.wrap(
-        kept, room, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
-    )
-    return [part.replace("\0", " ") for part in parts]
 
 
 def _print(lines: Sequence[str], stream: TextIO) -> None:

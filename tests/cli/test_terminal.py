@@ -25,6 +25,7 @@ VERBS = {
     "plan of InfiniBand": ("plan", "inventories/quantum2-512/cluster.yaml"),
     "alternatives": ("plan", "--alternatives", "inventories/rack-zone-512/cluster.yaml"),
     "explain": ("explain", CLUSTER, "tor01"),
+    "maintain": ("maintain", "spine01a", "inventories/rack-zone-512/cluster.yaml", "--window", "2h"),
     "an error": ("validate", "tests/cli/test_terminal.py"),
 }
 ADAPTED = {"", "0", "1", "2", "31", "32", "33", "34", "35", "36"}
