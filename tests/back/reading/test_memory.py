@@ -6,6 +6,7 @@ import json
 import random
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
@@ -198,8 +199,28 @@ def test_a_device_is_read_as_in_a_new_process(system: str) -> None:
 @pytest.mark.parametrize("system", ALL)
 def test_any_device_is_read_as_in_a_new_process(system: str) -> None:
     pool = [*built(system), *foreign(system)]
-    for seed in range(300):
+    for seed in range(100):
         held(system, pool, random.Random(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ALL)
+def test_threads_that_share_readers_read_as_one_alone(system: str) -> None:
+    """Switches are read at once where they are pushed to and verified."""
+    pool, chance, before = [*built(system), *foreign(system)], random.Random(system), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            for _ in range(20):
+                family = chance.choices(pool, k=2)
+                family += [changed(each, chance) for each in family]
+                alone = [said(system, files) for files in family]
+                forget()
+                order = chance.choices(range(len(family)), k=4 * len(family))
+                found = threads.map(lambda at, family=family: said(system, family[at]), order)
+                assert list(found) == [alone[at] for at in order]
+    finally:
+        sys.setswitchinterval(before)
 
 
 PIECES = (
