@@ -14,6 +14,9 @@ export DEBIAN_FRONTEND := noninteractive
 unexport PYTHONDONTWRITEBYTECODE
 # Processes that tests run in: two more than cores, as some tests wait; more of them take a larger machine.
 WORKERS ?= 4
+LINT = { $(BIN)/ruff check $(SOURCES) \
+  && { $(BIN)/ruff format --check --quiet $(SOURCES) || { echo "run: $(BIN)/ruff format $(SOURCES)"; false; }; } \
+  && $(BIN)/mypy && $(BIN)/lint-imports --no-cache; }
 
 .PHONY: demo test test-all fuzz site release lint clean peers
 
@@ -23,7 +26,7 @@ demo: $(VENV)/.installed
 
 # Lint needs one core for half a minute, so it runs beside the tests; what it says is told after them.
 test: $(VENV)/.dev peers
-	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
+	@$(LINT) >$(VENV)/lint.log 2>&1 & lint=$$!; \
 	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist worksteal; tested=$$?; \
 	if wait $$lint; then echo "lint, types and import contracts: passed"; else cat $(VENV)/lint.log; exit 1; fi; \
 	exit $$tested
@@ -46,10 +49,7 @@ release: $(VENV)/.dev
 	@PYTHON=$(BIN)/python .ci/release dist
 
 lint: $(VENV)/.dev peers
-	@$(BIN)/ruff check $(SOURCES)
-	@$(BIN)/ruff format --check --quiet $(SOURCES) || { echo "run: $(BIN)/ruff format $(SOURCES)"; exit 1; }
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
+	@$(LINT)
 
 # The real peers that some tests ask: FRR, netplan, slurmctld, libyang, Chromium, … Tests of a missing one skip and say so.
 peers: $(VENV)/.peers
