@@ -64,13 +64,11 @@ def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tu
     queue, fill = os.pipe()
     os.write(fill, b"".join(_NUMBER.pack(number) for number in range(pieces)))
     os.close(fill)
-    gc.freeze()
     crew = [_start(queue, work) for _ in range(min(jobs, pieces))]
     os.close(queue)
     try:
         yield from _collect(dict(crew), pieces)
     finally:
-        gc.unfreeze()
         _end(dict(crew))
 
 
@@ -111,6 +109,7 @@ def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        gc.freeze()  # what the parent made is looked through by no worker, nor copied for it
         gc.set_threshold(_COLLECT_AFTER)
         if os.getppid() == parent:
             _work_off(queue, out, work)
