@@ -120,17 +120,19 @@ def show(compiled: Compiled, wish: Wish, format_: str) -> int:
         found = alternatives(sized, planner, Naming(), prices.of if prices else None)
         told += prices.lacking(each.candidate for each in found.best) if prices else ()
         rows = _rows(found, own, prices)
+    wrote: Path | None = None  # before anything is told: it may fail
     if wish.write is not None and exit_status(prices.findings if prices else ()) == 0:
-        number, file = wish.write
+        number, wrote = wish.write
         if not 1 <= number <= len(found.best):
             raise click.BadParameter(f"there are shapes 1 to {len(found.best)}", param_hint="--write")
-        write_file(file, written(text, found.best[number - 1], planner).encode())
-        output.err(str(file))
+        write_file(wrote, written(text, found.best[number - 1], planner).encode())
     if format_ == "json":
         output.document(_json(rows, found, catalog, told))
     else:
         output.tell(told, "text", compiled.sources)
         output.show(_shown(spec.cluster, rows, found, priced=prices is not None))
+    if wrote is not None:
+        output.err(str(wrote))
     return exit_status(told)
 
 

@@ -12,7 +12,6 @@ import click
 from fabricc.base.diagnostics import FindingsError, Severity, worst
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.foreign.workbook import NoWorkbookError, workbook
-from fabricc.cli import output
 from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings
 from fabricc.compiler.materials import Materials, materials, together
 from fabricc.compiler.racks import ELEVATION, Racks, elevation_rows, read_places, titles
@@ -71,19 +70,20 @@ def bought(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], 
     return Bought(together(found), racks, known, (*told, *racks.findings))
 
 
-def write(wanted: Wanted, found: Bought) -> None:
-    """Write the files that were asked for, unless the table of places is wrong.
+def write(wanted: Wanted, found: Bought) -> list[str]:
+    """Write the files that were asked for, unless the table of places is wrong; which they are.
 
     Raises:
         FindingsError: FAB0070, a workbook is asked for, and nothing here writes one.
         EmitError: a file cannot be written.
     """
     if worst(found.racks.findings) is Severity.ERROR:
-        return
+        return []
     places = found.racks.places
+    written = []
     if wanted.bom is not None:
         write_file(wanted.bom, _bill(found, wanted))
-        output.err(str(wanted.bom))
+        written.append(str(wanted.bom))
     for file, head, rows in (
         (wanted.labels, LABELS, label_rows(found.materials, places)),
         (wanted.elevations, ELEVATION, elevation_rows(places, found.titles)),
@@ -91,7 +91,8 @@ def write(wanted: Wanted, found: Bought) -> None:
         if file is not None:
             texts = chain([csv_text([head])], in_chunks(rows))
             write_file(file, (text.encode() for text in texts))
-            output.err(str(file))
+            written.append(str(file))
+    return written
 
 
 def _bill(found: Bought, wanted: Wanted) -> bytes:

@@ -128,18 +128,18 @@ def command(
             wanted, [(_label(part), part.spec, fabric) for part, fabric in planned], "ethernet"
         )
         found = (*found, *bought.findings)
-    computed = compiled.planned or compiled.draft
+    computed, written = compiled.planned or compiled.draft, []  # before anything is told: it may fail
     if picture is not None and computed is not None:
         panels = [panel for part in parts for panel in _panels(part, sheets[_name(part)])]
         _draw(f"{computed.cluster}: lossless thresholds", panels, picture)
-        output.err(str(picture))
+        written.append(str(picture))
     if csv_folder is not None and compiled.planned is not None:
         for part, fabric in planned:
             folder = csv_folder / _name(part)
             names = _write_csv(fabric, sheets[_name(part)], folder)
-            output.err(f"{folder}: {', '.join(names)}")
+            written.append(f"{folder}: {', '.join(names)}")
     if wanted is not None and bought is not None:
-        bill.write(wanted, bought)
+        written += bill.write(wanted, bought)
     if format_ == "json":
         output.document(_json(compiled, found, sheets if qos else None))
     else:
@@ -153,6 +153,7 @@ def command(
                 f"There is no {compiled.lock_path.name}: nothing is deployed yet, "
                 "and every number may still change."
             )
+    output.err(*written)
     return exit_status(found)
 
 

@@ -58,20 +58,22 @@ def show_plan(
     )
     bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
     found = (*found, *bought.findings) if bought else found
+    written = []  # before anything is told: it may fail
     if csv_folder is not None:
         make_folder(csv_folder)
         files = [(name, text) for name, text in plan_files(ib, spec.assumptions) if name.endswith(".csv")]
         for name, text in files:
             write_file(csv_folder / name, text.encode())
         names = [name for name, _ in files]
-        output.err(f"{csv_folder}: {', '.join(names)}")
+        written.append(f"{csv_folder}: {', '.join(names)}")
     if wanted is not None and bought is not None:
-        bill.write(wanted, bought)
+        written += bill.write(wanted, bought)
     if format_ == "json":
         output.document(_json(ib, compiled, found))
     else:
         output.tell(found, "text", compiled.sources)
         output.show(starmap(Table, chain(growth.repinned_tables(compiled), _tables(ib, compiled))))
+    output.err(*written)
     return exit_status(found)
 
 

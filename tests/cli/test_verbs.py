@@ -226,7 +226,8 @@ def test_a_bill_without_openpyxl_says_what_to_install(
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     ran = fabricc("plan", "cluster.yaml", "--bom", "bom.xlsx")
     assert ran.status == 1
-    assert "pip install 'fabricc[xlsx]', or write a .csv" in ran.err
+    assert "error FAB0070: a .xlsx needs the Python package openpyxl" in ran.err
+    assert "`pip install 'fabricc[xlsx]'`, or write a .csv." in ran.err
     assert not (repo / "bom.xlsx").exists()
 
 
@@ -335,7 +336,8 @@ def test_plan_writes_the_lossless_profiles_that_a_build_writes(repo: Path, fabri
         f"tors: {switch}\nspines: {switch}\n"
     )
     fabricc("plan", "cluster.yaml", "--csv", "tables")
-    fabricc("build", "cluster.yaml")
+    built = fabricc("build", "cluster.yaml")
+    assert built.status == 0, built.err
     shown = (repo / "tables/qos.csv").read_text()
     assert len(shown.splitlines()) > 1
     assert shown == (repo / "build/lab/plan/qos.csv").read_text()
