@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from functools import lru_cache, partial
@@ -111,22 +112,27 @@ def verdict(audit: Audit) -> str:
 
 def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
     """Everything: devices with places and coverage, links with evidence, rules, findings, unknown lines."""
-    found = audit.found
-    text = json.dumps({
+    before = _document({
         "folder": str(audit.folder),
         "files": {"all": audit.files, "used": audit.used},
         "devices": {name: _device(audit, name, one) for name, one in audit.coverage.devices.items()},
-        "links": [],
+    })  # fmt: skip
+    after = _document({
         "asked": [one._asdict() for one in audit.asked],
         "rules": {one.topic: {key: value for key, value in one._asdict().items() if key != "topic"}
                   for one in audit.accounts},
         "diagnostics": [entry(each) for each in diagnostics],
         "unknown": [one._asdict() for one in audit.coverage.frequent],
-    }, indent=2, ensure_ascii=False)  # fmt: skip
-    if found.links:
-        links = ",\n".join(map(_link, found.links))
-        text = text.replace('\n  "links": []', f'\n  "links": [\n{links}\n  ]', 1)
-    return json_rendered(f"{text}\n")
+    })  # fmt: skip
+    links = ",\n".join(map(_link, audit.found.links))
+    between = f'\n  "links": [\n{links}\n  ],' if links else '\n  "links": [],'
+    return json_rendered("".join((before.removesuffix("\n}"), ",", between, after.removeprefix("{"), "\n")))
+
+
+def _document(value: object) -> str:
+    written = io.StringIO()
+    json.dump(value, written, indent=2, ensure_ascii=False)
+    return written.getvalue()
 
 
 _LINK = """\

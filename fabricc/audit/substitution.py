@@ -24,7 +24,7 @@ from fabricc.audit.texts import parts_in
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Step = tuple[str, int, Callable[[str, int], re.Match[str] | None]]
     """What stands before a coordinate, how long that is, and what finds the coordinate."""
@@ -43,9 +43,11 @@ _ASN = re.compile(r"[1-9]\d{0,9}", re.ASCII)
 _LABELS = [re.compile(rf"[A-Za-z][\w./:-]*(?: [\w./:-]+){{{more}}}", re.ASCII) for more in range(8)]
 """Names and descriptions, by how many words follow the first."""
 _DIGIT = re.compile(r"\d", re.ASCII)
-_ALONE = r"(?<![\w./:-])(?:{})(?![\w.:-])"
-"""What no letter or digit stands beside; an address may have the length of its prefix behind it."""
-_ADDRESS = re.compile(_ALONE.format(f"{_FOUR.pattern}|{_SIX.pattern}"), re.ASCII)
+_BEFORE, _BEHIND = (re.compile(each, re.ASCII) for each in (r"[\w./:-]", r"[\w.:-]"))
+"""What stands beside no coordinate; an address may have the length of its prefix behind it."""
+_ADDRESS = re.compile(
+    f"(?<!{_BEFORE.pattern})(?:{_FOUR.pattern}|{_SIX.pattern})(?!{_BEHIND.pattern})", re.ASCII
+)
 _WORD = re.compile(r"[\w.-]+", re.ASCII)
 _HOSTNAME, _ASNS = "system/hostname", ("/asn", "/remote_asn")
 _LETTER = re.compile(
@@ -215,14 +217,22 @@ def _coordinates(text: str, read: Read) -> list[_Coordinate]:
         if place is None or kind is None:
             continue
         lines = (0, len(text)) if path == _HOSTNAME else (ends[place[1] - 1] + 1, ends[place[1]])
-        alone = re.compile(_ALONE.format(re.escape(value)), re.ASCII)
-        found += [_Coordinate(*each.span(), kind) for each in alone.finditer(text, *lines)]
+        found += [_Coordinate(*each, kind) for each in _alone(text, value, *lines)]
     apart: list[_Coordinate] = []
     for each in sorted(found, key=lambda each: (each.start, -each.end)):
         plain = (own := each.kind.fullmatch(text, each.start, each.end)) and _plain(each.kind, own[0])
         if plain and (not apart or each.start >= apart[-1].end):
             apart.append(each)
     return apart
+
+
+def _alone(text: str, value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where a value stands between two places of a text, with no letter or digit beside it."""
+    while value and (start := text.find(value, start, end)) >= 0:
+        behind = start + len(value)
+        if not _BEFORE.match(text, start - 1, start) and not _BEHIND.match(text, behind):
+            yield start, behind
+        start = behind
 
 
 def _plain(kind: re.Pattern[str], own: str) -> bool:
@@ -254,8 +264,10 @@ def _pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coordinate
     pieces = [text[start : each.start] for start, each in zip(starts, coordinates, strict=False)]
     last = text[starts[-1] :]
     found = [text[each.start : each.end] for each in coordinates]
-    numbers = {own: number for number, own in enumerate(dict.fromkeys(found))}
-    first = [found.index(own) for own in numbers]
+    where: dict[str, int] = {}
+    for at, own in enumerate(found):
+        where.setdefault(own, at)
+    numbers, first = {own: number for number, own in enumerate(where)}, list(where.values())
     return _Pattern(
         path, text, read, coordinates,
         [(piece, len(piece), each.kind.match) for piece, each in zip(pieces, coordinates, strict=True)], last,
@@ -328,6 +340,8 @@ def _with(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | None:
     alike = _alike(devices[0])
     frame = parts_of(devices[0].held).frame
     follows = _follows(devices[0], numbers)
+    if follows is None:
+        return None
     fixed = _LETTER.findall(f"{frame.paths}{frame.values}{alike[2:]}{follows.left}")
     return _Lettered(alike, frozenset([numbers[each] for each in fixed]), follows)
 
@@ -338,12 +352,14 @@ def _alike(read: Read) -> tuple[Any, ...]:
     return read.held.frame, read.held.places, read.system, set(read.places), read.understood, called
 
 
-def _follows(read: Read, numbers: dict[str, int]) -> _Own:
-    """What is a device's own, by the numbers of letters."""
+def _follows(read: Read, numbers: dict[str, int]) -> _Own | None:
+    """What is a device's own, by the numbers of letters; None where it is no line each."""
     names, values, *left = value_of(read.held.own)
     places = [at for at, value in enumerate(values) if isinstance(value, str)]
-    texts = "\n".join([read.name, read.identity.name, *names, *[values[at] for at in places]])
-    pieces = _LETTER.split(texts)
+    texts = [read.name, read.identity.name, *names, *[values[at] for at in places]]
+    if any("\n" in text for text in texts):
+        return None
+    pieces = _LETTER.split("\n".join(texts))
     letters = [numbers[each] for each in pieces[1::2]]
     pieces[1::2] = [""] * len(letters)
     numbered = [(at, numbers[str(value)]) for at, value in enumerate(values) if str(value) in numbers]
