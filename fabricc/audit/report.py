@@ -124,9 +124,14 @@ def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
         "diagnostics": [entry(each) for each in diagnostics],
         "unknown": [one._asdict() for one in audit.coverage.frequent],
     })  # fmt: skip
-    links = ",\n".join(map(_link, audit.found.links))
-    between = f'\n  "links": [\n{links}\n  ],' if links else '\n  "links": [],'
-    return json_rendered("".join((before.removesuffix("\n}"), ",", between, after.removeprefix("{"), "\n")))
+    written = io.StringIO()
+    written.write(before.removesuffix("\n}") + ',\n  "links": [')
+    for number, link in enumerate(audit.found.links):
+        written.write(f"{',' if number else ''}\n{_link(link)}")
+    written.write(("\n  ]," if audit.found.links else "],") + after.removeprefix("{") + "\n")
+    text = written.getvalue()
+    del written, before, after
+    return json_rendered(text)
 
 
 def _document(value: object) -> str:
