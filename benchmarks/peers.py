@@ -32,7 +32,8 @@ def compiled(spec, folder):
     for place in fabric.switch_ids():
         switch = fabric.switch(place)
         for text in nos.load(switch.nos).render(switch).values():
-            pathlib.Path(folder, switch.name + ".cfg").write_text(text)
+            with open(f"{folder}/{switch.name}.cfg", "w") as file:  # as the script of pyavd does
+                file.write(text)
 compiled("small.yaml", sys.argv[2])
 begin = time.process_time()
 compiled(sys.argv[1], sys.argv[2])
