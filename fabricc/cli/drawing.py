@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -14,15 +12,14 @@ from rich.console import Console
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from fabricc.base.foreign.screen import Line
-from fabricc.base.foreign.text import Terminal, line
+from fabricc.base.foreign.screen import Line, broken
+from fabricc.base.foreign.text import line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fabricc.base.foreign.screen import Part, Table
 
-_QUOTED = re.compile(r"`[^`]*`")
 _WIDEST_PAGE = 100
 _BETWEEN = 3
 """Columns between two cells of a row."""
@@ -33,18 +30,6 @@ _WHOLE = 10_000
 def width() -> int:
     """Columns of the terminal, 80 where there is none."""
     return Console().width
-
-
-def broken(text: str, room: int) -> list[str]:
-    """A line in parts that fit the terminal; what is in backquotes is to be copied, and stays whole."""
-    if isinstance(text, Terminal) or len(text) <= room:
-        return [text]
-    margin = " " * (len(text) - len(text.lstrip()) + 2)
-    kept = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", "\0"), text)
-    parts = textwrap.wrap(
-        kept, room, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
-    )
-    return [part.replace("\0", " ") for part in parts]
 
 
 def page(text: str) -> str:

@@ -18,6 +18,7 @@ from fabricc.base.diagnostics.render import FORMATS
 from fabricc.base.diagnostics.render import document as rendered
 from fabricc.base.diagnostics.text import render_text
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.screen import broken
 from fabricc.base.foreign.text import Terminal, neutral
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ _TRAILING = re.compile(r" +$", re.MULTILINE)
 def out(*lines: str) -> None:
     """Print lines on standard output, each escaped unless it is `Terminal` already; on one they break between words."""
     if sys.stdout.isatty():
-        from fabricc.cli import drawing  # rich; see `width`
-
-        lines = tuple(part for each in lines for part in drawing.broken(each, drawing.width()))
+        room = width()
+        lines = tuple(part for each in lines for part in broken(each, room))
     _print(lines, sys.stdout)
 
 

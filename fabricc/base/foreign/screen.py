@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
+
+from fabricc.base.foreign.text import Terminal
+
+_QUOTED = re.compile(r"`[^`]*`")
 
 
 class Line(NamedTuple):
@@ -23,3 +29,15 @@ class Table(NamedTuple):
 
 
 Part = Line | Table
+
+
+def broken(text: str, room: int) -> list[str]:
+    """A line in parts that fit the terminal; what is in backquotes is to be copied, and stays whole."""
+    if isinstance(text, Terminal) or len(text) <= room:
+        return [text]
+    margin = " " * (len(text) - len(text.lstrip()) + 2)
+    kept = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", "\0"), text)
+    parts = textwrap.wrap(
+        kept, room, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+    )
+    return [part.replace("\0", " ") for part in parts]
