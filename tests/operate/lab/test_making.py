@@ -104,7 +104,6 @@ def test_a_silent_fault_is_remembered_as_such(lab: Lab, monkeypatch: pytest.Monk
     assert [line.split()[4] for _, line in ran[1:]] == ["ingress", "egress"]
     assert {namespace for namespace, _ in ran} == {"small-1.su001-tor1a"}
     assert faults.faults(lab) == {"su001-tor1a:swp3": faults.Fault((("su001-tor1a", "swp3"),), silent=True)}
-    assert faults.dark(lab) == {("su001-tor1a", "swp3")}
     with pytest.raises(LabError, match="broken already"):
         faults.break_(lab, "su001-tor1a:swp3")
     ran.clear()

@@ -124,7 +124,7 @@ def test_a_defect_in_the_midst_of_a_wave_takes_its_switches_back(
     with monkeypatch.context() as patch:
         patch.setattr(gates, "complaints", broken)
         ran = network.push("--adopt", "--only", "spine01a", "--only", "spine02a")
-    assert "has a defect" in ran.stderr
+    assert "This is a defect of fabricc" in ran.stderr
     assert network.states() == {"spine01a": "rolled-back", "spine02a": "planned"}
     network.truthful(NEW)
     assert "FAB9128" in network.push("--adopt", status=1).stderr, "the run is not over"
