@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 _MOST = 8
 """Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
-_DIGITS = re.compile(r"(\d+)")
 
 
 def _address(number: int, own: str) -> str:
@@ -56,13 +56,7 @@ def _packed(address: str) -> tuple[int, bytes]:
     return family, inet_pton(family, address)
 
 
-def _natural(text: str) -> tuple[str | int, ...]:
-    parts: list[str | int] = [*_DIGITS.split(text)]
-    parts[1::2] = map(int, parts[1::2])
-    return tuple(parts)
-
-
-_ORDERS: tuple[Callable[[str], Any], ...] = (_packed, _natural)
+_ORDERS: tuple[Callable[[str], Any], ...] = (_packed, natural)
 """How files may sort addresses: as numbers, or as text with numbers in it."""
 _KINDS: Mapping[str, Callable[[int, str], str]] = {
     "names": lambda number, _: f"zn{number:06}n",
