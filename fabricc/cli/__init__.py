@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 
-_COLLECT_AFTER = 100_000
-"""Objects; by default Python looks for cycles among the last 700, and starting a verb makes a hundred thousand."""
+_COLLECT_AFTER = 1_000_000
+"""Objects; by default Python looks for cycles among the last 700, and a verb that does little makes 200,000."""
 
 
 def main() -> int:

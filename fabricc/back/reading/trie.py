@@ -146,7 +146,10 @@ def _path(
     slots: dict[int, int | None] = {}
     for text, number in tokens:
         if number is None:
-            state = state.words.setdefault(text, State())
+            following = state.words.get(text)
+            if following is None:
+                following = state.words[text] = State()
+            state = following
         elif text:
             slots[number] = sum(at is not None for at in slots.values())
             state = _captured(state, text, types)

@@ -111,19 +111,19 @@ def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ra
         ratio = declared.get(s.tier)
         if ratio is None or not s.load.down:
             continue
-        limit = ratio.limit
+        most, per = ratio.limit.as_integer_ratio()
         cabled, left = (s.load.down, s.load.up), (s.load.enabled_down, s.load.enabled_up)
-        over = cabled[0] > limit * cabled[1]
-        if over or left[0] > limit * left[1]:
+        over = cabled[0] * per > most * cabled[1]
+        if over or left[0] * per > most * left[1]:
             down, up = cabled if over else left
-            message = f"{s.name} has {down:,} Gb/s down and {up:,} Gb/s up, declared is {float(limit):g}:1"
+            message = f"{s.name} has {down:,} Gb/s down and {up:,} Gb/s up, declared is {most / per:g}:1"
             yield finding(
                 4, message + ("" if over else ", with links shut"), s.file, s.line, warning=not over
             )
-        elif ratio.n_minus_1 and s.load.down > limit * (s.load.up - s.widest[1]):
+        elif ratio.n_minus_1 and s.load.down * per > most * (s.load.up - s.widest[1]):
             message = (
                 f"{s.name} has {s.load.down:,} Gb/s down and, with {s.widest[0]} lost, "
-                f"{s.load.up - s.widest[1]:,} Gb/s up; declared is {float(limit):g}:1 also then"
+                f"{s.load.up - s.widest[1]:,} Gb/s up; declared is {most / per:g}:1 also then"
             )
             yield finding(4, message, s.file, s.line)
 

@@ -35,10 +35,14 @@ def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy])
         if len(kind.names) < _NAMED:
             kind.names.append(s.name)
     of = {s.name: index[s.policy] for s in switches}
-    for s in switches:
-        neighbours = kinds[of[s.name]].neighbours
-        neighbours["up"].update(of[name] for name, _ in s.above if name in of)
-        neighbours["down"].update(of[name] for name, _ in s.below if name in of)
+    up: list[set[tuple[str, int]]] = [set() for _ in kinds]
+    down: list[set[tuple[str, int]]] = [set() for _ in kinds]
+    for s in switches:  # those of a class have many neighbours in common
+        up[index[s.policy]].update(s.above)
+        down[index[s.policy]].update(s.below)
+    for kind, above, below in zip(kinds, up, down, strict=True):
+        kind.neighbours["up"].update(of[name] for name, _ in above if name in of)
+        kind.neighbours["down"].update(of[name] for name, _ in below if name in of)
     return kinds
 
 
