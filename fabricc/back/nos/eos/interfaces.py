@@ -9,7 +9,7 @@ from fabricc.back.nos.eos import classes, evpn, others, qos, qos_rows, routing
 from fabricc.back.nos.eos.words import MANAGEMENT_VRF, SPEEDS, management_interface, ports, service_ports
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
-from fabricc.base.values import dataclass, tupled
+from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
 
@@ -31,44 +31,26 @@ DEPARTURES: tuple[Departure, ...] = ()
 # --- what EOS makes of the Fabric's statements --------------------------------------------------------
 
 
-class PortView(NamedTuple):
-    """One Ethernet interface; `mtu` is None at the default, `speed`, `fec` and `ecn_delay` are EOS words.
+class PortKind(NamedTuple):
+    """What ports have in common; `mtu` is None at the default, `speed`, `fec` and `ecn_delay` are EOS words.
 
     `ecn_delay` is None where nothing is marked, or by the bytes of a queue.
     """
 
-    name: str
-    description: str
-    shutdown: bool
-    ipv4: str | None
-    ipv6: str | None
-    unnumbered: bool
+    mtu: int | None
+    speed: str
+    fec: bool
+    qos_profile: str | None
     policy: str | None
-    mtu: int | None
-    speed: str
-    fec: bool
-    qos_profile: str | None
-    ecn_delay: str | None
-    mmu_profile: str | None
-    access: int | None = None
-
-
-class _Alike(NamedTuple):
-    """What all ports of a kind have in common, the last fields of a `PortView`."""
-
-    mtu: int | None
-    speed: str
-    fec: bool
-    qos_profile: str | None
     ecn_delay: str | None
     mmu_profile: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class InterfacesView:
-    """All interfaces of a switch; `service` are the names of the cages that are not for the fabric."""
+    """All interfaces of a switch: ports, each with its kind; `service`, the cages that are not for the fabric."""
 
-    ports: list[PortView]
+    ports: list[tuple[Port, PortKind]]
     service: list[str]
     service_description: str
     loopback4: str | None
@@ -88,31 +70,27 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
     )
 
 
-def _ports(switch: Switch, buffers: bool) -> list[PortView]:
-    kinds: dict[tuple[bool, int, int, int, str | None, bool], _Alike] = {}
+def _ports(switch: Switch, buffers: bool) -> list[tuple[Port, PortKind]]:
+    kinds: dict[tuple[bool, int, int, int, str | None, bool], PortKind] = {}
     delays = {profile: qos.delay_words(us) for profile, us in qos.delays(switch).items()}
     views = []
     for port in switch.ports:
-        used, profile, trusted = port.direction is not UNUSED, port.profile, port.trusted
-        kind = (used, port.mtu, port.speed_gbps, port.lanes, profile, trusted)
-        alike = kinds.get(kind)
-        if alike is None:
-            alike = kinds[kind] = _alike(port, delays, buffers)
-        views.append(tupled(PortView, (
-            port.name, port.description, not port.enabled, port.ipv4, port.ipv6, port.unnumbered,
-            None if trusted else qos.UNTRUSTED_PROFILE, *alike, port.segment,
-        )))  # fmt: skip
+        key = (port.direction is UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile, port.trusted)
+        kind = kinds.get(key)
+        if kind is None:
+            kind = kinds[key] = _kind(port, delays, buffers)
+        views.append((port, kind))
     return views
 
 
-def _alike(port: Port, delays: Mapping[str, str], buffers: bool) -> _Alike:
-    """Made once for each kind."""
+def _kind(port: Port, delays: Mapping[str, str], buffers: bool) -> PortKind:
     used = port.direction is not UNUSED
-    return _Alike(
+    return PortKind(
         port.mtu if used and port.mtu != DEFAULT_MTU else None,
         _speed_word(port),
         _fec(port) is not None,
         qos.profile_name(port.profile, port.trusted) if used else None,
+        None if port.trusted else qos.UNTRUSTED_PROFILE,
         delays.get(port.profile or "") if used else None,
         qos.mmu_name(port.profile) if used and buffers and port.profile else None,
     )
