@@ -43,7 +43,7 @@ def main() -> None:
             report.results += cases.huge(bench, report.sizes[-1])
         if options.peers:
             folder = options.scratch or scratch
-            report.peers += [peers.against_pyavd(folder, 1), peers.against_netlab(folder, 1)]
+            report.peers += [peers.against_pyavd(folder, bench.runs), peers.against_netlab(folder, 1)]
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     report.print()
