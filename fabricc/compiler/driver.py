@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from fabricc.compiler.incremental import record
@@ -47,13 +48,14 @@ def build(
     if known is not None and changed == [] and not pending(known.tree) and known.unedited():
         result = known.result()
         return result, input_texts(result.diagnostics)
-    # Imported when there is something to do: to find that there is nothing takes half the time without.
-    from fabricc.compiler.rebuilding import rebuilt
-
     specs_alone = (
         known is not None and changed == [spec_path.resolve()] and known.alone and bool(known.ledger)
     )
-    return rebuilt(
-        spec_path, out, known if specs_alone else None,
-        jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress, before=before,
-    )  # fmt: skip
+    with known.looked_over(jobs) if known is not None and specs_alone else nullcontext(bool) as unedited:
+        # Imported when there is something to do: to find that there is nothing takes half the time without.
+        from fabricc.compiler.rebuilding import rebuilt
+
+        return rebuilt(
+            spec_path, out, known if specs_alone else None, unedited,
+            jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress, before=before,
+        )  # fmt: skip

@@ -22,6 +22,7 @@ def rebuilt(
     spec_path: Path,
     out: Path,
     last: Last | None,
+    unedited: Callable[[], bool],
     *,
     jobs: int | None,
     frozen: bool,
@@ -30,10 +31,13 @@ def rebuilt(
     progress: Callable[[str, int, int], None] | None,
     before: Callable[[Compiled], None] | None,
 ) -> tuple[BuildResult, dict[str, str]]:
-    """Patch the tree of `last`, whose spec alone may differ since, or write all; the rest as `driver.build`."""
+    """Patch the tree of `last`, whose spec alone may differ since, or write all; the rest as `driver.build`.
+
+    `unedited` says whether every file is as `last` left it.
+    """
     compiled = None
     if last is not None:
-        compiled, done = patched(last, lambda: compile_spec(spec_path), jobs, check, progress)
+        compiled, done = patched(last, unedited, lambda: compile_spec(spec_path), jobs, check, progress)
         if done is not None:
             return done, dict(compiled.sources) if compiled else {}
     compiled = compiled or compile_spec(spec_path, repin=repin)

@@ -16,7 +16,7 @@ from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.gathered import Gathered
 from fabricc.compiler.incremental import record
 from fabricc.compiler.incremental.altered import outline
-from fabricc.compiler.incremental.ledger import kept
+from fabricc.compiler.incremental.ledger import keep
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.lock_file import lock_change, write_lock
 from fabricc.compiler.outcome import Outcome, plan_texts
@@ -72,8 +72,8 @@ def write_tree(
         inputs[str(compiled.lock_path.resolve())] = hashlib.sha256(compiled.lock_text.encode()).hexdigest()
         lasting = tuple(d for d in result.diagnostics if d.code not in REPINNED)
         remembered = replace(result, diagnostics=lasting)
-        with kept(out, spec.cluster, ledgers) as digest:
-            record.save(out, remembered, compiled.path, inputs, record.options(check), files, digest)
+        digest = keep(out, spec.cluster, ledgers)
+        record.save(out, remembered, compiled.path, inputs, record.options(check), files, digest)
     return result
 
 

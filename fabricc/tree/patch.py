@@ -70,7 +70,7 @@ class Patch:
         self.write(path, [content], mode=mode)
         return Written(path, digest, changed=True, edited=False)
 
-    def write(self, path: str, content: Iterable[bytes], *, mode: int = 0o644) -> str:
+    def write(self, path: str, content: Iterable[bytes | memoryview], *, mode: int = 0o644) -> str:
         """Stage one file that is known to differ; its SHA-256 (hex).
 
         Raises:

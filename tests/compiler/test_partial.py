@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
+from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.driver import build
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import partial, record
@@ -218,6 +219,17 @@ def test_what_is_not_as_the_last_build_left_it_is_built_whole(
     found = bytes_of(out / "zone")
     found.pop("hosts/su002-host01/README", None)
     assert found == bytes_of(whole(tmp_path, spec)[1])
+
+
+def test_a_tree_that_another_build_has_changed_meanwhile_is_not_patched(spec: Path, out: Path) -> None:
+    last = record.last(out, spec, record.options(check=True))
+    assert last is not None
+    write(spec.parent, DRAINED)
+    build(spec, out)
+    write(spec.parent, {"su002-tor1a": {"drain": True}})
+    before = bytes_of(out / "zone")
+    assert partial.patched(last, lambda: True, lambda: compile_spec(spec), 1, True, None) == (None, None)
+    assert bytes_of(out / "zone") == before
 
 
 @pytest.mark.parametrize(

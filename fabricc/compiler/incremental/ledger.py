@@ -11,23 +11,21 @@ import hashlib
 import io
 import pickle
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
-from fabricc.compiler.workers import beside, usable_cpus
 from fabricc.tree.state import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from fabricc.compiler.incremental.altered import Outline
     from fabricc.compiler.tables import Share
     from fabricc.proof.invariants import Census
 
-_WORTH_A_PROCESS = 1000  # devices
 _CLASSES = {
     ("_codecs", "encode"),
     ("builtins", "frozenset"),
@@ -73,36 +71,27 @@ Ledgers = Mapping[str, Ledger]
 """Network -> its ledger; that of the rails has the name ""."""
 
 
-@contextmanager
-def kept(out: Path, cluster: str, ledgers: Ledgers | None) -> Iterator[Callable[[], str]]:
-    """Keep the ledgers of a tree, or remove what is there when there are none; of a large fabric meanwhile.
+def keep(out: Path, cluster: str, ledgers: Ledgers | None) -> str:
+    """Keep the ledgers of a tree, or remove what is there when there are none; "" when they could not be written.
 
-    What is yielded waits until it is kept, and gives its digest: "" when it could not be written.
+    Returns:
+        Their digest.
     """
     path = _path(out, cluster, make=True)
-    if path is None or ledgers is None:
-        if path is not None:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-        yield str
-    elif sum(len(each.sizes) for each in ledgers.values()) < _WORTH_A_PROCESS or usable_cpus() < 2:
-        yield lambda: _save(path, ledgers)
-    else:
-        with beside(lambda: _save(path, ledgers)) as digest:
-            yield digest
-
-
-def _save(path: Path, ledgers: Ledgers) -> str:
-    with no_collection():
-        content = pickle.dumps(ledgers, pickle.HIGHEST_PROTOCOL)
     try:
-        draft = path.with_name(path.name + ".new")
-        draft.unlink(missing_ok=True)
-        draft.write_bytes(content)
-        draft.replace(path)
+        if path is not None and ledgers is not None:
+            with no_collection():
+                content = pickle.dumps(ledgers, pickle.HIGHEST_PROTOCOL)
+            draft = path.with_name(path.name + ".new")
+            draft.unlink(missing_ok=True)
+            draft.write_bytes(content)
+            draft.replace(path)
+            return hashlib.sha256(content).hexdigest()
+        if path is not None:
+            path.unlink(missing_ok=True)
     except OSError:
-        return ""
-    return hashlib.sha256(content).hexdigest()
+        pass
+    return ""
 
 
 def load(out: Path, cluster: str, digest: str) -> Ledgers | None:

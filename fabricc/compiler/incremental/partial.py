@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from contextlib import ExitStack
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO
@@ -27,7 +26,7 @@ from fabricc.compiler.incremental.altered import altered, outline
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.tables import SIZED, qos_text
-from fabricc.compiler.workers import beside, usable_cpus
+from fabricc.compiler.workers import usable_cpus
 from fabricc.front.spec.load import accepted
 from fabricc.proof.invariants import CODES
 from fabricc.proof.invariants.census import changed_attributes
@@ -62,6 +61,7 @@ class _WholeBuildError(Exception):
 
 def patched(
     last: Last,
+    unedited: Callable[[], bool],
     plan: Callable[[], Compiled],
     jobs: int | None,
     check: bool,
@@ -71,6 +71,7 @@ def patched(
 
     Args:
         last: the last build, of the same spec with the same options.
+        unedited: says whether every file is as that build left it.
         plan: reads and plans the spec.
         jobs: processes to use; None for one per usable CPU.
         check: read back and prove what is rendered.
@@ -83,39 +84,41 @@ def patched(
     try:
         with exclusive(tree.with_name(f".{tree.name}.lock"), tree):
             complete(tree)
-            return _patched(last, plan, usable_cpus() if jobs is None else jobs, check, progress)
+            if not last.has(
+                manifests.NAME
+            ):  # a build has changed the tree since: each that does changes that
+                return None, None
+            several = usable_cpus() if jobs is None else jobs
+            return _patched(last, unedited, plan, several, check, progress)
     except EmitError:
         return None, None  # the whole build meets it again and tells
 
 
 def _patched(
     last: Last,
+    unedited: Callable[[], bool],
     plan: Callable[[], Compiled],
     jobs: int,
     check: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> tuple[Compiled, BuildResult | None]:
     """As `patched`, for who holds the tree's lock."""
-    with ExitStack() as stack:
-        unedited: Callable[[], bool] = last.unedited
-        if jobs > 1 and last.large:
-            unedited = stack.enter_context(beside(lambda: last.unedited(alone=True)))
-        compiled = plan()
-        if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
-            return compiled, None
-        known = ledgers.load(last.tree.parent, last.tree.name, last.ledger)
-        every = (compiled, *compiled.networks.values())
-        if known is None or known.keys() != {each.fabric.network for each in every}:
-            return compiled, None
-        patch = Patch.open(last.tree)
-        try:
-            patching = _Patching(last, compiled.spec, patch)
-            parts = [_Part(patching, each.spec, each.fabric, known[each.fabric.network]) for each in every]
-            return compiled, _build(patching, parts, compiled, jobs, check, unedited, progress)
-        except _WholeBuildError:
-            return compiled, None
-        finally:
-            patch.abandon()
+    compiled = plan()
+    if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
+        return compiled, None
+    known = ledgers.load(last.tree.parent, last.tree.name, last.ledger)
+    every = (compiled, *compiled.networks.values())
+    if known is None or known.keys() != {each.fabric.network for each in every}:
+        return compiled, None
+    patch = Patch.open(last.tree)
+    try:
+        patching = _Patching(last, compiled.spec, patch)
+        parts = [_Part(patching, each.spec, each.fabric, known[each.fabric.network]) for each in every]
+        return compiled, _build(patching, parts, compiled, jobs, check, unedited, progress)
+    except _WholeBuildError:
+        return compiled, None
+    finally:
+        patch.abandon()
 
 
 def _build(
@@ -140,27 +143,27 @@ def _build(
     amended = {
         part.fabric.network: part.amended(outcome) for part, outcome in zip(parts, outcomes, strict=True)
     }
-    with ledgers.kept(last.tree.parent, last.tree.name, amended) as digest:
-        found: list[Diagnostic] = []
-        for part, outcome in zip(parts, outcomes, strict=True):
-            ledger = amended[part.fabric.network]
-            found += part.found(ledger, outcome) if check else []
-            part.write_others(outcome, ledger)
-        patching.manifest(compiled)
-        if not unedited():
-            raise _WholeBuildError
-        patching.patch.commit(patching.sums)
-        result = replace(
-            last.result(),
-            diagnostics=(*compiled.diagnostics, *found),
-            counts=compiled.counts(),
-            written=len(patching.sums),
-            up_to_date=False,
-            proved=concerned,
-        )
-        lock = str(compiled.lock_path.resolve())
-        inputs = {**compiled.inputs, lock: last.stated["inputs"][lock]}
-        record.amend(last, result, inputs, patching.sums, digest())
+    found: list[Diagnostic] = []
+    for part, outcome in zip(parts, outcomes, strict=True):
+        ledger = amended[part.fabric.network]
+        found += part.found(ledger, outcome) if check else []
+        part.write_others(outcome, ledger)
+    patching.manifest(compiled)
+    if not unedited():
+        raise _WholeBuildError
+    patching.patch.commit(patching.sums)
+    result = replace(
+        last.result(),
+        diagnostics=(*compiled.diagnostics, *found),
+        counts=compiled.counts(),
+        written=len(patching.sums),
+        up_to_date=False,
+        proved=concerned,
+    )
+    lock = str(compiled.lock_path.resolve())
+    inputs = {**compiled.inputs, lock: last.stated["inputs"][lock]}
+    digest = ledgers.keep(last.tree.parent, last.tree.name, amended)
+    record.amend(last, result, inputs, patching.sums, digest)
     return result
 
 
@@ -333,14 +336,15 @@ def _part(file: BinaryIO, start: int, end: int) -> bytes:
     return file.read(end - start)
 
 
-def _restated(text: bytes, at: int, end: int, digests: Mapping[str, str]) -> Iterator[bytes]:
+def _restated(text: bytes, at: int, end: int, digests: Mapping[str, str]) -> Iterator[bytes | memoryview]:
     """A stretch of the manifest with other digests for these names, in parts."""
+    whole = memoryview(text)  # of which parts are no copies
     for name, digest in sorted(digests.items()):
         key = f'\n    "{name}": "'.encode()
         start = text.find(key, at, end) + len(key)
         if start < len(key):
             raise _WholeBuildError
-        yield text[at:start]
+        yield whole[at:start]
         yield digest.encode()
         at = start + _HEX
-    yield text[at:end]
+    yield whole[at:end]

@@ -11,7 +11,7 @@ import json
 import os
 from array import array
 from bisect import bisect_left
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -101,17 +101,31 @@ class Last:
         """The names, in the order of the states."""
         return self.names.decode().split("\n")
 
-    def unedited(self, *, alone: bool = False) -> bool:
-        """Whether every file is as that build left it, by size and time; large trees are looked at by two processes.
-
-        Args:
-            alone: one process does.
-        """
-        if alone or not self.large or usable_cpus() < 2:
+    def unedited(self) -> bool:
+        """Whether every file is as that build left it, by size and time; large trees are looked at by two processes."""
+        if not self.large or usable_cpus() < 2:
             return self._same(slice(None))
         half = len(self.states) // _STATE // 2
         with beside(lambda: self._same(slice(half, None))) as rest:
             return self._same(slice(half)) and rest()
+
+    @contextmanager
+    def looked_over(self, jobs: int | None) -> Iterator[Callable[[], bool]]:
+        """What says the same as `unedited`; of large trees a process looks meanwhile.
+
+        Args:
+            jobs: processes to use; None for one per usable CPU.
+        """
+        if not self.large or (usable_cpus() if jobs is None else jobs) < 2:
+            yield self.unedited
+            return
+        with beside(lambda: self._same(slice(None))) as found:
+            yield found
+
+    def has(self, path: str) -> bool:
+        """Whether one file is as that build left it."""
+        at = bisect_left(self.paths, path, len(self.paths) - self.stated["files"])
+        return self.paths[at : at + 1] == [path] and self._same(slice(at, at + 1))
 
     def _same(self, part: slice) -> bool:
         names = self.paths[part]
@@ -142,7 +156,7 @@ def save(
     inputs: Mapping[str, str],
     options: str,
     paths: Iterable[str],
-    ledger: Callable[[], str],
+    ledger: str,
 ) -> None:
     """Record a build that went well; a failure to do so costs the next build time, nothing else.
 
@@ -153,7 +167,7 @@ def save(
         inputs: absolute path -> SHA-256 of everything read, "" for a file that is not there.
         options: what else decides the output, as text.
         paths: of the tree's own files, in it.
-        ledger: gives the digest of the ledger that belongs to it, "" without one.
+        ledger: digest of the ledger that belongs to it, "" without one.
     """
     if result.tree is None:
         return
@@ -172,7 +186,7 @@ def save(
             "files": len(own),
         }
         states = _all_states(result.tree, names)
-        stated |= _outcome(result, inputs, ledger())
+        stated |= _outcome(result, inputs, ledger)
         _store(state, Last(result.tree, stated, "\n".join(names).encode(), states))
 
 

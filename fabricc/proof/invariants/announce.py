@@ -44,6 +44,7 @@ class Kind:
         members: how many; `names`: the first few.
         asns: AS numbers of its members.
         neighbours: direction -> classes there.
+        toward: direction and family -> how it treats neighbours there, of those that were asked for.
     """
 
     policy: Policy
@@ -51,6 +52,7 @@ class Kind:
     names: list[str] = field(default_factory=list)
     asns: set[int] = field(default_factory=set)
     neighbours: dict[str, set[int]] = field(default_factory=lambda: {"up": set(), "down": set()})
+    toward: dict[tuple[str, int], list[Stance]] = field(default_factory=dict)
 
     @property
     def label(self) -> int | None:
@@ -164,11 +166,15 @@ def _announced(
             yield State(receiver, learned, state.kind, taken[0], frozenset(labels))
 
 
-def _toward(kind: Kind, direction: str, family: int) -> Iterator[Stance]:
-    return (s for s in kind.policy.stances if s.direction == direction and family in s.families)
+def _toward(kind: Kind, direction: str, family: int) -> list[Stance]:
+    found = kind.toward.get((direction, family))
+    if found is None:
+        found = [s for s in kind.policy.stances if s.direction == direction and family in s.families]
+        kind.toward[direction, family] = found
+    return found
 
 
-def outward(kind: Kind, family: int) -> Iterator[Stance]:
+def outward(kind: Kind, family: int) -> list[Stance]:
     """How a class treats its neighbours outside the fabric."""
     return _toward(kind, "external", family)
 
