@@ -2,54 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from fabricc.back.reading.trie import Effect, Match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.reading.meaning import Captures, Entries, Meaning, Pairs
-    from fabricc.back.reading.trie import Inner, State
+    from fabricc.back.reading.meaning import Captures
+    from fabricc.back.reading.trie import Inner, Key, State
     from fabricc.back.reading.types import Captured
 
-    Key = str | tuple[str, ...]
     Way = tuple[State, Captures, tuple[Inner, ...]]
     """Where a line may end, its captures, and the blocks on the way."""
-
-
-class Match(NamedTuple):
-    """A line that rows know.
-
-    Attributes:
-        state: where it ends; `captures`: its own.
-        inners: the blocks that it is in or opens, from the outermost.
-        meaning: what it says beside that.
-    """
-
-    state: State
-    captures: Captures
-    inners: tuple[Inner, ...]
-    meaning: Meaning | None = None
-
-
-class Effect(NamedTuple):
-    """What a line says, its captures filled in.
-
-    Attributes:
-        match: None of a line that no row knows.
-        opens: the scopes that it is in or opens: (name, key, whether each value in it is said once).
-        facts, keeps: (path or name, value); `entries`: (table, key, value).
-        late: whether captures of the blocks around are wanted, so that each such line is to be filled in by itself.
-        plain: whether it keeps values in the scope where it stands and does nothing else, as most lines do.
-    """
-
-    match: Match | None
-    opens: tuple[tuple[str, Captured, bool], ...] = ()
-    facts: Pairs = ()
-    keeps: Pairs = ()
-    entries: Entries = ()
-    late: bool = False
-    plain: bool = False
-
 
 UNKNOWN = Effect(None)
 

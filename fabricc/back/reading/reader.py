@@ -6,10 +6,10 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.reading.matching import UNKNOWN, Effect, effect, filled
+from fabricc.back.reading.matching import UNKNOWN, effect, filled
 from fabricc.back.reading.scope import Document, Scope
 from fabricc.back.reading.tree import Node, leaves, statements
-from fabricc.back.reading.trie import State, compiled
+from fabricc.back.reading.trie import Effect, State, compiled
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:

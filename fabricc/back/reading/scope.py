@@ -11,8 +11,8 @@ from fabricc.fabric.facts import Reading, Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.back.reading.matching import Effect
     from fabricc.back.reading.tree import Tree
+    from fabricc.back.reading.trie import Effect
     from fabricc.back.reading.types import Captured
 
 Said = tuple[Value, int]

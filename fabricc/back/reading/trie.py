@@ -1,9 +1,9 @@
-"""Rows compiled into a trie of words."""
+"""Rows compiled into a trie of words, and what lines that were met in it say."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.meaning import meaning_of
 from fabricc.back.reading.patterns import alternatives
@@ -13,10 +13,12 @@ from fabricc.back.reading.types import TYPES, type_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.back.reading.matching import Effect, Key
-    from fabricc.back.reading.meaning import Meaning
+    from fabricc.back.reading.meaning import Captures, Entries, Meaning, Pairs
     from fabricc.back.reading.rows import Row
-    from fabricc.back.reading.types import Type, Types
+    from fabricc.back.reading.types import Captured, Type, Types
+
+    Key = str | tuple[str, ...]
+    """A line, see `Node`."""
 
 REST = "rest"
 BELOW = "below"
@@ -93,6 +95,41 @@ class Inner:
                 _add_all(state, rows, types, captures)
             self._state = state
         return self._state
+
+
+class Match(NamedTuple):
+    """A line that rows know.
+
+    Attributes:
+        state: where it ends; `captures`: its own.
+        inners: the blocks that it is in or opens, from the outermost.
+        meaning: what it says beside that.
+    """
+
+    state: State
+    captures: Captures
+    inners: tuple[Inner, ...]
+    meaning: Meaning | None = None
+
+
+class Effect(NamedTuple):
+    """What a line says, its captures filled in.
+
+    Attributes:
+        match: None of a line that no row knows.
+        opens: the scopes that it is in or opens: (name, key, whether each value in it is said once).
+        facts, keeps: (path or name, value); `entries`: (table, key, value).
+        late: whether captures of the blocks around are wanted, so that each such line is to be filled in by itself.
+        plain: whether it keeps values in the scope where it stands and does nothing else, as most lines do.
+    """
+
+    match: Match | None
+    opens: tuple[tuple[str, Captured, bool], ...] = ()
+    facts: Pairs = ()
+    keeps: Pairs = ()
+    entries: Entries = ()
+    late: bool = False
+    plain: bool = False
 
 
 def compiled(rows: Sequence[Row], types: Types) -> State:
