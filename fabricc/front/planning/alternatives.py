@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import TierName
 from fabricc.front.planning.attachments import attachments, splits
-from fabricc.front.planning.border import border_units, leaf_attachments, with_border
+from fabricc.front.planning.border import leaf_attachments, with_border
 from fabricc.front.planning.external import moved_out
 from fabricc.front.planning.figures import Filled, figures, filled, forwarded, with_ways_out
 from fabricc.front.planning.layout import ports_at, speeds
@@ -22,7 +22,7 @@ from fabricc.front.planning.models import Models, UnfitError, models_of, nos_rel
 from fabricc.front.planning.refusals import joined
 from fabricc.front.planning.shape import size
 from fabricc.front.planning.tors import largest_unit, link_speed
-from fabricc.front.planning.units import capacity_units
+from fabricc.front.planning.units import border_units, capacity_units
 from fabricc.front.planning.uplinks import spread
 from fabricc.front.spec.gpus import ALL_RAILS
 from fabricc.front.spec.lock import EMPTY_LOCK

@@ -14,17 +14,17 @@ from fabricc.front.planning.layout import Block, cages, cages_for
 from fabricc.front.planning.models import UnfitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.shape import Attachment
-    from fabricc.front.planning.tors import Bottom
-    from fabricc.front.planning.units import Identities
+    from fabricc.fabric.shape import Attachment, Unit
     from fabricc.front.spec.model import ClusterSpec
 
 PIN = "beside_cage/"
 """What the pin of a group's first cage begins with; the name of the group follows."""
+Placed = tuple[tuple[int, Block], ...]
+"""Ports of hosts beside those of a ToR, group by group, each with the cage position of the first."""
 
 
 def placed_beside(
@@ -33,8 +33,8 @@ def placed_beside(
     attached: Sequence[Attachment],
     ends: Mapping[int, int],
     pins: Mapping[str, int],
-) -> tuple[tuple[tuple[int, Block], ...], ...]:
-    """Host group index -> the ports of hosts beside it, group by group, each with the cage position of the first.
+) -> tuple[Placed, ...]:
+    """Host group index -> the ports of hosts beside it.
 
     Args:
         spec: the spec.
@@ -46,7 +46,7 @@ def placed_beside(
     Raises:
         CrowdedError: FAB3072, a ToR has not the cages.
     """
-    placed: list[tuple[tuple[int, Block], ...]] = []
+    placed: list[Placed] = []
     for home in range(len(attached)):
         guests = [index for index, each in enumerate(attached) if each.beside == home]
         starts = {index: pin for index in guests if (pin := _pin(spec, index, pins)) is not None}
@@ -76,19 +76,21 @@ def placed_beside(
     return tuple(placed)
 
 
-def beside_pins(spec: ClusterSpec, bottom: Bottom) -> dict[str, int]:
-    """What the lock has to keep of it: the first cage of each group beside another."""
+def beside_pins(
+    spec: ClusterSpec, attached: Sequence[Attachment], placed: Sequence[Placed]
+) -> dict[str, int]:
+    """What the lock has to keep of what `placed_beside` gave: the first cage of each group beside another."""
     found: dict[str, int] = {}
-    for home, placed in enumerate(bottom.beside):
-        guests = [index for index, each in enumerate(bottom.attached) if each.beside == home]
+    for home, blocks in enumerate(placed):
+        guests = [index for index, each in enumerate(attached) if each.beside == home]
         found |= {
             PIN + spec.gpus.groups[index].name: start
-            for index, (start, _) in zip(guests, placed, strict=True)
+            for index, (start, _) in zip(guests, blocks, strict=True)
         }
     return found
 
 
-def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], found: Identities) -> None:
+def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], units: Collection[Unit]) -> None:
     """Refuse hosts beside others for which the units of these have no slots left.
 
     Raises:
@@ -97,8 +99,8 @@ def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], found: Id
     for index, (group, own) in enumerate(zip(spec.gpus.groups, attached, strict=True)):
         if own.beside is None:
             continue
-        placed = sum(len(unit.hosts) for unit in found.units.values() if unit.group == index)
-        homes = sum(1 for unit in found.units.values() if unit.group == own.beside)
+        placed = sum(len(unit.hosts) for unit in units if unit.group == index)
+        homes = sum(1 for unit in units if unit.group == own.beside)
         if placed < group.hosts:
             each = -(-group.hosts // homes)
             message = (

@@ -14,25 +14,17 @@ from fabricc.fabric.shape import Attachment
 from fabricc.front.planning.attachments import leader
 from fabricc.front.planning.layout import Block, arrange
 from fabricc.front.planning.models import UnfitError
+from fabricc.front.planning.units import border_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Shape
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.shape import Sizing
     from fabricc.front.spec.model import ClusterSpec
-
-
-def border_units(
-    spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequence[Attachment]
-) -> tuple[int, ...]:
-    """Border leaves per plane of each of their units."""
-    each = attached[leader(hosts, range(len(hosts)))].tors
-    return tuple(min(each, spec.tors.border - first) for first in range(0, spec.tors.border, each))
 
 
 def with_border(spec: ClusterSpec, models: Models, sizing: Sizing) -> Sizing:

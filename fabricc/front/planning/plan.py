@@ -17,7 +17,7 @@ from fabricc.fabric.shape import Strides
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.attachments import attachments, refuse_renumbering
 from fabricc.front.planning.beside import beside_pins, refuse_unplaced
-from fabricc.front.planning.border import border_findings, border_units, with_border, with_leaves
+from fabricc.front.planning.border import border_findings, with_border, with_leaves
 from fabricc.front.planning.changes import changes
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.evpn import with_segments
@@ -35,7 +35,7 @@ from fabricc.front.planning.renaming import called, with_moves
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
-from fabricc.front.planning.units import capacity_units, digits, identities
+from fabricc.front.planning.units import border_units, capacity_units, digits, identities
 from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
 from fabricc.front.spec.load import softened
 from fabricc.front.spec.lock import Lock
@@ -97,7 +97,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
             lock.names,
             lambda each: identities(spec, lock.units, lock.hosts, width, attached, per_pod, leaves, each),
         )
-        refuse_unplaced(spec, attached, found)
+        refuse_unplaced(spec, attached, found.units.values())
         check_joined(spec, models, found.places, lock.strides)
         check_pods(spec, models, catalog, found, lock)
         units = numbered(spec, found.present, capacity, lock)
@@ -118,7 +118,8 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
     pinned = sizing.pins | shared(strides, Strides) | {"unit_digits": width.unit, "host_digits": width.host}
-    pinned |= spread_pins(sizing, uplinks, lock) | beside_pins(spec, sizing.bottom)
+    pinned |= spread_pins(sizing, uplinks, lock)
+    pinned |= beside_pins(spec, sizing.bottom.attached, sizing.bottom.beside)
     new_lock = Lock(
         strides=pinned, units=found.locked_units, hosts=found.locked_hosts, links=outside, names=names
     )

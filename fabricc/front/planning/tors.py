@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.shape import Attachment
+    from fabricc.front.planning.beside import Placed
     from fabricc.front.planning.models import Models
     from fabricc.front.planning.planes import Planes
     from fabricc.front.spec.model import ClusterSpec, Tier
@@ -39,7 +40,7 @@ class Bottom:
         lead: of these, how those are that decide what a unit is.
         planes: sets of spines by rail and by NIC port; `sides`: ToRs per unit and plane.
         hosts: host group index -> ports of its hosts on a ToR.
-        beside: host group index -> ports of hosts beside it on its ToRs, each with the cage position of the first.
+        beside: host group index -> ports of hosts beside it on its ToRs.
         needed: host group index -> uplinks that the ratio asks for, or that the spec does of every ToR.
         up_cage: cage position where the uplinks begin, on a panel turned to its first host where they come first.
     """
@@ -50,7 +51,7 @@ class Bottom:
     planes: Planes
     sides: int
     hosts: tuple[Block, ...]
-    beside: tuple[tuple[tuple[int, Block], ...], ...]
+    beside: tuple[Placed, ...]
     up_gbps: int
     needed: tuple[int, ...]
     up_cage: int
@@ -174,7 +175,7 @@ def _tor_uplinks(
     hosts: tuple[Block, ...],
     up_gbps: int,
     pins: Mapping[str, int],
-) -> tuple[tuple[tuple[tuple[int, Block], ...], ...], tuple[int, ...], int, int]:
+) -> tuple[tuple[Placed, ...], tuple[int, ...], int, int]:
     """What is placed on a ToR beside and above its own hosts.
 
     (ports of hosts beside them, uplinks by the ratio, both for each host group; cage position of the first uplink,

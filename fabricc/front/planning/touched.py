@@ -11,11 +11,11 @@ from fabricc.fabric import links
 from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction, TierName
 from fabricc.fabric.shape import Strides
-from fabricc.front.planning.border import border_units, with_border, with_leaves
+from fabricc.front.planning.border import with_border, with_leaves
 from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.shape import size
 from fabricc.front.planning.strides import NAMES
-from fabricc.front.planning.units import capacity_units, digits, identities
+from fabricc.front.planning.units import border_units, capacity_units, digits, identities
 from fabricc.front.planning.uplinks import spread
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.shape import GUEST_UNITS, Unit
-from fabricc.front.planning.border import border_units
+from fabricc.front.planning.attachments import leader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,6 +157,14 @@ def capacity_units(spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequ
 def units_of(group: HostGroup, slots: int) -> int:
     """Units (or racks) that the hosts of a group fill, the last one perhaps in part."""
     return len(group.racks) or -(-group.hosts // slots)
+
+
+def border_units(
+    spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequence[Attachment]
+) -> tuple[int, ...]:
+    """Border leaves per plane of each of their units."""
+    each = attached[leader(hosts, range(len(hosts)))].tors
+    return tuple(min(each, spec.tors.border - first) for first in range(0, spec.tors.border, each))
 
 
 def _prefix(spec: ClusterSpec) -> str:
