@@ -30,7 +30,6 @@ from fabricc.fabric.model import (
     Snmp,
     Switch,
     Tacacs,
-    TierName,
 )
 from fabricc.fabric.qos import BufferPools, Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, Watchdog
 from fabricc.fabric.routing import (
@@ -47,6 +46,7 @@ from fabricc.fabric.routing import (
     Spreading,
     Transport,
 )
+from fabricc.fabric.shape import TierName
 
 BREAKOUTS = (Breakout(1, 800, 8), Breakout(2, 400, 4), Breakout(4, 200, 2))
 

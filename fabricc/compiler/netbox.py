@@ -14,7 +14,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.order import natural
 from fabricc.fabric.given import Identities
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.foreign.text import csv_text
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import DOWN, HOST, cable_rows
-from fabricc.fabric.model import Direction, Host, TierName
+from fabricc.fabric.model import Direction, Host
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,11 +12,12 @@ from fabricc.fabric import links
 from fabricc.fabric.evpn import Vtep
 from fabricc.fabric.external import family_of, static_routes
 from fabricc.fabric.management import management_place
-from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Services, Switch, TierName
+from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Services, Switch
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.queue_pairs import queue_pairs
 from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Spreading, Transport
 from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, policy, prefix_lists
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.fabric import AddressPlan
-    from fabricc.fabric.model import TierName
-    from fabricc.fabric.shape import Slot
+    from fabricc.fabric.shape import Slot, TierName
 
 
 GROUP = "EXTERNAL-"

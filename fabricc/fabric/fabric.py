@@ -11,11 +11,10 @@ from fabricc.fabric import addresses as adr
 from fabricc.fabric import expand, links
 from fabricc.fabric.external import External
 from fabricc.fabric.given import Identities
-from fabricc.fabric.model import TierName
 from fabricc.fabric.moves import Moves
 from fabricc.fabric.out_of_band import OutOfBand
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
-from fabricc.fabric.shape import SwitchId, Wired
+from fabricc.fabric.shape import SwitchId, TierName, Wired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Set

@@ -9,9 +9,9 @@ from fabricc.base.values import dataclass, tupled
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import evpn
 from fabricc.fabric.given import NOTHING, Ends
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.shape import CableRow, SwitchId
+from fabricc.fabric.shape import CableRow, SwitchId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,20 +11,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.routing import LoadBalancing
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel, NicModel, SwitchModel
     from fabricc.fabric.evpn import Vtep
     from fabricc.fabric.qos import SwitchQos, TrafficClass
     from fabricc.fabric.routing import Bgp, StaticRoute
-
-
-class TierName(StrEnum):
-    """The three switch tiers, from the hosts up."""
-
-    TOR = "tor"
-    SPINE = "spine"
-    CORE = "core"
 
 
 class Direction(StrEnum):

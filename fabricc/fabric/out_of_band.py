@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import Beyond, ManagementPlace
-from fabricc.fabric.model import TierName
-from fabricc.fabric.shape import GUEST_UNITS, CableRow, Slot
+from fabricc.fabric.shape import GUEST_UNITS, CableRow, Slot, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -19,8 +19,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import Clause, CommunityList, PrefixList, PrefixRule, RouteMap
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

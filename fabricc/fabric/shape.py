@@ -6,12 +6,18 @@ never of a counter over the fabric. That is why one switch can be computed alone
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from enum import StrEnum
+from typing import NamedTuple
 
 from fabricc.base.values import dataclass
 
-if TYPE_CHECKING:
-    from fabricc.fabric.model import TierName
+
+class TierName(StrEnum):
+    """The three switch tiers, from the hosts up."""
+
+    TOR = "tor"
+    SPINE = "spine"
+    CORE = "core"
 
 
 class Slot(NamedTuple):

@@ -9,7 +9,7 @@ from nornir.core.inventory import ConnectionOptions, Defaults, Group, Groups, Ho
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.operate.devices.access import NAME, access_of
 from fabricc.operate.devices.connection import driver_name
 from fabricc.operate.devices.device import device

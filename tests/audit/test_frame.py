@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.frame import parted
 from fabricc.back import nos as back_ends
 from fabricc.fabric.facts import Reading
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from tests.audit import ours
 
 if TYPE_CHECKING:

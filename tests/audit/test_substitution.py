@@ -13,7 +13,7 @@ from fabricc.audit.packed import opened
 from fabricc.audit.substitution import Alike
 from fabricc.audit.texts import parts_in
 from fabricc.back import nos as back_ends
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from tests.audit import ours
 
 if TYPE_CHECKING:

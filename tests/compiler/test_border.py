@@ -15,7 +15,8 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials
 from fabricc.compiler.recheck import check_tree
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from fabricc.operate.lab.slicing import sampled, sliced
 from fabricc.operate.push.impact import Effect, Impact
 from fabricc.operate.push.plant import plant

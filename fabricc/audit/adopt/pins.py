@@ -11,7 +11,8 @@ from fabricc.audit.adopt.shape import ports_of, uplinks_first
 from fabricc.audit.adopt.tables import blocks_of
 from fabricc.audit.adopt.trial import matched
 from fabricc.audit.model import Tier
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,7 +12,7 @@ from fabricc.audit.adopt.shape import named_hosts
 from fabricc.audit.adopt.trial import homes_of, matched
 from fabricc.audit.model import Tier
 from fabricc.fabric import links
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,10 @@ from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.catalog.model import AnnexFigures, Buffers, Pools, SwitchModel
 from fabricc.fabric.facts import Reading
-from fabricc.fabric.model import Direction, Management, Peer, Port, Switch, TierName
+from fabricc.fabric.model import Direction, Management, Peer, Port, Switch
 from fabricc.fabric.qos import SwitchQos, TrafficClass
 from fabricc.fabric.routing import OPTIONS, Bgp
+from fabricc.fabric.shape import TierName
 from fabricc.proof.invariants.view import SwitchView, as_int, lead, priorities, sort_facts, view
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from fabricc.catalog.rates import generation_at
 from fabricc.fabric.infiniband import identity
 from fabricc.fabric.infiniband.identity import guid_text
 from fabricc.fabric.infiniband.model import DEFAULT_PKEY
-from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import PLANE_LETTERS
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -11,7 +11,7 @@ from fabricc.fabric import links
 from fabricc.fabric.infiniband.identity import MOST_LIDS, guid_text, is_placeholder
 from fabricc.fabric.infiniband.ports import ports_by_name, speed_word
 from fabricc.fabric.infiniband.wiring import Subnet
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from fabricc.fabric.shape import Shape, SwitchId

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.identity import LidPlan
-    from fabricc.fabric.model import TierName
+    from fabricc.fabric.shape import TierName
 
 DEFAULT_PKEY = 0x7FFF
 """Low 15 bits of the default partition's P_Key (IBTA volume 1, 10.9.1.2)."""

@@ -12,7 +12,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning.attachments import attachments, splits
 from fabricc.front.planning.border import leaf_attachments, with_border
 from fabricc.front.planning.external import moved_out

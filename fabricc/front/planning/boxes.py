@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
 from fabricc.fabric.given import Box
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning.layout import Block, arrange, cage_count, cages, cages_for, ports_at, speeds
 from fabricc.front.spec.document import listed
 

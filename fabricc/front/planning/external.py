@@ -11,9 +11,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.reach import reach
 from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split
-from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import PLANE_LETTERS
-from fabricc.fabric.shape import Slot, SwitchId
+from fabricc.fabric.shape import Slot, SwitchId, TierName
 from fabricc.front.planning.changes import unknown_switch
 from fabricc.front.planning.layout import breakout, cages
 

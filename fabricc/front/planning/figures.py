@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from fabricc.catalog.joining import FIBRES
 from fabricc.catalog.optics import cage_of, host_ends
 from fabricc.fabric import links
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning.layout import ports_at, speeds
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import links
 from fabricc.fabric.links import COMPUTED
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning.identity_rows import ends_of, error_at, line_of, no_link, twice
 
 if TYPE_CHECKING:

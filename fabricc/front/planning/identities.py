@@ -12,8 +12,8 @@ from fabricc.catalog.names import did_you_mean
 from fabricc.fabric import links
 from fabricc.fabric.given import Ends, Given, Identities
 from fabricc.fabric.management import management_place
-from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import computed_name
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning.host_identities import HostLinks
 from fabricc.front.planning.identity_rows import ends_of, error_at, line_of, no_link, twice
 

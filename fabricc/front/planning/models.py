@@ -9,7 +9,7 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.names import meant
 from fabricc.catalog.support import oldest, runs
 from fabricc.fabric.fabric import TierPlan
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,9 +11,8 @@ from fabricc.base.values import dataclass, shared
 from fabricc.fabric.addresses import Pool, asn_block
 from fabricc.fabric.fabric import AddressPlan, Fabric, RoutingPlan
 from fabricc.fabric.management import ManagementNetwork
-from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import BgpSettings
-from fabricc.fabric.shape import Strides
+from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.attachments import attachments, refuse_renumbering
 from fabricc.front.planning.beside import beside_pins, refuse_unplaced

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Diagnostic
 from fabricc.base.diagnostics.wording import sentence
 from fabricc.fabric import links
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from fabricc.front.qos import (
     PRESETS,
     PROFILES,

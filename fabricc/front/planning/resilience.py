@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning import topology
 from fabricc.front.planning.layout import ports_at
 from fabricc.front.planning.units import capacity_units

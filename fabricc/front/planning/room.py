@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

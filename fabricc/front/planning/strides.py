@@ -9,8 +9,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import Beyond
-from fabricc.fabric.model import TierName
-from fabricc.fabric.shape import Strides
+from fabricc.fabric.shape import Strides, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

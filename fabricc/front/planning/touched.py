@@ -9,8 +9,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
 from fabricc.fabric.management import management_place
-from fabricc.fabric.model import Direction, TierName
-from fabricc.fabric.shape import Strides
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning.border import with_border, with_leaves
 from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.shape import size

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.management import IN_UNITS, Beyond
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,8 @@ from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.management import Beyond, ManagementNetwork
-from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs, TierName
+from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs
+from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.document import dotted
 from fabricc.front.spec.management_networks import in_turn, misfit

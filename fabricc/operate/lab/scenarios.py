@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.fabric import DeviceChange
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import faults, kernel, observe, steady
 from fabricc.operate.lab.agreement import Event
 from fabricc.operate.lab.flows import MOST_FLOWS, Stream

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
 from fabricc.operate.lab.predict import predict

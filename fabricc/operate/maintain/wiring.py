@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
+from fabricc.fabric.shape import TierName
 from fabricc.review.report.capacity import evenly
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import listed, plural
 from fabricc.fabric.links import UP, asn, host_blocks, links, loopback_offset, port_names, served, upward
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
 
 if TYPE_CHECKING:

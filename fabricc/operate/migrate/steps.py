@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning.boxes import box_of
 from fabricc.front.spec.classes import CODE_POINTS, effective_priority
 from fabricc.operate.migrate import renumbering

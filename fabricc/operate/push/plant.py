@@ -6,8 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.links import links, served
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
+from fabricc.fabric.shape import TierName
 from fabricc.operate.push.waves import TIERS, Member, Plant
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import expand
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.operate.lab.predict import predict
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout_key, links, served
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from fabricc.review.diff.model import Renumbering
 from fabricc.review.diff.sides import SpecSide
 

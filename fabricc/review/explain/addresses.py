@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from fabricc.fabric import links
 from fabricc.fabric.links import host_links
 from fabricc.fabric.management import Beyond
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.given import given_address, given_origins
 from fabricc.review.explain.model import Explanation, Statement

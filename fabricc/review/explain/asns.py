@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.given import explain_given
 from fabricc.review.explain.model import Explanation, Statement

@@ -12,8 +12,7 @@ from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.links import COMPUTED, host_links, tor_id
 from fabricc.fabric.management import ManagementPlace, management_network, management_place
-from fabricc.fabric.model import TierName
-from fabricc.fabric.shape import GUEST_UNITS, SwitchId
+from fabricc.fabric.shape import GUEST_UNITS, SwitchId, TierName
 from fabricc.review.explain.formulas import link_pool_bits
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.management import management_offset
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.review.explain.model import Formula
 
 if TYPE_CHECKING:

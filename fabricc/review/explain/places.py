@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Position
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.review.explain.model import Origin, Source
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
-from fabricc.fabric.model import Direction, TierName
-from fabricc.fabric.shape import SwitchId
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.review.report.failure import AS_BEFORE, AT_NIC, BEYOND, Part, above_nics, both_halves, one_half
 from fabricc.review.report.losses import tor_share, usable
 

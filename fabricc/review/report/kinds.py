@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric

@@ -8,7 +8,8 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from fabricc.review.report.kinds import host_port_gbps
 from fabricc.review.report.values import Prose, Section, Table
 from fabricc.review.report.wording import times

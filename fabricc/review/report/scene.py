@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import PLANE_LETTERS
+from fabricc.fabric.shape import TierName
 from fabricc.review.report.wording import rate, times
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from fabricc.review.report.failure import kept_text
 from fabricc.review.report.kinds import cables as cables_of
 from fabricc.review.report.picture import picture

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from tests.back.jobs.fabrics import fabric, script, write_tree
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from fabricc.back.jobs.acceptance import (
     rdma_mtu,
     senders_without_overload,
 )
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from tests.back.jobs.fabrics import SPECS, fabric, files, script, write_tree
 
 Port = tuple[str, str]

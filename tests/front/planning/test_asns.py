@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fabricc.fabric import links
 from fabricc.fabric.addresses import asn_block
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from tests.front.planning.support import document, fabric_of, planned
 
 PRIVATE = range(64_512, 65_535)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from fabricc.base.values import shared
 from fabricc.fabric.addresses import text4, text6
-from fabricc.fabric.model import Direction, Host, Switch, TierName
+from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.fabric.routing import OPTIONS, BgpSettings, Clause, Transport
+from fabricc.fabric.shape import TierName
 from tests.front.planning.support import document, fabric_of, planned
 from tests.front.planning.test_growth import DUAL, NAMED, PLANES, RAIL, ZONES
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.fabric import links
-from fabricc.fabric.model import Direction, TierName
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import TierName
 from tests.front.planning.support import document, fabric_of, planned, spec_of
 
 if TYPE_CHECKING:

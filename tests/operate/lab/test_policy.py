@@ -7,9 +7,9 @@ from ipaddress import ip_network
 
 import pytest
 
-from fabricc.fabric.model import TierName
 from fabricc.fabric.routing import PrefixRule
 from fabricc.fabric.routing_policy import FROM_ABOVE, GRACEFUL_SHUTDOWN, policy, prefix_lists
+from fabricc.fabric.shape import TierName
 from fabricc.operate.lab.route_maps import Route, applied
 from tests.samples import tor
 

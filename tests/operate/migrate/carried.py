@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import kernel, observe, scenarios
 from fabricc.operate.lab.blueprint import host_node
 from fabricc.operate.lab.flows import Stream

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.front.spec.classes import effective_priority
 from fabricc.operate.migrate.cables import moves, turns
 from fabricc.operate.migrate.prepare import Migration, prepare

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import demands, growth, lifecycle, observe, recabling, scenarios, state
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.flows import Stream

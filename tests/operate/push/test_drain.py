@@ -12,7 +12,7 @@ from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.fabric import DeviceChange, Fabric
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from fabricc.operate.devices import running
 from fabricc.operate.devices.access import Access, Login
 from fabricc.operate.devices.device import Device

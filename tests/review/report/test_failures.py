@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.model import TierName
 from fabricc.fabric.naming import PLANE_LETTERS
+from fabricc.fabric.shape import TierName
 from fabricc.review.report.capacity import capacity, evenly
 from fabricc.review.report.failure import kept_text
 from fabricc.review.report.failures import failures, hardest_single

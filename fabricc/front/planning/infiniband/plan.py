@@ -10,9 +10,10 @@ from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import AddressPlan, Fabric, RoutingPlan, TierPlan
 from fabricc.fabric.infiniband.identity import LidPlan
 from fabricc.fabric.infiniband.model import InfinibandFabric, IpoibPlan
-from fabricc.fabric.model import Services, TierName
+from fabricc.fabric.model import Services
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.routing import BgpSettings
+from fabricc.fabric.shape import TierName
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.attachments import attachments
 from fabricc.front.planning.changes import changes

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from fabricc.back.nos.cumulus.limits import GNMI_SERVER, TRIMMING, has
-from fabricc.fabric.model import Account, Switch, TierName
+from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.fabric.shape import TierName
 from tests import samples
 
 NAMES = ("swp1s0", "swp1s1", "swp2s0", "swp2s1", "swp3s0", "swp4s0")

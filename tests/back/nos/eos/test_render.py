@@ -15,8 +15,9 @@ import pytest
 from fabricc.back.nos import load
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.catalog import load_catalog
-from fabricc.fabric.model import Account, TierName
+from fabricc.fabric.model import Account
 from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.fabric.shape import TierName
 from tests.back.nos.eos.variants import GOLDENS, VARIANTS, chassis, large, variant
 from tests.effort import calls
 

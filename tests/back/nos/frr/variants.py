@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fabricc.back.nos.frr import FRR
 from fabricc.base.values import shared
-from fabricc.fabric.model import Direction, Peer, Port, Switch, TierName
+from fabricc.fabric.model import Direction, Peer, Port, Switch
 from fabricc.fabric.routing import (
     Bgp,
     BgpSettings,
@@ -18,6 +18,7 @@ from fabricc.fabric.routing import (
     RouteMap,
     Session,
 )
+from fabricc.fabric.shape import TierName
 from tests.samples import switch_model, tor, with_settings
 
 MODEL = switch_model(frr={"port": "swp{cage}"})

@@ -16,7 +16,7 @@ from fabricc.back.nos import load
 from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.words import port_name
 from fabricc.catalog import load_catalog
-from fabricc.fabric.model import TierName
+from fabricc.fabric.shape import TierName
 from tests.back.nos.junos.variants import GOLDENS, VARIANTS, large, model, variant
 from tests.effort import calls
 

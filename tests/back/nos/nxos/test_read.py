@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from fabricc.back.nos.nxos import FILE, NXOS
 from fabricc.back.nos.nxos.words import BREAKOUTS, SPEEDS_GBPS
-from fabricc.fabric.model import Account, Switch, TierName
+from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import BufferPools, Headroom
+from fabricc.fabric.shape import TierName
 from tests.back.nos.changed import NAMES, POSITIVE, any_bgp, any_qos, any_rules, shared_out
 from tests.back.nos.nxos.variants import VARIANTS, large, variant
 from tests.effort import examples

@@ -15,8 +15,9 @@ import pytest
 
 from fabricc.back.nos import load
 from fabricc.back.nos.nxos import FILE, NXOS
-from fabricc.fabric.model import Account, TierName
+from fabricc.fabric.model import Account
 from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.fabric.shape import TierName
 from tests.back.nos.nxos.variants import GOLDENS, VARIANTS, large, variant
 from tests.effort import calls
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fabricc.fabric.model import Switch, TierName
 from fabricc.fabric.qos import BufferPools, Trimming, Watchdog
 from fabricc.fabric.routing import LoadBalancing
+from fabricc.fabric.shape import TierName
 from tests import samples
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Switch
 
 NAMES = ("Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12", "Ethernet16", "Ethernet24")
 
