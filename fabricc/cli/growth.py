@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.power import Draw
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.fabric import CableKind, Fabric
+    from fabricc.fabric.cables import CableKind
+    from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.room import Room
     from fabricc.front.spec.model import ClusterSpec
 

@@ -14,7 +14,7 @@ from fabricc.compiler.device import Work
 from fabricc.compiler.lock_file import lock_change
 from fabricc.compiler.outcome import Outcome
 from fabricc.compiler.result import BuildResult
-from fabricc.fabric.fabric import HostId
+from fabricc.fabric.shape import HostId
 from fabricc.front.spec.load import accepted
 from fabricc.proof.invariants.declared import softened
 from fabricc.tree import EmitError, manifest
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.fabric import DeviceId, Fabric
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import DeviceId
 
 
 @dataclass(slots=True)

@@ -16,8 +16,8 @@ from fabricc.compiler.proof import host_findings, switch_findings
 from fabricc.compiler.rendering import rendered
 from fabricc.compiler.tables import Fragments, fragments
 from fabricc.compiler.workers import usable_cpus
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout
+from fabricc.fabric.shape import HostId
 from fabricc.proof import Finding
 from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.view import view
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.apart import Held
-    from fabricc.fabric.fabric import DeviceId, Fabric
+    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.shape import PortLayout
+    from fabricc.fabric.shape import DeviceId, PortLayout
     from fabricc.proof.likeness import Common
     from fabricc.tree.patch import Patch
     from fabricc.tree.stage import Stage

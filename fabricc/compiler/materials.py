@@ -10,7 +10,7 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.joining import fits, number_of, part_for, shortest
 from fabricc.catalog.model import Breakout, Power
 from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, optics, plugs
-from fabricc.fabric import links, out_of_band
+from fabricc.fabric import links, out_of_band_cables
 from fabricc.fabric.naming import host_port_name
 
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from fabricc.catalog.joining import Fit
     from fabricc.catalog.model import SwitchModel
     from fabricc.catalog.optics import Assembly, Part, Transceiver
-    from fabricc.fabric.fabric import CableKind, Fabric
-    from fabricc.fabric.shape import CableRow, Slot
+    from fabricc.fabric.cables import CableKind, CableRow
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.out_of_band import Port
+    from fabricc.fabric.shape import Slot
     from fabricc.front.planning.figures import Ends
 
 OUTSIDE = "outside"
@@ -127,7 +129,7 @@ def _management(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Si
     for name, model in models.items():
         power = model.power or Power()
         found.devices[name] = Item("switch", "management", model.title, model.vendor, power=power)
-    for row, lower, upper in out_of_band.cables(fabric):
+    for row, lower, upper in out_of_band_cables.cables(fabric):
         if lower is None:
             cable = Item("cable", row.kind, _COPPER, length_m=row.length_m, source=_COPPER_SOURCE)
             found.bill[cable] += 1
@@ -138,7 +140,7 @@ def _management(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Si
             yield row, _side(models, row.a_device, lower), _side(models, row.b_device, upper)
 
 
-def _side(models: Mapping[str, SwitchModel], name: str, port: out_of_band.Port) -> Side:
+def _side(models: Mapping[str, SwitchModel], name: str, port: Port) -> Side:
     return Side(Plug(name, str(port.slot.cage)), 0, (port_end(models[name], port.slot),), "management")
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import csv_text
 from fabricc.compiler.tables import CABLING
-from fabricc.fabric.out_of_band import MANAGEMENT_PORT, cables, owners
+from fabricc.fabric.management_addresses import owners
+from fabricc.fabric.out_of_band import MANAGEMENT_PORT
+from fabricc.fabric.out_of_band_cables import cables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from fabricc.base.foreign import files
 from fabricc.base.patterns import pattern
 from fabricc.compiler.gaps import capability_gaps
 from fabricc.compiler.rendering import plain, rendered
-from fabricc.fabric.fabric import OverlayPlan
 from fabricc.fabric.model import SECRET_PREFIX, Overlay
+from fabricc.fabric.plans import OverlayPlan
 from fabricc.fabric.shape import TierName
 from fabricc.tree import EmitError
 

@@ -11,7 +11,7 @@ from fabricc.base.values import of_same, shared
 from fabricc.fabric import links
 from fabricc.fabric.evpn import Vtep
 from fabricc.fabric.external import family_of, static_routes
-from fabricc.fabric.management import management_place
+from fabricc.fabric.management_addresses import management_place
 from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Port, Services, Switch
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.queue_pairs import queue_pairs
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.cables import CableRow
+    from fabricc.fabric.design import Design
     from fabricc.fabric.external import Exit
-    from fabricc.fabric.fabric import DeviceChange, Fabric
-    from fabricc.fabric.links import Link
+    from fabricc.fabric.neighbours import Link
+    from fabricc.fabric.plans import DeviceChange
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import PrefixList
-    from fabricc.fabric.shape import Attachment, CableRow, PortLayout, SwitchId
+    from fabricc.fabric.shape import Attachment, PortLayout, SwitchId
 
 _IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`
 _HOST, _UNUSED = links.HOST, Direction.UNUSED
 _GROUPS = {links.UP: "UPSTREAM", links.DOWN: "DOWNSTREAM"}
 
-__all__ = ["host", "spine_cables", "switch", "switch_name", "tor_cables"]
 
-
-def switch(fabric: Fabric, at: SwitchId) -> Switch:
+def switch(fabric: Design, at: SwitchId) -> Switch:
     """One switch, everything decided."""
     tier = fabric.tiers[at.tier]
     name = switch_name(fabric, at)
@@ -70,12 +70,12 @@ def switch(fabric: Fabric, at: SwitchId) -> Switch:
         qos=_qos(fabric, at, ports),
         load_balancing=fabric.load_balancing,
         overlays=tuple(each.overlay for each in fabric.overlays if each.covers(name, at.tier, nos)),
-        static_routes=static_routes(exits, addresses, fabric.aggregate_bits()) if exits else (),
+        static_routes=static_routes(exits, addresses.whole_pools(fabric.aggregate_bits())) if exits else (),
         vtep=_vtep(fabric, at) if fabric.evpn and at.tier is TierName.TOR else None,
     )
 
 
-def _vtep(fabric: Fabric, at: SwitchId) -> Vtep:
+def _vtep(fabric: Design, at: SwitchId) -> Vtep:
     plan = fabric.evpn
     assert plan is not None
     source = _loopback(fabric, at, fabric.addresses.loopbacks4)
@@ -83,7 +83,7 @@ def _vtep(fabric: Fabric, at: SwitchId) -> Vtep:
 
 
 def _outward(
-    fabric: Fabric, at: SwitchId, exits: Mapping[str, Exit], planned: tuple[Port, ...]
+    fabric: Design, at: SwitchId, exits: Mapping[str, Exit], planned: tuple[Port, ...]
 ) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
     """The ports of a switch with those that lead outside, and the sessions there.
 
@@ -117,7 +117,7 @@ def _outward(
     return (*ports, *more), tuple(sessions)
 
 
-def _exit(fabric: Fabric, key: str, port: Port, way: Exit, change: DeviceChange | None) -> Port:
+def _exit(fabric: Design, key: str, port: Port, way: Exit, change: DeviceChange | None) -> Port:
     """A port that leads outside: lossless, and trusting the DSCP of what arrives, only where the spec says so."""
     outsider, link = way
     lossless = outsider.lossless and fabric.profiles
@@ -140,7 +140,7 @@ def _outer_sessions(port: str, way: Exit) -> Iterator[Session]:
             yield Session(outsider.group, transport, port, link.peer, outsider.asn, local, remote)
 
 
-def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
+def _ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
     layout, own_name, key = links.layout(fabric, at), switch_name(fabric, at), links.layout_key(fabric, at)
     used: list[Link | None] = [None] * len(layout.slots)
     for found in links.links(fabric, at):
@@ -202,7 +202,7 @@ def _ports(fabric: Fabric, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
 
 
 def _silent(
-    fabric: Fabric, name: str, layout: PortLayout, names: Sequence[str], used: Sequence[Link | None]
+    fabric: Design, name: str, layout: PortLayout, names: Sequence[str], used: Sequence[Link | None]
 ) -> set[int]:
     """The cages that nothing is cabled to, of which a switch says nothing."""
     exits = fabric.external.at(name)
@@ -214,7 +214,7 @@ def _silent(
     return {slot.cage for slot in layout.slots} - taken - fabric.external.splits.get(name, {}).keys()
 
 
-def _host_groups(fabric: Fabric, at: SwitchId) -> dict[str, int]:
+def _host_groups(fabric: Design, at: SwitchId) -> dict[str, int]:
     """Hosts of a ToR -> their groups."""
     if at.tier is not TierName.TOR:
         return {}
@@ -226,7 +226,7 @@ def _label(words: str, device: str, port: str, link: Link) -> str:
     return words.format(device=device, port=port, peer=link.peer, peer_port=link.peer_port)
 
 
-def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
+def _qos(fabric: Design, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
     qos = fabric.qos.get(switch_name(fabric, at)) or fabric.qos[links.layout_key(fabric, at)]
     used = {port.profile for port in ports}
     profiles = tuple(profile for profile in qos.profiles if profile.name in used)
@@ -235,11 +235,11 @@ def _qos(fabric: Fabric, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
     return replace(qos, profiles=profiles)
 
 
-def _loopback(fabric: Fabric, at: SwitchId, pool: Pool) -> str:
+def _loopback(fabric: Design, at: SwitchId, pool: Pool) -> str:
     return pool.address(links.loopback_offset(fabric, at, pool))
 
 
-def _management(fabric: Fabric, at: SwitchId) -> Management:
+def _management(fabric: Design, at: SwitchId) -> Management:
     place = management_place(fabric, at)
     return Management(
         **shared(fabric.services, Services),
@@ -249,7 +249,7 @@ def _management(fabric: Fabric, at: SwitchId) -> Management:
 
 
 def _bgp(
-    fabric: Fabric, at: SwitchId, sessions: tuple[Session, ...], drained: bool, exits: Mapping[str, Exit]
+    fabric: Design, at: SwitchId, sessions: tuple[Session, ...], drained: bool, exits: Mapping[str, Exit]
 ) -> Bgp:
     plan, addresses = fabric.routing, fabric.addresses
     outside = _outside(fabric, at, exits, sessions) if fabric.external.outsiders else INSIDE
@@ -309,7 +309,7 @@ def _bgp(
     )
 
 
-def _raised(limit: int, outside: bool, fabric: Fabric) -> int:
+def _raised(limit: int, outside: bool, fabric: Design) -> int:
     """A limit of prefixes: the given one, or that of the plan with room for those from outside."""
     if fabric.routing.maximum_prefixes is not None:
         return fabric.routing.maximum_prefixes
@@ -317,7 +317,7 @@ def _raised(limit: int, outside: bool, fabric: Fabric) -> int:
 
 
 def _outside(
-    fabric: Fabric, at: SwitchId, exits: Mapping[str, Exit], sessions: tuple[Session, ...]
+    fabric: Design, at: SwitchId, exits: Mapping[str, Exit], sessions: tuple[Session, ...]
 ) -> Outside:
     """What a switch does about routes from outside; static ones are for BGP where it has anybody to tell."""
     external, bits = fabric.external, fabric.aggregate_bits()
@@ -341,7 +341,7 @@ def _outside(
     )  # fmt: skip
 
 
-def _families(fabric: Fabric) -> Iterator[tuple[int, int, Pool, Pool]]:
+def _families(fabric: Design) -> Iterator[tuple[int, int, Pool, Pool]]:
     """(version, host length, host pool, loopback pool) of every family in use."""
     addresses = fabric.addresses
     if addresses.hosts4:
@@ -350,7 +350,7 @@ def _families(fabric: Fabric) -> Iterator[tuple[int, int, Pool, Pool]]:
         yield 6, 128, addresses.hosts6, addresses.loopbacks6
 
 
-def _fabric_lists(fabric: Fabric) -> tuple[PrefixList, ...]:
+def _fabric_lists(fabric: Design) -> tuple[PrefixList, ...]:
     """What all switches originate; hosts of segments are behind VTEPs, and no part of the underlay."""
     bits = fabric.aggregate_bits()
     rules = []
@@ -361,14 +361,14 @@ def _fabric_lists(fabric: Fabric) -> tuple[PrefixList, ...]:
     return prefix_lists("FABRIC", rules)
 
 
-def _originated(fabric: Fabric, at: SwitchId) -> Iterator[tuple[int, int, tuple[str, ...], str]]:
+def _originated(fabric: Design, at: SwitchId) -> Iterator[tuple[int, int, tuple[str, ...], str]]:
     """(version, host length, aggregates of a ToR, prefix of the loopback) of every family in use."""
     for version, full, hosts, loopbacks in _families(fabric):
         aggregates = tuple(_aggregates(fabric, at, hosts)) if at.tier is TierName.TOR else ()
         yield version, full, aggregates, f"{_loopback(fabric, at, loopbacks)}/{full}"
 
 
-def _aggregates(fabric: Fabric, at: SwitchId, hosts: Pool) -> Iterator[str]:
+def _aggregates(fabric: Design, at: SwitchId, hosts: Pool) -> Iterator[str]:
     """The blocks of the host links of a ToR: one for its unit, and one for each unit beside it that it serves.
 
     None where hosts are in segments: their subnets are not its own.
@@ -380,7 +380,7 @@ def _aggregates(fabric: Fabric, at: SwitchId, hosts: Pool) -> Iterator[str]:
         yield hosts.prefix(block, fabric.aggregate_bits())
 
 
-def announcements(fabric: Fabric, at: SwitchId) -> Iterator[str]:
+def announcements(fabric: Design, at: SwitchId) -> Iterator[str]:
     """The prefixes that a switch originates: a ToR's aggregates, and everyone's loopbacks."""
     for _, _, aggregates, loopback in _originated(fabric, at):
         yield from (*aggregates, loopback)
@@ -415,7 +415,7 @@ def _nics(attached: Attachment, model: HostModel, network: str, number: int) -> 
     return found
 
 
-def host(fabric: Fabric, coordinate: int, slot: int) -> Host:
+def host(fabric: Design, coordinate: int, slot: int) -> Host:
     """One host, everything decided."""
     shape, addresses, unit = fabric.shape, fabric.addresses, fabric.units[coordinate]
     model = fabric.host_models[unit.group]
@@ -474,11 +474,11 @@ def _whole(pool: Pool | None) -> tuple[str, ...]:
     return (str(pool),) if pool else ()
 
 
-def tor_cables(fabric: Fabric, tor: SwitchId) -> Iterator[CableRow]:
+def tor_cables(fabric: Design, tor: SwitchId) -> Iterator[CableRow]:
     """Cables of a ToR: to its hosts, then to its spines; the host or ToR is the lower end."""
     yield from links.cable_rows(fabric, tor, (Direction.HOST, Direction.UP))
 
 
-def spine_cables(fabric: Fabric, spine: SwitchId) -> Iterator[CableRow]:
+def spine_cables(fabric: Design, spine: SwitchId) -> Iterator[CableRow]:
     """Cables of a spine to its cores."""
     yield from links.cable_rows(fabric, spine, (Direction.UP,))

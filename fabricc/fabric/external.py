@@ -7,13 +7,12 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.cables import CableRow
 from fabricc.fabric.routing import PrefixRule, StaticRoute
-from fabricc.fabric.shape import CableRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from fabricc.fabric.fabric import AddressPlan
     from fabricc.fabric.shape import Slot, TierName
 
 
@@ -146,13 +145,11 @@ def family_of(text: str) -> int:
     return 6 if ":" in text else 4
 
 
-def static_routes(
-    exits: Mapping[str, Exit], addresses: AddressPlan, aggregate_bits: int
-) -> tuple[StaticRoute, ...]:
+def static_routes(exits: Mapping[str, Exit], own: Iterable[str]) -> tuple[StaticRoute, ...]:
     """The static routes of a switch with ways out: to outsiders without BGP, and what keeps the fabric's own inside.
 
     A packet for an address of the fabric that nobody has now would follow the default route out, and could come
-    back; a discard route for each whole pool ends it here. Routes of the fabric are longer, so they win.
+    back; a discard route for each whole pool, `own`, ends it here. Routes of the fabric are longer, so they win.
     """
     hops: dict[str, list[str]] = {}
     for exit_ in exits.values():
@@ -164,19 +161,5 @@ def static_routes(
                 hops.setdefault(rule.prefix, []).append(remote)
     routes = [StaticRoute(prefix, tuple(sorted(via))) for prefix, via in hops.items()]
     if exits:
-        routes += [StaticRoute(prefix, ()) for prefix in _pools(addresses, aggregate_bits)]
+        routes += [StaticRoute(prefix, ()) for prefix in own]
     return tuple(sorted(routes, key=lambda route: (family_of(route.prefix), ip_network(route.prefix))))
-
-
-def _pools(addresses: AddressPlan, aggregate_bits: int) -> Iterator[str]:
-    """The fabric's pools, but one that is a single route of the fabric itself."""
-    for hosts, loopbacks, links in (
-        (addresses.hosts4, addresses.hosts4 and addresses.loopbacks4, addresses.links4),
-        (addresses.hosts6, addresses.loopbacks6, addresses.links6),
-    ):
-        if hosts and hosts.bits > aggregate_bits:
-            yield str(hosts)
-        if loopbacks and loopbacks.bits:
-            yield str(loopbacks)
-        if links and links.bits > 1 and addresses.numbered:
-            yield str(links)

@@ -53,6 +53,9 @@ class Ends(NamedTuple):
 
 
 NOTHING = Given()
+"""What a switch is given that is not in a table."""
+COMPUTED = Ends(None, None)
+"""What a link is given that is not in a table."""
 
 
 @dataclass(frozen=True, slots=True)

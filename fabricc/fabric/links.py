@@ -5,80 +5,29 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import dataclass, tupled
+from fabricc.base.values import tupled
 from fabricc.fabric import addresses as adr
-from fabricc.fabric import evpn
-from fabricc.fabric.given import NOTHING, Ends
+from fabricc.fabric.cables import CableRow
+from fabricc.fabric.given import COMPUTED, NOTHING
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.shape import CableRow, SwitchId, TierName
+from fabricc.fabric.neighbours import NO_ENDS, Below, FarEnd, Link, Serving
+from fabricc.fabric.shape import SwitchId, TierName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.evpn import Segment
-    from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import Attachment, PortLayout, Shape, Unit
-
-    _Pairs = Callable[[int], tuple[str, str]]
-    """Offset in a pool -> both ends of a link."""
+    from fabricc.fabric.design import Design
+    from fabricc.fabric.neighbours import Pairs
+    from fabricc.fabric.shape import PortLayout, Shape, Unit
 
 TOR, SPINE, CORE = TierName.TOR, TierName.SPINE, TierName.CORE
-COMPUTED = Ends(None, None)
-"""What a link is given that is not in a table."""
-_NO_ENDS = (None, None)
 UP, DOWN, HOST = Direction.UP, Direction.DOWN, Direction.HOST
 """Members by name alone: looked up in their class, they cost Python 3.11 a tenth of the time that a link takes."""
 
 
-class Link(NamedTuple):
-    """A link seen from one switch.
-
-    Attributes:
-        slot: index of the local port in the switch's layout.
-        local4, local6: own address; remote4, remote6: the peer's; their prefix is a /31 or /127, between switches that
-            of the links pool. A port of a segment has none of its own, and the host's has the prefix of the segment's
-            subnet.
-        peer_asn: 0 for a host.
-    """
-
-    slot: int
-    direction: Direction
-    kind: str
-    peer: str
-    peer_port: str
-    peer_asn: int
-    cable_m: int
-    medium: str
-    shutdown: bool
-    local4: str | None
-    remote4: str | None
-    local6: str | None
-    remote6: str | None
-    unnumbered: bool
-
-
-class FarEnd(NamedTuple):
-    """A switch as its neighbours know it; `ports` are the names of its slots."""
-
-    at: SwitchId
-    name: str
-    asn: int
-    ports: tuple[str, ...]
-    layout: PortLayout
-    number: int
-
-
-class Below(NamedTuple):
-    """A ToR as the spines above it know it: the first of their ports that are kept for it, and how many have cables."""
-
-    tor: FarEnd
-    first: int
-    cables: range
-
-
-def far_end(fabric: Fabric, at: SwitchId) -> FarEnd:
+def far_end(fabric: Design, at: SwitchId) -> FarEnd:
     """What every neighbour of a switch asks about it; kept, for each has many."""
     key = (at.tier is CORE, at.plane, at.pod, at.unit, at.index, at.nic_port)
     found = fabric.far_ends.get(key)
@@ -95,7 +44,7 @@ def far_end(fabric: Fabric, at: SwitchId) -> FarEnd:
     return found
 
 
-def _above(fabric: Fabric, tier: TierName, plane: int, pod: int) -> list[FarEnd]:
+def _above(fabric: Design, tier: TierName, plane: int, pod: int) -> list[FarEnd]:
     """The spines of a pod, or the cores, of a plane; kept, for each switch below them asks."""
     key = (tier is CORE, plane, pod)
     found = fabric.ranks.get(key)
@@ -106,7 +55,7 @@ def _above(fabric: Fabric, tier: TierName, plane: int, pod: int) -> list[FarEnd]
     return found
 
 
-def _below(fabric: Fabric, plane: int, pod: int) -> list[Below]:
+def _below(fabric: Design, plane: int, pod: int) -> list[Below]:
     """The ToRs of a pod and plane; kept, for each spine above them asks."""
     found = fabric.tors_below.get((plane, pod))
     if found is None:
@@ -125,13 +74,13 @@ def _below(fabric: Fabric, plane: int, pod: int) -> list[Below]:
     return found
 
 
-def tor_id(fabric: Fabric, unit: int, group: int, nic_port: int) -> SwitchId:
+def tor_id(fabric: Design, unit: int, group: int, nic_port: int) -> SwitchId:
     """Coordinates of a ToR."""
     shape = fabric.shape
     return SwitchId(TOR, shape.plane(group, nic_port), unit // shape.units_per_pod, unit, group, nic_port)
 
 
-def number(fabric: Fabric, at: SwitchId) -> int:
+def number(fabric: Design, at: SwitchId) -> int:
     """A switch's number within its tier's number space."""
     strides = fabric.strides
     if at.tier is TOR:
@@ -141,7 +90,7 @@ def number(fabric: Fabric, at: SwitchId) -> int:
     return adr.core_number(strides, at.index, at.plane)
 
 
-def asn(fabric: Fabric, at: SwitchId) -> int:
+def asn(fabric: Design, at: SwitchId) -> int:
     """The switch's ASN: given, or each ToR its own, spines and cores shared per tier, plane and pod or unique ones."""
     if (given := fabric.given.of(at).asn) is not None:
         return given
@@ -155,7 +104,7 @@ def asn(fabric: Fabric, at: SwitchId) -> int:
     return block.first + (block.cores + number(fabric, at) if unique else at.plane)
 
 
-def loopback_offset(fabric: Fabric, at: SwitchId, pool: Pool) -> int:
+def loopback_offset(fabric: Design, at: SwitchId, pool: Pool) -> int:
     """Offset in a loopback pool: ToRs in the first half, spines in the third quarter, cores in the last, or given."""
     given = fabric.given.of(at)
     own = given.loopback4 if pool.version == 4 else given.loopback6
@@ -167,7 +116,7 @@ def loopback_offset(fabric: Fabric, at: SwitchId, pool: Pool) -> int:
     return offset(pool.bits, number(fabric, at))
 
 
-def layout(fabric: Fabric, at: SwitchId) -> PortLayout:
+def layout(fabric: Design, at: SwitchId) -> PortLayout:
     """The port layout of a switch."""
     if fabric.boxes and (box := fabric.boxes.get(at)) is not None:
         return box.layout
@@ -178,7 +127,7 @@ def layout(fabric: Fabric, at: SwitchId) -> PortLayout:
     return fabric.core_layout
 
 
-def port_names(fabric: Fabric, at: SwitchId) -> tuple[str, ...]:
+def port_names(fabric: Design, at: SwitchId) -> tuple[str, ...]:
     """Name of every slot of a switch, as its NOS has it."""
     nos = fabric.tiers[at.tier].nos
     if fabric.changes:
@@ -187,14 +136,14 @@ def port_names(fabric: Fabric, at: SwitchId) -> tuple[str, ...]:
     return fabric.port_names[nos, layout_key(fabric, at)]
 
 
-def layout_key(fabric: Fabric, at: SwitchId) -> str:
+def layout_key(fabric: Design, at: SwitchId) -> str:
     """What tells layouts apart: `tor` and the host group's index, `spine` or `core`, or what a switch has alone."""
     if fabric.boxes and (box := fabric.boxes.get(at)) is not None:
         return box.key
     return f"tor{fabric.units[at.unit].group}" if at.tier is TOR else at.tier.value
 
 
-def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
+def links(fabric: Design, at: SwitchId) -> Iterator[Link]:
     """Every link of a switch: down first, then up."""
     if at.tier is TOR:
         for unit, slots, rails in served(fabric, at):
@@ -207,7 +156,7 @@ def links(fabric: Fabric, at: SwitchId) -> Iterator[Link]:
         yield from _between(fabric, "core", DOWN, at, _core_down(fabric, at))
 
 
-def served(fabric: Fabric, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
+def served(fabric: Design, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
     """What a ToR serves: of its own unit, and of those beside it, the slots with hosts and the rails."""
     own = fabric.units[tor.unit]
     if own.border is not None:
@@ -219,7 +168,7 @@ def served(fabric: Fabric, tor: SwitchId) -> Iterator[tuple[Unit, list[int], ran
             yield unit, present, rails
 
 
-def host_blocks(fabric: Fabric, tor: SwitchId, unit: int) -> tuple[int, int]:
+def host_blocks(fabric: Design, tor: SwitchId, unit: int) -> tuple[int, int]:
     """Offsets in the IPv4 and the IPv6 hosts pool of a ToR's block for the hosts of a unit: its own may be given."""
     computed = adr.tor_block(fabric.strides, unit, tor.index, tor.nic_port)
     given = fabric.given.of(tor)
@@ -229,61 +178,7 @@ def host_blocks(fabric: Fabric, tor: SwitchId, unit: int) -> tuple[int, int]:
     return computed if four is None else four, computed if six is None else six
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """A ToR as the hosts of a unit know it: what its links to them have in common.
-
-    Attributes:
-        down: its ports by the number of the down-link.
-        nics: rail -> its number among those of the ToR, where its addresses begin in the block, and the name of the
-            host's port.
-        block4, block6: offsets in the hosts pools of the ToR's block for the unit.
-        pair4, pair6: of the hosts pools, `Pool.pair`; None without the family.
-        given: slot -> addresses from outside.
-        cable: of each link; None where single ones have another.
-    """
-
-    fabric: Fabric
-    far: FarEnd
-    unit: Unit
-    attached: Attachment
-    down: tuple[int, ...]
-    nics: Mapping[int, tuple[int, int, str]]
-    block4: int
-    block6: int
-    pair4: _Pairs | None
-    pair6: _Pairs | None
-    given: Mapping[int, Ends] | None
-    segment: Segment | None
-    cable: tuple[int, str, bool] | None
-
-    def link(self, slot: int, rail: int) -> Link:
-        """The link to the host in a slot on a rail."""
-        attached, pair4, pair6 = self.attached, self.pair4, self.pair6
-        number_, (rail_, of_rail, nic) = attached.seat(slot)[1], self.nics[rail]
-        position = self.down[attached.first_port + number_ * attached.rails_per_tor + rail_]
-        length, medium, shut = self.cable or _cable(self.fabric, "host", (self.far.at, position))
-        if self.segment:
-            host4, host6 = self._in_segment(self.segment, number_, rail_)
-            tor4 = tor6 = None
-        else:
-            offset = of_rail + 2 * number_  # as `adr.in_block`
-            own4, own6 = self.given.get(position, COMPUTED) if self.given else COMPUTED
-            tor4, host4 = own4 or (pair4(offset + self.block4) if pair4 else _NO_ENDS)
-            tor6, host6 = own6 or (pair6(offset + self.block6) if pair6 else _NO_ENDS)
-        return tupled(Link, (
-            position, HOST, "host", self.unit.hosts[slot], nic, 0, length, medium, shut,
-            tor4, host4, tor6, host6, False,
-        ))  # fmt: skip
-
-    def _in_segment(self, segment: Segment, number_: int, rail: int) -> list[str | None]:
-        """The addresses of a host's port in a segment, IPv4 and IPv6."""
-        tor, strides = self.far.at, self.fabric.strides
-        offset = evpn.host_offset(strides, self.unit.coordinate, tor.index, tor.nic_port, number_, rail)
-        return [pool.address(offset) if pool else None for pool in (segment.subnet4, segment.subnet6)]
-
-
-def serving(fabric: Fabric, unit: Unit, group: int, nic_port: int) -> Serving:
+def serving(fabric: Design, unit: Unit, group: int, nic_port: int) -> Serving:
     """The ToR of a group of rails and NIC port that serves a unit; kept, for each of its hosts asks."""
     key = (unit.coordinate, group, nic_port)
     found = fabric.servings.get(key)
@@ -292,28 +187,31 @@ def serving(fabric: Fabric, unit: Unit, group: int, nic_port: int) -> Serving:
     return found
 
 
-def _serving(fabric: Fabric, tor: SwitchId, unit: Unit) -> Serving:
+def _serving(fabric: Design, tor: SwitchId, unit: Unit) -> Serving:
     attached = fabric.attachments[unit.group]
     nics = {}
     for rail in range(attached.rails):
         of_tor = rail % attached.rails_per_tor
         name = host_port_name(attached.nic_ports, rail, tor.nic_port, fabric.network)
         nics[rail] = of_tor, adr.in_block(fabric.strides, 0, of_tor), name
-    addresses = fabric.addresses
+    addresses, far = fabric.addresses, far_end(fabric, tor)
+    changed = far.name in fabric.changes
     return Serving(
-        fabric, far_end(fabric, tor), unit, attached, layout(fabric, tor).down, nics,
+        far, unit, attached, far.layout.down, nics,
         *host_blocks(fabric, tor, unit.coordinate), _pairs_of(addresses.hosts4), _pairs_of(addresses.hosts6),
         fabric.given.hosts.get(tor),
-        fabric.evpn.segment(unit.group) if fabric.evpn else None, _usual_cable(fabric, "host"),
+        fabric.evpn.segment(unit.group) if fabric.evpn else None, fabric.strides,
+        None if changed else _default_cable(fabric, "host"),
+        {slot: _cable(fabric, "host", (tor, slot)) for slot in far.layout.down} if changed else {},
     )  # fmt: skip
 
 
-def _pairs_of(pool: Pool | None) -> _Pairs | None:
+def _pairs_of(pool: Pool | None) -> Pairs | None:
     return pool.pair if pool else None
 
 
 def host_links(
-    fabric: Fabric, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
+    fabric: Design, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
 ) -> Iterator[Link]:
     """The links of a ToR to some NICs, which it serves, of the hosts in some slots of a unit."""
     link = serving(fabric, unit, tor.index, tor.nic_port).link
@@ -336,7 +234,7 @@ class End(NamedTuple):
         return self.far.at
 
 
-def upward(fabric: Fabric, at: SwitchId) -> Iterator[End]:
+def upward(fabric: Design, at: SwitchId) -> Iterator[End]:
     """The links of a switch to switches above it."""
     if at.tier is TOR:
         yield from uplinks(fabric, at)
@@ -344,7 +242,7 @@ def upward(fabric: Fabric, at: SwitchId) -> Iterator[End]:
         yield from _spine_up(fabric, at)
 
 
-def uplinks(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
+def uplinks(fabric: Design, tor: SwitchId) -> Iterator[End]:
     """The uplinks of a ToR, spine by spine: to each the first of the positions that the shape keeps."""
     up, parallel = layout(fabric, tor).up, fabric.shape.links_per_spine
     first, offset = _spine_port(fabric, tor), adr.tor_link_offset(fabric.strides, number(fabric, tor), 0)
@@ -356,7 +254,7 @@ def uplinks(fabric: Fabric, tor: SwitchId) -> Iterator[End]:
             yield tupled(End, (up[uplink], far, down[first + cable], offset + 2 * uplink))
 
 
-def _spine_port(fabric: Fabric, tor: SwitchId) -> int:
+def _spine_port(fabric: Design, tor: SwitchId) -> int:
     """The first of the spine ports that are kept for a ToR; on each spine the same."""
     shape = fabric.shape
     in_unit = shape.in_plane(tor.index, tor.nic_port)
@@ -364,7 +262,7 @@ def _spine_port(fabric: Fabric, tor: SwitchId) -> int:
     return in_pod * shape.links_per_spine
 
 
-def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
+def _spine_down(fabric: Design, spine: SwitchId) -> Iterator[End]:
     strides, down = fabric.strides, layout(fabric, spine).down
     first = spine.index * fabric.shape.links_per_spine
     for tor, port, cables in _below(fabric, spine.plane, spine.pod):
@@ -373,7 +271,7 @@ def _spine_down(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
             yield tupled(End, (down[port + cable], tor, up[first + cable], offset + 2 * cable))
 
 
-def _tors_of_plane(fabric: Fabric, unit: int, plane: int) -> Iterator[SwitchId]:
+def _tors_of_plane(fabric: Design, unit: int, plane: int) -> Iterator[SwitchId]:
     """The ToRs of a unit that are in a plane."""
     shape, found = fabric.shape, fabric.units[unit]
     attached, sets = fabric.attachments[found.group], fabric.sets(found)
@@ -384,7 +282,7 @@ def _tors_of_plane(fabric: Fabric, unit: int, plane: int) -> Iterator[SwitchId]:
                 yield tor_id(fabric, unit, group, nic_port)
 
 
-def _spine_up(fabric: Fabric, spine: SwitchId) -> Iterator[End]:
+def _spine_up(fabric: Design, spine: SwitchId) -> Iterator[End]:
     shape, up, offset = (
         fabric.shape,
         layout(fabric, spine).up,
@@ -406,13 +304,13 @@ def _core_port(shape: Shape, spine: SwitchId) -> int:
     ) * shape.links_per_core
 
 
-def _core_link_offset(fabric: Fabric, spine: FarEnd) -> int:
+def _core_link_offset(fabric: Design, spine: FarEnd) -> int:
     """Offset of the first uplink of a spine."""
     pool = fabric.addresses.links4 or fabric.addresses.links6
     return adr.spine_link_offset(fabric.strides, pool.end_bits if pool else 0, spine.number, 0)
 
 
-def _core_down(fabric: Fabric, core: SwitchId) -> Iterator[End]:
+def _core_down(fabric: Design, core: SwitchId) -> Iterator[End]:
     shape, down = fabric.shape, layout(fabric, core).down
     group, in_group = divmod(core.index, shape.cores_per_group)
     first = in_group * shape.links_per_core
@@ -425,7 +323,7 @@ def _core_down(fabric: Fabric, core: SwitchId) -> Iterator[End]:
 
 
 def _between(
-    fabric: Fabric, kind: str, direction: Direction, at: SwitchId, ends: Iterable[End]
+    fabric: Design, kind: str, direction: Direction, at: SwitchId, ends: Iterable[End]
 ) -> Iterator[Link]:
     """Links between switches; the upper end has the even address."""
     addresses = fabric.addresses
@@ -436,8 +334,8 @@ def _between(
     length, medium, shut = usual or (0, "", False)
     for slot, far, peer_slot, offset in ends:
         own4, own6 = given.get(offset, COMPUTED) if given else COMPUTED
-        remote4, local4 = own4 or (pair4(offset) if pair4 else _NO_ENDS)
-        remote6, local6 = own6 or (pair6(offset) if pair6 else _NO_ENDS)
+        remote4, local4 = own4 or (pair4(offset) if pair4 else NO_ENDS)
+        remote6, local6 = own6 or (pair6(offset) if pair6 else NO_ENDS)
         upper = changes.get(far.name if up else own_name) if changes else None
         if bare := not numbered or (upper is not None and upper.unnumbered):
             remote4 = local4 = remote6 = local6 = None
@@ -452,13 +350,18 @@ def _between(
         ))  # fmt: skip
 
 
-def _usual_cable(fabric: Fabric, kind: str) -> tuple[int, str, bool] | None:
+def _usual_cable(fabric: Design, kind: str) -> tuple[int, str, bool] | None:
     """Length, medium and shutdown of every link of a kind; None when single devices may say something else."""
+    return None if fabric.changes else _default_cable(fabric, kind)
+
+
+def _default_cable(fabric: Design, kind: str) -> tuple[int, str, bool]:
+    """Those of a link that no device says anything of."""
     default = fabric.cable_kinds[kind]
-    return None if fabric.changes else (default.length_m, default.medium, False)
+    return default.length_m, default.medium, False
 
 
-def _cable(fabric: Fabric, kind: str, *ends: tuple[SwitchId, int]) -> tuple[int, str, bool]:
+def _cable(fabric: Design, kind: str, *ends: tuple[SwitchId, int]) -> tuple[int, str, bool]:
     """Length, medium and shutdown of a link, the same from both ends: a port's own word before a device's.
 
     `ends` are switch and slot, the lower end first; of a link to a host the switch's alone.
@@ -479,7 +382,7 @@ def _cable(fabric: Fabric, kind: str, *ends: tuple[SwitchId, int]) -> tuple[int,
     return default.length_m if length is None else length, medium or default.medium, shutdown
 
 
-def cable_rows(fabric: Fabric, at: SwitchId, directions: tuple[Direction, ...]) -> Iterator[CableRow]:
+def cable_rows(fabric: Design, at: SwitchId, directions: tuple[Direction, ...]) -> Iterator[CableRow]:
     """The cables of a switch in some directions, lower end first."""
     name, names, slots = switch_name(fabric, at), port_names(fabric, at), layout(fabric, at).slots
     for link in links(fabric, at):

@@ -1,4 +1,4 @@
-"""Management networks: which one a switch is in, and its address there, in closed form."""
+"""Management networks: their subnets and gateways, and what each takes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric import links
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
 
 
 class Beyond(StrEnum):
@@ -109,38 +105,3 @@ class ManagementPlace(NamedTuple):
     def address(self) -> str:
         """The address, without prefix length."""
         return self.network.pool.address(self.offset)
-
-
-def management_network(fabric: Fabric, at: SwitchId) -> ManagementNetwork | None:
-    """The first network that takes a switch."""
-    return next((each for each in fabric.addresses.management if each.takes(at.tier, at.unit)), None)
-
-
-def management_place(fabric: Fabric, at: SwitchId) -> ManagementPlace:
-    """Where a switch's management address is; planning has refused a fabric with a switch that no network takes."""
-    network = management_network(fabric, at)
-    assert network is not None
-    return ManagementPlace(network, management_offset(fabric, at, network))
-
-
-def management_offset(fabric: Fabric, at: SwitchId, network: ManagementNetwork) -> int:
-    """Offset of a switch's address in the pool of its network.
-
-    In the network of all tiers ToRs are in the first half, spines in the third quarter, cores in the last. In one of
-    ToRs each subnet holds as many units, in one of spines or cores as many of their numbers. A given one goes before.
-    """
-    if (given := fabric.given.of(at).management) is not None:
-        return given
-    if at.tier is TierName.TOR:
-        shape = fabric.shape
-        in_unit = at.index * shape.nic_ports + at.nic_port
-        unit = at.unit - network.first
-        subnet, unit = divmod(unit, network.units) if network.units else (0, unit)
-        return subnet * network.size + MANAGEMENT_RESERVED + unit * shape.tors_per_unit + in_unit
-    number = links.number(fabric, at)
-    if network.tier is None:
-        if at.tier is TierName.SPINE:
-            return (1 << (network.pool.bits - 1)) + number
-        return (3 << (network.pool.bits - 2)) + number
-    subnet, number = divmod(number, network.numbers)
-    return subnet * network.size + MANAGEMENT_RESERVED + number

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
-    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.design import Design
     from fabricc.fabric.shape import SwitchId
 
 PLANE_LETTERS = tuple(first + second for first in ("", *ascii_lowercase) for second in ascii_lowercase)
 """`a` to `z`, then `aa`: of planes, and of the ports of a NIC."""
 
 
-def switch_name(fabric: Fabric, at: SwitchId) -> str:
+def switch_name(fabric: Design, at: SwitchId) -> str:
     """`su001-tor3a`, `spine07a`, `pod2-spine07a`, `core12a`, `border01a`: the letter is the plane.
 
     On a ToR with hosts it is the NIC port.
@@ -25,13 +25,13 @@ def switch_name(fabric: Fabric, at: SwitchId) -> str:
     return fabric.given.of(at).name or computed_name(fabric, at)
 
 
-def computed_name(fabric: Fabric, at: SwitchId) -> str:
+def computed_name(fabric: Design, at: SwitchId) -> str:
     """The name that a switch has by its coordinates, whatever name it is given."""
     name = _in_network(fabric, at)
     return f"{fabric.network}-{name}" if fabric.network else name
 
 
-def _in_network(fabric: Fabric, at: SwitchId) -> str:
+def _in_network(fabric: Design, at: SwitchId) -> str:
     if at.tier is TierName.TOR:
         unit = fabric.units[at.unit]
         if unit.border is not None:

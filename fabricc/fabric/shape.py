@@ -290,15 +290,12 @@ class SwitchId:
     nic_port: int
 
 
-@dataclass(frozen=True, slots=True)
-class CableRow:
-    """One cable of the cabling plan; `a` is the lower end. `kind` is `host`, `spine`, `core` or `external`."""
+class HostId(NamedTuple):
+    """Coordinates of a host: its unit's, and its slot there."""
 
-    a_device: str
-    a_port: str
-    b_device: str
-    b_port: str
-    speed_gbps: int
-    medium: str
-    length_m: int
-    kind: str
+    unit: int
+    slot: int
+
+
+DeviceId = SwitchId | HostId
+"""Coordinates of a switch or host."""

@@ -24,7 +24,8 @@ from fabricc.compiler.materials import materials
 from fabricc.compiler.out_of_band import ADDRESS_FILE, CABLING_FILE, texts
 from fabricc.compiler.racks import read_places, titles
 from fabricc.compiler.recheck import check_tree
-from fabricc.fabric.out_of_band import cables, owners
+from fabricc.fabric.management_addresses import owners
+from fabricc.fabric.out_of_band_cables import cables
 from fabricc.review.explain.addresses import explain_address
 from tests.effort import examples
 from tests.review.explain.support import known_of_front

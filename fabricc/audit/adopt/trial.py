@@ -17,8 +17,8 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Switch
+from fabricc.fabric.shape import HostId
 from fabricc.front.spec.lock import VERSION
 from fabricc.proof.compare import compare
 from fabricc.tree.file import make_folder, write_file

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import host_links, tor_id
 from fabricc.fabric.naming import host_port_name
+from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

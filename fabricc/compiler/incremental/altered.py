@@ -12,7 +12,9 @@ from fabricc.fabric import links
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.fabric.fabric import DeviceChange, DeviceId, Fabric
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.plans import DeviceChange
+    from fabricc.fabric.shape import DeviceId
 
 
 @dataclass(frozen=True, slots=True)

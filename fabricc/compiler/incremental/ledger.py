@@ -41,7 +41,7 @@ _CLASSES = {
     ("fabricc.proof.invariants.policy", "Stance"),
     ("fabricc.proof.invariants.prefixes", "Block"),
     ("fabricc.compiler.incremental.altered", "Outline"),
-    ("fabricc.fabric.fabric", "DeviceChange"),
+    ("fabricc.fabric.plans", "DeviceChange"),
 }
 """All that a ledger may name: a file from elsewhere can make nothing else run (`pickle`, Restricting Globals)."""
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from fabricc.compiler.incremental.ledger import Ledger
     from fabricc.compiler.incremental.record import Last
     from fabricc.compiler.result import BuildResult
-    from fabricc.fabric.fabric import DeviceId as Device
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import DeviceId as Device
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.tree.stage import Written
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.infiniband.model import InfinibandFabric
-    from fabricc.fabric.links import Link
+    from fabricc.fabric.neighbours import Link
     from fabricc.fabric.shape import PortLayout, Slot, SwitchId
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.catalog.names import meant
 from fabricc.fabric import links
-from fabricc.fabric.fabric import DeviceChange
+from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.boxes import box_of
 from fabricc.front.planning.models import nos_release

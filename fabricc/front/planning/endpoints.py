@@ -11,15 +11,8 @@ from fabricc.base.documents.document import clip
 from fabricc.catalog.names import did_you_mean
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
 from fabricc.fabric.management import Beyond
-from fabricc.fabric.out_of_band import (
-    OutOfBand,
-    endpoints,
-    host_block,
-    host_network,
-    owners,
-    switch_network,
-    unit_place,
-)
+from fabricc.fabric.management_addresses import host_block, host_network, owners, switch_network, unit_place
+from fabricc.fabric.out_of_band import OutOfBand, endpoints
 from fabricc.front.planning.management_switches import numbers_needed, planned_switches
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.out_of_band import named_addresses, network_path
@@ -32,7 +25,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.management import ManagementNetwork
-    from fabricc.fabric.out_of_band import ManagementSwitches, Owner
+    from fabricc.fabric.management_addresses import Owner
+    from fabricc.fabric.out_of_band import ManagementSwitches
     from fabricc.fabric.shape import Unit
     from fabricc.front.planning.models import Naming
     from fabricc.front.spec.model import ClusterSpec, ManagementRow

@@ -11,7 +11,7 @@ from fabricc.base.documents.document import clip
 from fabricc.catalog.names import did_you_mean
 from fabricc.fabric import links
 from fabricc.fabric.given import Ends, Given, Identities
-from fabricc.fabric.management import management_place
+from fabricc.fabric.management_addresses import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.host_identities import HostLinks

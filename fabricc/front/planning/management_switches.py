@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.fabric.out_of_band import (
-    MOST_AGGREGATES,
-    Bank,
-    ManagementSwitches,
-    Port,
-    aggregate_name,
-    sites,
-    switch_name,
-)
+from fabricc.fabric.out_of_band import MOST_AGGREGATES, Bank, ManagementSwitches, Port
+from fabricc.fabric.out_of_band_cables import aggregate_name, sites, switch_name
 from fabricc.fabric.shape import Slot
 from fabricc.front.planning.models import UnfitError, nos_release, suggestion
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from fabricc.base.values import dataclass
 from fabricc.catalog.names import meant
 from fabricc.catalog.support import oldest, runs
-from fabricc.fabric.fabric import TierPlan
+from fabricc.fabric.plans import TierPlan
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:

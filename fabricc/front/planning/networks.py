@@ -13,7 +13,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK
-from fabricc.fabric.fabric import HostId
+from fabricc.fabric.shape import HostId
 from fabricc.front.planning.external import shared_ends
 from fabricc.front.planning.models import suggestion
 from fabricc.front.spec.document import dotted

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management import management_network, management_place
+from fabricc.fabric.management_addresses import management_network, management_place
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.spec.document import dotted

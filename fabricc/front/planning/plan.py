@@ -9,8 +9,9 @@ from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, shared
 from fabricc.fabric.addresses import Pool, asn_block
-from fabricc.fabric.fabric import AddressPlan, Fabric, RoutingPlan
+from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.management import ManagementNetwork
+from fabricc.fabric.plans import AddressPlan, RoutingPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning import strides as stride_plan
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog
-    from fabricc.fabric.fabric import TierPlan
+    from fabricc.fabric.plans import TierPlan
     from fabricc.fabric.shape import Shape
     from fabricc.front.planning.external import Planner
     from fabricc.front.planning.models import Models, Naming

@@ -14,8 +14,8 @@ from fabricc.fabric.shape import Strides, TierName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.fabric.fabric import AddressPlan
     from fabricc.fabric.management import ManagementNetwork
+    from fabricc.fabric.plans import AddressPlan
     from fabricc.fabric.shape import Shape
     from fabricc.front.spec.model import Routing
 

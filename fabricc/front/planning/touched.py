@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
-from fabricc.fabric.management import management_place
+from fabricc.fabric.management_addresses import management_place
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning.border import with_border, with_leaves

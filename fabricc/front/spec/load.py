@@ -13,7 +13,8 @@ from fabricc.base.documents.document import clip
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.fabric.fabric import CableKind, Descriptions
+from fabricc.fabric.cables import CableKind
+from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.fabric.fabric import CableKind
+from fabricc.fabric.cables import CableKind
 from fabricc.front.spec.model import ManagementTier, ManagementWish, NosChoice
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
-from fabricc.fabric.fabric import Descriptions
+from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from netaddr import IPAddress, IPNetwork
 
     from fabricc.base.documents.document import KeyPath
+    from fabricc.fabric.cables import CableKind
     from fabricc.fabric.evpn import Segment, Vrf
     from fabricc.fabric.external import Outsider
-    from fabricc.fabric.fabric import CableKind
     from fabricc.fabric.infiniband.model import ServiceClass
     from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.model import Services

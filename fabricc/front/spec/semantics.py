@@ -13,7 +13,7 @@ from fabricc.fabric.routing import Spreading
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.fabric.fabric import CableKind
+    from fabricc.fabric.cables import CableKind
     from fabricc.fabric.routing import LoadBalancing
     from fabricc.front.spec.document import Findings
     from fabricc.front.spec.model import Acceptance, Cables, Routing, Tier

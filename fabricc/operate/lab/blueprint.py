@@ -23,10 +23,10 @@ from fabricc.operate.lab.node import HOST_QUIET, Node
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.shape import CableRow
     from fabricc.operate.lab.predict import End
 
 MANAGEMENT_PORT = "eth0"

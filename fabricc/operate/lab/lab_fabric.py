@@ -11,7 +11,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split
-from fabricc.fabric.fabric import DeviceChange, TierPlan
+from fabricc.fabric.plans import DeviceChange, TierPlan
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.slicing import sampled, sliced

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.fabric import DeviceChange
 from fabricc.fabric.model import Direction
+from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import faults, kernel, observe, steady
 from fabricc.operate.lab.agreement import Event

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.neighbours import Link
     from fabricc.fabric.shape import SwitchId
 
 End = tuple[str, str]
@@ -244,7 +245,7 @@ class Wiring:
 def _nics(fabric: Fabric, name: str, tor: SwitchId, shut: set[End]) -> Iterator[Nic]:
     names = links.port_names(fabric, tor)
     for unit, slots, rails in links.served(fabric, tor):
-        found: Iterable[links.Link] = links.host_links(fabric, tor, unit, slots, rails)
+        found: Iterable[Link] = links.host_links(fabric, tor, unit, slots, rails)
         for link, (slot, rail) in zip(found, product(slots, rails), strict=True):
             if link.shutdown:
                 shut.add((name, names[link.slot]))

@@ -15,7 +15,8 @@ from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.fabric import DeviceChange, Fabric
+from fabricc.fabric.fabric import Fabric
+from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.qos import unsent
 from fabricc.operate.devices.device import devices
 from fabricc.operate.push import snapshot
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
     from pathlib import Path
 
-    from fabricc.fabric.fabric import AddressPlan
     from fabricc.fabric.model import Switch
+    from fabricc.fabric.plans import AddressPlan
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.device import Device
     from fabricc.operate.push.snapshot import Snapshot

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout_key, links, served
 from fabricc.fabric.model import Direction
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import HostId, TierName
 from fabricc.review.diff.model import Renumbering
 from fabricc.review.diff.sides import SpecSide
 
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
     from fractions import Fraction
 
-    from fabricc.fabric.fabric import DeviceId, Fabric
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import DeviceId
     from fabricc.review.diff.model import DeviceDiff, Link, Rail
     from fabricc.review.diff.sides import Side
 

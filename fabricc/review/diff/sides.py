@@ -10,9 +10,9 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.moves import Moves
+from fabricc.fabric.shape import HostId
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Figure
 from fabricc.review.diff.view import host_view, switch_view
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.fabric import DeviceId, Fabric
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import DeviceId
     from fabricc.review.diff.view import DeviceView
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.links import Link
+    from fabricc.fabric.neighbours import Link
     from fabricc.review.explain.coordinates import Place
     from fabricc.review.explain.model import Formula, Origin
     from fabricc.review.explain.origins import PlanSources

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.base.documents.document import clip
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Host
+from fabricc.fabric.shape import HostId
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
@@ -26,7 +26,8 @@ from fabricc.review.explain.subject import Subject
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.fabric.fabric import DeviceId, Fabric
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import DeviceId
     from fabricc.review.explain.model import Explanation
     from fabricc.review.explain.origins import PlanSources
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts.words import rule_priority
 from fabricc.fabric import links
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import loopback_offset
 from fabricc.fabric.model import Host, HostPort
 from fabricc.fabric.queue_pairs import MOST
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.planning.layout import speeds
 from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas

@@ -6,11 +6,10 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.model import Direction, Host, Port
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.paths import matching
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.spec.document import dotted
 from fabricc.review.explain.counts import spines, uplinks
 from fabricc.review.explain.given import given_origins

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
 from fabricc.base.values import dataclass
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.links import layout_key
 from fabricc.fabric.model import Host
 from fabricc.fabric.paths import matching
+from fabricc.fabric.shape import HostId
 from fabricc.front.planning.quality import worksheets
 from fabricc.review.explain.closed_forms import Closed, closed_form
 from fabricc.review.explain.given import DOCS, RULE, TABLES

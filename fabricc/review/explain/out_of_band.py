@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.fabric import HostId
 from fabricc.fabric.management import Beyond
-from fabricc.fabric.out_of_band import cables, endpoints, host_block, owners, unit_place
+from fabricc.fabric.management_addresses import host_block, owners, unit_place
+from fabricc.fabric.out_of_band import endpoints
+from fabricc.fabric.out_of_band_cables import cables
+from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
 from fabricc.review.explain.given import RULE, TABLES
 from fabricc.review.explain.model import Explanation, Origin, Source, Statement
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.management import ManagementNetwork
-    from fabricc.fabric.out_of_band import Owner
+    from fabricc.fabric.management_addresses import Owner
     from fabricc.review.explain.model import Formula
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.pools import Found

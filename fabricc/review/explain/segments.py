@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.addresses import unit_number
 from fabricc.fabric.evpn import RESERVED
-from fabricc.fabric.fabric import HostId
+from fabricc.fabric.shape import HostId
 from fabricc.review.explain.model import Explanation, Statement
 from fabricc.review.explain.pools import offset_in
 

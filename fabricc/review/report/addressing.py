@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
-from fabricc.fabric.management import Beyond, management_place
-from fabricc.fabric.out_of_band import owners
+from fabricc.fabric.management import Beyond
+from fabricc.fabric.management_addresses import management_place, owners
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.room import stride_rooms
 from fabricc.review.report.values import Section, Table

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.links import Link
+    from fabricc.fabric.neighbours import Link
     from fabricc.review.report.kinds import Cable, Kind
     from fabricc.review.report.values import Row
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts.nics import host_qos, tos_byte
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.compiler import tables
-from fabricc.fabric.fabric import HostId
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.qos.plot import panel_of, panel_svg
 from fabricc.review.report.values import Picture, Prose, Section, Table
 from fabricc.review.report.wording import NONE, span, times

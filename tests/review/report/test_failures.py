@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import CableRow
     from fabricc.review.report.failure import Failure
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.values import dataclass, shared
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.fabric import AddressPlan, Fabric, RoutingPlan, TierPlan
+from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.infiniband.identity import LidPlan
 from fabricc.fabric.infiniband.model import InfinibandFabric, IpoibPlan
 from fabricc.fabric.model import Services
 from fabricc.fabric.naming import host_port_name
+from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning import strides as stride_plan

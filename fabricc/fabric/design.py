@@ -1,0 +1,257 @@
+"""All that is decided of a fabric, as values; names, links and devices are functions of it and of coordinates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric import addresses as adr
+from fabricc.fabric.external import External
+from fabricc.fabric.given import Identities
+from fabricc.fabric.moves import Moves
+from fabricc.fabric.out_of_band import OutOfBand
+from fabricc.fabric.plans import Descriptions
+from fabricc.fabric.routing import LoadBalancing
+from fabricc.fabric.shape import HostId, SwitchId, TierName, Wired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.cables import CableKind
+    from fabricc.fabric.evpn import Evpn
+    from fabricc.fabric.given import Box
+    from fabricc.fabric.model import Services
+    from fabricc.fabric.neighbours import Below, FarEnd, Serving
+    from fabricc.fabric.plans import AddressPlan, DeviceChange, OverlayPlan, RoutingPlan, TierPlan
+    from fabricc.fabric.qos import PortProfile, SwitchQos
+    from fabricc.fabric.shape import Attachment, PortLayout, Shape, Strides, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A whole fabric as decided values, and what follows from these alone.
+
+    Attributes:
+        units: coordinate -> unit, ascending; only those that exist.
+        host_models: host group index -> model.
+        attachments: host group index -> how its hosts are attached.
+        host_systems: host group index -> operating system of its hosts.
+        host_classes: host group index -> class of its hosts' RDMA, "" for the first lossless one.
+        tor_layouts: host group index -> port layout of its ToRs.
+        tor_links: host group index -> links of its ToRs to each spine, of the shape's `links_per_spine` at most. The
+            positions of the others are kept free, on ToRs, on spines and in the links pool.
+        port_names: (nos, layout key) -> name of each slot; the key is `tor` and the group index, `spine` or `core`.
+        qos: layout key -> policy of such switches, and name -> that of a switch whose cables differ.
+        profiles: (layout key, speed, cable length) -> lossless profile, where there is a lossless class.
+        changes: device name -> what it does differently.
+        network: name of a further network of the hosts; "" for the one that the top level of the spec describes.
+        number: of that network, from 1; routing tables of hosts follow from it.
+        guests: hosts that are another fabric's too, whose files those of this network stand beside.
+        networks: the further networks; of a further network those, named after it, that hosts of its own are in too.
+        racks: host -> rack that it stands in, where racks have no ToR of theirs.
+        domain_groups: host groups each rack of which is one NVLink domain.
+        external: the ways out.
+        evpn: the segments of its hosts; None where each link to a host is routed.
+        given: names, ASNs and addresses from outside, in the place of computed ones.
+        out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
+        boxes: switches of another model than their tier's.
+        moves: what devices were called before, and which are another box; no part of the value.
+        far_ends, ranks, tors_below, servings: what neighbours have asked about switches so far, see `links`; no part
+            of the value.
+    """
+
+    cluster: str
+    shape: Shape
+    strides: Strides
+    units: Mapping[int, Unit]
+    host_models: tuple[HostModel, ...]
+    attachments: tuple[Attachment, ...]
+    tiers: Mapping[TierName, TierPlan]
+    tor_layouts: tuple[PortLayout, ...]
+    tor_links: tuple[int, ...]
+    spine_layout: PortLayout
+    core_layout: PortLayout | None
+    port_names: Mapping[tuple[str, str], tuple[str, ...]]
+    addresses: AddressPlan
+    routing: RoutingPlan
+    services: Services
+    cable_kinds: Mapping[str, CableKind]
+    switch_mtu: int
+    host_mtu: int
+    qos: Mapping[str, SwitchQos]
+    profiles: Mapping[tuple[str, int, int], PortProfile]
+    changes: Mapping[str, DeviceChange] = field(default_factory=dict)
+    host_systems: tuple[str, ...] = ()
+    host_classes: tuple[str, ...] = ()
+    load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
+    overlays: tuple[OverlayPlan, ...] = ()
+    unused_silent: bool = False
+    descriptions: Descriptions = Descriptions()
+    network: str = ""
+    number: int = 0
+    guests: Mapping[str, HostId] = field(default_factory=dict)
+    networks: tuple[Design, ...] = ()
+    racks: Mapping[str, str] = field(default_factory=dict)
+    domain_groups: frozenset[int] = frozenset()
+    external: External = field(default_factory=External)
+    evpn: Evpn | None = None
+    given: Identities = field(default_factory=Identities)
+    out_of_band: OutOfBand = field(default_factory=OutOfBand)
+    boxes: Mapping[SwitchId, Box] = field(default_factory=dict)
+    moves: Moves = field(default_factory=Moves, compare=False)
+    far_ends: dict[tuple[int, ...], FarEnd] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    ranks: dict[tuple[int, ...], list[FarEnd]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    tors_below: dict[tuple[int, int], list[Below]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    servings: dict[tuple[int, int, int], Serving] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def switch_ids(self) -> Iterator[SwitchId]:
+        """Every switch: ToRs by unit, then spines, then cores."""
+        shape = self.shape
+        for unit in self.units:
+            yield from self.tor_ids(unit)
+        for pod in range(shape.pods):
+            for plane in range(shape.planes):
+                for index in range(shape.spines):
+                    yield SwitchId(TierName.SPINE, plane, pod, -1, index, -1)
+        for plane in range(shape.port_planes):
+            for index in range(shape.cores):
+                yield SwitchId(TierName.CORE, plane, 0, -1, index, -1)
+
+    def tor_ids(self, unit: int) -> Iterator[SwitchId]:
+        """The ToRs of a unit: of the sets that have hosts; none of a unit whose hosts are beside others."""
+        found = self.units[unit]
+        if found.beside is not None:
+            return
+        shape, attached = self.shape, self.attachments[found.group]
+        pod, tors = unit // shape.units_per_pod, attached.tors
+        for of_set in self.sets(found):
+            for group in range(of_set * tors, (of_set + 1) * tors):
+                for nic_port in range(attached.nic_ports):
+                    yield SwitchId(TierName.TOR, shape.plane(group, nic_port), pod, unit, group, nic_port)
+
+    def sets(self, unit: Unit) -> list[int]:
+        """The sets of ToRs that serve hosts of a unit."""
+        attached = self.attachments[unit.group]
+        return sorted({attached.seat(slot)[0] for slot in unit.hosts}) if attached.sets > 1 else [0]
+
+    def host_ids(self) -> Iterator[HostId]:
+        """Every host, in topological order."""
+        for coordinate, unit in self.units.items():
+            for slot in unit.hosts:
+                yield HostId(coordinate, slot)
+
+    def own_hosts(self) -> list[str]:
+        """The hosts that are in no network named before this one, in topological order."""
+        names = (name for unit in self.units.values() for name in unit.hosts.values())
+        return [name for name in names if name not in self.guests]
+
+    def model(self, at: SwitchId) -> SwitchModel:
+        """The model of a switch: its tier's, or its own."""
+        box = self.boxes.get(at) if self.boxes else None
+        return self.tiers[at.tier].model if box is None else box.model
+
+    def domain(self, unit: Unit, host: str) -> str:
+        """The NVLink domain of a host of a unit, named after its rack; "" where none reaches beyond a host."""
+        return self.racks.get(host, unit.name) if unit.group in self.domain_groups else ""
+
+    def rack_hosts(self) -> dict[str, list[str]]:
+        """The hosts of every rack that has no ToR of its own."""
+        found: dict[str, list[str]] = {}
+        for host, rack in self.racks.items():
+            found.setdefault(rack, []).append(host)
+        return found
+
+    def groups(self) -> dict[int, int]:
+        """Unit -> index of its host group."""
+        return {coordinate: unit.group for coordinate, unit in self.units.items()}
+
+    def wired(self) -> dict[int, Wired]:
+        """Unit -> how its hosts are wired."""
+        alike = self.attachments
+        return {
+            coordinate: Wired(unit.home, alike[unit.group].rails_per_tor, alike[unit.group].sets)
+            for coordinate, unit in self.units.items()
+        }
+
+    def places(self) -> Iterator[Unit]:
+        """The units that have ToRs."""
+        return (unit for unit in self.units.values() if unit.beside is None)
+
+    @property
+    def present(self) -> int:
+        """Units with ToRs, up to the highest coordinate."""
+        return max(unit.coordinate for unit in self.places()) + 1
+
+    def tor_counts(self) -> Counter[int]:
+        """Host group -> ToRs of its units."""
+        found: Counter[int] = Counter()
+        for unit in self.places():
+            attached = self.attachments[unit.group]
+            found[unit.group] += len(self.sets(unit)) * attached.tors * attached.nic_ports
+        return found
+
+    @property
+    def even(self) -> bool:
+        """Whether ToRs of all host groups have as many uplinks."""
+        return len({self.tor_links[unit.group] for unit in self.places() if unit.border is None}) < 2
+
+    def uplinks(self, group: int) -> int:
+        """Uplinks of a ToR of a host group."""
+        return self.shape.spines * self.tor_links[group]
+
+    def paths(self, group: int) -> int:
+        """Equal-cost ways from a ToR of a host group to one of another unit, of another pod where there are cores.
+
+        Without spines one: a host's peers are behind the same ToR.
+        """
+        return max(1, self.uplinks(group) * max(1, self.shape.spine_uplinks))
+
+    def figures(self) -> dict[str, object]:
+        """The shape by name; where ToRs differ in their links to a spine, also these by host group, as in the spec."""
+        found: dict[str, object] = {name: getattr(self.shape, name) for name in self.shape.__slots__}
+        if self.shape.rail_planes == 1:
+            del found["rail_planes"]
+        links = [
+            each for each, attached in zip(self.tor_links, self.attachments, strict=True) if attached.slots
+        ]
+        return found if self.even else {**found, "links_per_spine_of_groups": links}
+
+    def counts(self) -> dict[str, int]:
+        """Totals: devices, GPUs, cables of each kind; hosts without GPUs, also in `hosts`, where there are any."""
+        shape, tors = self.shape, self.tor_counts()
+        sizes = [(len(unit.hosts), unit.group) for unit in self.units.values()]
+        spines = shape.pods * shape.planes * shape.spines
+        ports = [attached.rails * attached.nic_ports for attached in self.attachments]
+        without = sum(count for count, group in sizes if not self.host_models[group].gpus)
+        return {
+            "gpus": sum(count * self.host_models[group].gpus for count, group in sizes),
+            "hosts": sum(count for count, _ in sizes),
+            "units": sum(unit.border is None for unit in self.places()),
+            "tors": tors.total(),
+            "spines": spines,
+            "cores": shape.port_planes * shape.cores,
+            "host_cables": sum(count * ports[group] for count, group in sizes),
+            "spine_cables": sum(count * self.uplinks(group) for group, count in tors.items()),
+            "core_cables": spines * shape.spine_uplinks,
+        } | ({"hosts_without_gpus": without} if without else {})
+
+    def pool(self, kind: str, version: int) -> Pool | None:
+        """The `hosts`, `links` or `loopbacks` pool of an IP version."""
+        found: Pool | None = getattr(self.addresses, f"{kind}{version}")
+        return found
+
+    def aggregate_bits(self) -> int:
+        """Host bits of a ToR's aggregate."""
+        return adr.block_bits(self.strides)
