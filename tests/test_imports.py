@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Set
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,16 +24,19 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
-def imports(node: ast.AST, *, inside: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """Every import that can run, and whether it is inside a function; what only a type checker sees is none."""
+def imports(
+    node: ast.AST, *, inside: bool = False, typed: bool = False
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Every import that can run, and whether it is inside a function; `typed`: also what only a type checker sees."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
-            yield from imports(ast.Module(child.orelse, []), inside=inside)
+            seen = child.body if typed else []
+            yield from imports(ast.Module([*seen, *child.orelse], []), inside=inside, typed=typed)
         elif isinstance(child, ast.Import | ast.ImportFrom):
             yield child, inside
         else:
             function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from imports(child, inside=inside or function)
+            yield from imports(child, inside=inside or function, typed=typed)
 
 
 def targets(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -47,34 +50,85 @@ def targets(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield from [name for name in names if name in MODULES][:1]
 
 
-def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """What is left when modules that import nothing that is left are taken away, again and again."""
+def named_by_each(*, typed: bool) -> dict[str, set[str]]:
+    """Module -> those that it imports."""
+    found = {}
+    for name, path in MODULES.items():
+        tree = ast.parse(path.read_text("utf-8"))
+        found[name] = {each for one, _ in imports(tree, typed=typed) for each in targets(one)} - {name}
+    return found
+
+
+def circles(graph: Mapping[str, Set[str]]) -> list[list[str]]:
+    """The modules of which each leads to each of the others, once what is in no circle has been taken away."""
     left = {name: set(wanted) for name, wanted in graph.items()}
-    for _ in graph:
-        done = {name for name, wanted in left.items() if not wanted}
-        left = {name: wanted - done for name, wanted in left.items() if name not in done}
-        if not done:
-            break
-    return [[name, *sorted(wanted)] for name, wanted in sorted(left.items())]
+    out = set(left)
+    while out:
+        imported = set().union(*left.values())
+        out = {name for name, wanted in left.items() if not wanted or name not in imported}
+        left = {name: wanted - out for name, wanted in left.items() if name not in out}
+    led = {name: reached(left, name) for name in left}
+    found = {frozenset(other for other in to if name in led[other]) for name, to in led.items()}
+    return sorted(sorted(circle) for circle in found if circle)
+
+
+def reached(graph: Mapping[str, Set[str]], name: str) -> set[str]:
+    """The modules that imports lead to from one."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        new = graph[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
 
 
 def test_no_circle_of_imports() -> None:
-    graph = {}
-    for name, path in MODULES.items():
-        tree = ast.parse(path.read_text("utf-8"))
-        graph[name] = {target for found, _ in imports(tree) for target in targets(found)} - {name}
-    assert graph["fabricc.fabric.fabric"], "the waist is looked at too"
-    assert circles(graph) == []
+    found = named_by_each(typed=False)
+    assert found["fabricc.fabric.fabric"], "the waist is looked at too"
+    assert circles(found) == []
+
+
+REMAINING = {
+    *(
+        f"fabricc.compiler.{name}"
+        for name in (
+            "apart", "compiled", "device", "gathered", "infiniband", "infiniband_plan", "inputs", "lock_file",
+            "networks", "outcome", "writing",
+        )
+    ),
+    *(f"fabricc.proof.invariants.{name}" for name in ("clos", "digest", "outside", "segments")),
+}  # fmt: skip
+"""Modules that still know each other in a circle, counting what only a type checker sees; none is to be added."""
+
+
+def test_no_circle_of_imports_for_a_type_checker_either() -> None:
+    """Which module a reader has to know first is asked of all imports: types of a circle cannot be read one by one."""
+    found = named_by_each(typed=True)
+    assert "fabricc.fabric.design" in found["fabricc.fabric.links"], "that is such an import"
+    assert [circle for circle in circles(found) if not REMAINING.issuperset(circle)] == []
 
 
 def test_a_circle_is_found_also_when_a_function_hides_it() -> None:
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) != []
+    apart = {
+        "a": {"b"},
+        "b": {"c"},
+        "c": {"a", "f"},
+        "d": {"a"},
+        "e": set[str](),
+        "f": {"g"},
+        "g": {"e", "f"},
+    }
+    assert circles(apart) == [["a", "b", "c"], ["f", "g"]]
     (hidden,) = imports(ast.parse("def f():\n    import fabricc.base.values"))
     assert (list(targets(hidden[0])), hidden[1]) == (["fabricc.base.values"], True)
     only_checked = "if TYPE_CHECKING:\n    import fabricc.base.values\nelse:\n    import fabricc.review.diff"
-    assert [list(targets(found)) for found, _ in imports(ast.parse(only_checked))] == [
-        ["fabricc.review.diff"]
-    ]
+    for typed, named in (
+        (False, {"fabricc.review.diff"}),
+        (True, {"fabricc.review.diff", "fabricc.base.values"}),
+    ):
+        found = imports(ast.parse(only_checked), typed=typed)
+        assert {each for statement, _ in found for each in targets(statement)} == named
 
 
 INSIDE = {
