@@ -121,13 +121,16 @@ def tree_side(tree: Path) -> Side:
     """The side of a tree.
 
     Raises:
-        TreeError: it is none, or its plan cannot be read (FAB9021).
+        TreeError: it is none, its plan cannot be read (FAB9021), or it is of InfiniBand (FAB5817).
     """
     manifest = read_manifest(tree)
     try:
         with Folder(tree) as folder:
             names = [match[1] for path in sorted(manifest.files) if (match := _PLAN.fullmatch(path))]
             plans = {name: json.loads(folder.read(f"{_at(name)}/fabric.json")) for name in ["", *names]}
+            if plans[""].get("fabric") == "infiniband":
+                message = f"{tree} is of InfiniBand, and this command knows no InfiniBand fabric yet"
+                raise TreeError("FAB5817", message, "`check` does.")
             homes = {host: name for name, plan in plans.items() for host in plan.get("own_hosts", ())}
             parts = {
                 name: _part(tree, folder, _files(manifest, name, plans, homes), name, plan)

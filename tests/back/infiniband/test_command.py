@@ -96,6 +96,13 @@ def test_commands_without_infiniband_say_so(call: Call, spec: Path) -> None:
         assert "FAB5817" in said
 
 
+def test_a_review_says_so_of_a_built_tree(call: Call, spec: Path, tmp_path: Path) -> None:
+    call("build", spec, "-o", tmp_path / "build")
+    tree = tmp_path / "build" / "test"
+    status, said = call("diff", tree, tree)
+    assert (status, "FAB5817" in said, "FAB9021" in said) == (1, True, False)
+
+
 def test_a_fabric_of_ethernet_has_no_subnet_manager_to_simulate(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     box = {"model": "linux-16x100", "nos": "frr"}
