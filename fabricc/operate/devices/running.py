@@ -10,7 +10,7 @@ from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.drivers.bundle import pack, unpack
 from fabricc.proof.compare import compare
 
-_ADDRESS = re.compile(r"interface\[[^]]+\]/ipv([46])")
+_ADDRESS = re.compile(r"(?:interface\[[^]]+\]|loopback)/ipv([46])")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ def read(nos: str, files: Mapping[str, str]) -> Reading:
 
 
 def versions(nos: str, files: Mapping[str, str]) -> frozenset[int]:
-    """The IP versions of the addresses of its ports."""
+    """The IP versions of the addresses of its ports, and of its loopback: links may have none."""
     found = (_ADDRESS.fullmatch(path) for path in read(nos, files).facts)
     return frozenset(int(one[1]) for one in found if one)
 

@@ -24,7 +24,7 @@ from fabricc.operate.push.origin import Origin, state_of
 from fabricc.proof.tree import TreeError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
     from ipaddress import IPv4Network, IPv6Network
     from pathlib import Path
 
@@ -110,10 +110,14 @@ class BuiltTree:
         places = self.places.values()
         return own.difference(prefix for at in places for prefix in expand.announcements(self.fabric, at))
 
-    def renderings(self, name: str, versions: Container[int]) -> tuple[dict[str, str], dict[str, str]]:
-        """The switch rendered in service, and drained, with the IP versions that it runs: what drains is of each."""
+    def renderings(self, name: str, versions: Collection[int]) -> tuple[dict[str, str], dict[str, str]]:
+        """The switch rendered in service, and drained, with the IP versions that it runs: what drains is of each.
+
+        Of a box that runs none, such as a new one, those that it is to have.
+        """
         place, changes = self.places[name], self.fabric.changes
-        addresses = _of_versions(self.fabric.addresses, versions)
+        own = self.fabric.addresses
+        addresses = _of_versions(own, versions) if versions else own
         found = []
         for drained in (False, True):
             change = replace(changes.get(name, _AS_IT_IS), drained=drained)

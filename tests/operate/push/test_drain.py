@@ -66,12 +66,10 @@ def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inven
 
 
 def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
-    fabric = specs.source(specs.two_tiers(tmp_path / "spec")).fabric
-    switch = fabric.switch(next(iter(fabric.switch_ids())))
-    plain = rendered(switch)
-    shut = rendered(replace(switch, drained=True))
+    tree = tree_of(specs.source(specs.two_tiers(tmp_path / "spec")).fabric)
     new = {"frr.conf": "frr version 8.4\nhostname new\n", "hostname": "new\n"}
-    assert drained("new", "frr", new, plain, shut) == new
+    for name in tree.places:
+        assert drained(name, "frr", new, *tree.renderings(name, running.versions("frr", new))) == new
 
 
 @pytest.mark.parametrize(
@@ -87,17 +85,44 @@ def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
 def test_a_switch_of_other_address_families_is_drained_in_each_that_it_runs(
     tmp_path: Path, nos: str, runs: str, wanted: str
 ) -> None:
-    fabrics = []
-    for family in (runs, wanted):
-        spec = specs.write(tmp_path / family, SPEC.format(model=MODELS[nos], nos=nos, family=family))
-        found = compile_spec(spec, gaps=False).fabric
-        assert isinstance(found, Fabric)
-        fabrics.append(found)
-    before, after = fabrics
-    places = {after.name(at): at for at in after.switch_ids()}
-    tree = BuiltTree(Snapshot(tmp_path, None, "", {}), tmp_path, after, places, {})  # type: ignore[arg-type]
-    for name, place in places.items():
+    held(*(planned(tmp_path / family, nos, family) for family in (runs, wanted)))
+
+
+@pytest.mark.parametrize(
+    ("runs", "wanted"),
+    [
+        ("dual", "dual"),
+        pytest.param("ipv4", "ipv4", marks=pytest.mark.slow),
+        pytest.param("ipv6", "dual", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("nos", MODELS)
+def test_a_switch_whose_links_have_no_addresses_is_drained_in_each_family_that_it_runs(
+    tmp_path: Path, nos: str, runs: str, wanted: str
+) -> None:
+    families = (f"{family}, fabric_links: unnumbered" for family in (runs, wanted))
+    held(*(planned(tmp_path / str(step), nos, family) for step, family in enumerate(families)))
+
+
+def planned(folder: Path, nos: str, family: str) -> Fabric:
+    spec = specs.write(folder, SPEC.format(model=MODELS[nos], nos=nos, family=family))
+    found = compile_spec(spec, gaps=False).fabric
+    assert isinstance(found, Fabric)
+    return found
+
+
+def tree_of(fabric: Fabric) -> BuiltTree:
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    return BuiltTree(Snapshot(Path(), None, "", {}), Path(), fabric, places, {})  # type: ignore[arg-type]
+
+
+def held(before: Fabric, after: Fabric) -> None:
+    """What runs is drained, before it changes, as its own plan would have it."""
+    tree = tree_of(after)
+    for name, place in tree.places.items():
+        nos = after.tiers[place.tier].nos
         old, shut = (rendered(fabric.switch(place)) for fabric in (before, in_drain(before, name)))
+        assert old != shut
         assert drained(name, nos, old, *tree.renderings(name, running.versions(nos, old))) == shut
 
 
