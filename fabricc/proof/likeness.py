@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Host
 from fabricc.proof.invariants.contract import host_contracts, switch_contracts
-from fabricc.proof.invariants.digest import HostDigest, Survey, SwitchDigest, digest_of, host_digest, landings
+from fabricc.proof.invariants.digest import HostDigest, SwitchDigest
 from fabricc.proof.invariants.policy import policy_of_alike
 from fabricc.proof.invariants.prefixes import inside, owned, packed_blocks, servers_asked
 from fabricc.proof.invariants.sessions import private
+from fabricc.proof.invariants.survey import Survey, digest_of, host_digest, landings
 from fabricc.proof.invariants.view import leads_out, sibling, view
 from fabricc.proof.links import (
     FAMILIES,

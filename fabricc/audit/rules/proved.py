@@ -22,7 +22,6 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import contract_breaches, switch_contracts
-from fabricc.proof.invariants.digest import digest_of
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.policy import policy_of
 from fabricc.proof.invariants.ports import port_breaches
@@ -30,6 +29,7 @@ from fabricc.proof.invariants.prefixes import address_breaches
 from fabricc.proof.invariants.rules import RULES, findings_of
 from fabricc.proof.invariants.segments import agreement
 from fabricc.proof.invariants.sessions import session_breaches
+from fabricc.proof.invariants.survey import digest_of
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
 from fabricc.proof.invariants.view import between_switches, priorities
 
