@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import no_device
 from fabricc.compiler.device import Work
 from fabricc.compiler.lock_file import lock_change
@@ -19,8 +18,8 @@ from fabricc.front.spec.load import accepted
 from fabricc.proof.invariants.declared import softened
 from fabricc.tree import EmitError, manifest
 from fabricc.tree.file import make_folder, write_file
-from fabricc.tree.names import checked_path
-from fabricc.tree.stage import CREATE, Written
+from fabricc.tree.held import Held
+from fabricc.tree.stage import CREATE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,22 +28,6 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import DeviceId
-
-
-@dataclass(slots=True)
-class Held:
-    """What stands in the place of a stage: it keeps files, path -> bytes and mode, until all are proved."""
-
-    files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
-
-    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
-        """Keep one file.
-
-        Raises:
-            EmitError: FAB7004, the path is not a plain one.
-        """
-        self.files[checked_path(path)] = content, mode
-        return Written(path, sha256, changed=True, edited=False)
 
 
 def write_devices(

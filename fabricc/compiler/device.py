@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import DeviceId, PortLayout
     from fabricc.proof.likeness import Common
+    from fabricc.tree.held import Held
     from fabricc.tree.patch import Patch
     from fabricc.tree.stage import Stage
 
