@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from fabricc.audit.model import Device
     from fabricc.audit.run import Audit
     from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
-    from fabricc.compiler.compiled import Compiled, CompileError, compile_spec
+    from fabricc.compiler.compiled import Compiled, compile_spec
+    from fabricc.compiler.planned import CompileError
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.model import Host, Switch
     from fabricc.interface import audit_folder, build, check, diff, explain, read_folder
@@ -52,7 +53,8 @@ _HOMES = {
     "audit.model": ("Device",),
     "audit.run": ("Audit",),
     "base.diagnostics": ("Diagnostic", "FindingsError", "Position", "Severity"),
-    "compiler.compiled": ("CompileError", "Compiled", "compile_spec"),
+    "compiler.compiled": ("Compiled", "compile_spec"),
+    "compiler.planned": ("CompileError",),
     "compiler.result": ("BuildResult",),
     "fabric.model": ("Host", "Switch"),
     "interface": ("audit_folder", "build", "check", "diff", "explain", "read_folder"),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
-from fabricc.base.diagnostics.text import render_text
 from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
@@ -20,6 +19,7 @@ from fabricc.compiler.inputs import digests
 from fabricc.compiler.lock_file import read_lock
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
+from fabricc.compiler.planned import PlannedSpec, ethernet_wanted
 from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.rendering import rendered
 from fabricc.compiler.repinning import Repinning
@@ -35,14 +35,10 @@ from fabricc.front.spec.load import load_spec
 from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renewed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fabricc.compiler.result import BuildResult
-    from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.fabric.model import Host
-    from fabricc.front.planning.repin import Repinned
-    from fabricc.front.spec.model import ClusterSpec
 
 
 COMPUTE = "compute"
@@ -51,82 +47,15 @@ _COMPARED = 10_000
 """Names of a network that a mistyped one is compared with: a second of work."""
 
 
-class CompileError(Exception):
-    """The spec has errors; as text, all that was found, with the lines of the files it points into.
-
-    Attributes:
-        diagnostics: everything found, errors and not.
-        sources: file name -> text, for snippets.
-    """
-
-    def __init__(self, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> None:
-        self.diagnostics = tuple(diagnostics)
-        self.sources = sources
-        super().__init__(render_text(self.diagnostics, sources))
-
-
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """A spec and what it becomes; files and the proof are worked out when they are asked for.
+class Compiled(PlannedSpec):
+    """A planned spec and what it becomes; files and the proof are worked out when they are asked for.
 
     Attributes:
-        path: the spec's file.
-        loaded, planned: the spec and its fabric, None when the diagnostics say why there is none; `spec` and `fabric`
-            are the same for who wants no None.
-        lock_path, lock_text: the lock file and what it must hold after this build.
-        lock_before: what it holds now; None when there is no such file.
-        diagnostics: everything found, the spec's acceptances applied.
-        sources: file name -> text, for snippets.
-        inputs: file -> SHA-256 of its bytes, of everything that was read.
-        draft: the fabric with its errors, to explain them by; None where none took shape.
-        infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `planned`.
         networks: name -> further network of the same hosts, compiled; what was found of it is among all that was.
-        repinned: what a repinning changes, None where none was asked for or none helps.
     """
 
-    path: Path
-    loaded: ClusterSpec | None
-    planned: Fabric | None
-    lock_path: Path
-    lock_text: str
-    lock_before: str | None
-    diagnostics: tuple[Diagnostic, ...]
-    sources: Mapping[str, str] = field(default_factory=dict)
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    draft: Fabric | None = None
-    infiniband: InfinibandFabric | None = None
-    repinned: Repinned | None = None
     networks: Mapping[str, Compiled] = field(default_factory=dict)
-
-    @property
-    def sound(self) -> bool:
-        """Whether there is a fabric and no error."""
-        planned = self.planned is not None or self.infiniband is not None
-        return planned and not any(d.severity is Severity.ERROR for d in self.diagnostics)
-
-    @property
-    def spec(self) -> ClusterSpec:
-        """The spec as it was read.
-
-        Raises:
-            CompileError: it cannot be read.
-        """
-        if self.loaded is None:
-            raise CompileError(self.diagnostics, self.sources)
-        return self.loaded
-
-    @property
-    def fabric(self) -> Fabric:
-        """The fabric of Ethernet that the spec becomes.
-
-        Raises:
-            CompileError: the spec has an error; FAB5817, it is of InfiniBand.
-        """
-        if self.planned is None and self.infiniband is not None:
-            raise CompileError([*self.diagnostics, _ethernet_wanted(self.spec)], self.sources)
-        if self.planned is None or not self.sound:
-            raise CompileError(self.diagnostics, self.sources)
-        return self.planned
 
     def of_network(self, name: str | None) -> Compiled:
         """One network of the cluster: `compute`, which the top level of the spec describes, or a further one.
@@ -145,22 +74,6 @@ class Compiled:
         message = f"{self.spec.cluster} has no network '{clip(name)}'" if name else "this takes one network"
         remedy = f"Name one with `--network`: {self.spec.cluster} has {known}."
         raise FindingsError("FAB3110", message, remedy)
-
-    def counts(self) -> dict[str, int]:
-        """Totals as `Fabric.counts` has them, with the switches and cables of further networks, and their own hosts.
-
-        Raises:
-            CompileError: as `fabric`.
-        """
-        found = self.infiniband.counts() if self.infiniband is not None else self.fabric.counts()
-        for network in self.networks.values():
-            more = network.fabric.counts()
-            of_hosts = ("gpus", "hosts", "hosts_without_gpus", "units")
-            found |= {key: found[key] + more[key] for key in found if key not in of_hosts}
-            if alone := len(network.fabric.own_hosts()):
-                found["hosts"] += alone
-                found["hosts_without_gpus"] = found.get("hosts_without_gpus", 0) + alone
-        return found
 
     def switches(self) -> Iterator[Switch]:
         """Every switch of this network, computed one by one: ToRs, then spines, then cores.
@@ -290,7 +203,7 @@ def compile_spec(
         return known
     if spec.infiniband is not None:
         if ethernet_only:
-            return replace(known, diagnostics=(*diagnostics, _ethernet_wanted(spec)))
+            return replace(known, diagnostics=(*diagnostics, ethernet_wanted(spec)))
         from fabricc.compiler.infiniband_plan import planned_subnets  # no fabric of Ethernet needs it
 
         return planned_subnets(known, catalog, repinning)
@@ -305,7 +218,7 @@ def compile_spec(
     if fabric is not None and spec.networks:
         from fabricc.compiler.networks import with_networks  # no cluster of one network needs it
 
-        joined = with_networks(known, fabric, catalog, repinning, sources, gaps=gaps)
+        joined = with_networks(spec, path.parent, fabric, catalog, repinning, sources, gaps=gaps)
         fabric, networks, lock = joined.fabric, joined.networks, replace(lock, networks=joined.locks)
         diagnostics += joined.diagnostics
     if fabric is not None and asks(spec, *spec.networks.values()):
@@ -324,24 +237,22 @@ def compile_spec(
         renewed(lock, spec.cluster, lock_before),
         digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
     )
-    networks = {
-        name: replace(
-            each,
-            lock_text=lock_text,
-            diagnostics=tuple(d for d in diagnostics if d.message.startswith(f"{name}: ")),
-            sources=sources,
-            inputs=inputs,
-        )
-        for name, each in networks.items()
-    }
+    known = replace(known, lock_text=lock_text, sources=sources, inputs=inputs)
     return replace(
         known,
         planned=fabric,
-        networks=networks,
-        lock_text=lock_text,
+        networks={
+            name: replace(
+                known,
+                loaded=each.spec,
+                planned=each.fabric,
+                draft=each.draft,
+                repinned=each.repinned,
+                diagnostics=tuple(d for d in diagnostics if d.message.startswith(f"{name}: ")),
+            )
+            for name, each in networks.items()
+        },
         diagnostics=tuple(diagnostics),
-        sources=sources,
-        inputs=inputs,
         draft=planned.draft,
         repinned=repinned,
     )
@@ -356,8 +267,3 @@ def no_device(compiled: Compiled, name: str) -> Diagnostic:
     shown = f"`fabricc plan {compiled.path}` shows how devices are named."
     remedy = meant(clip(name), known, shown)
     return Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
-
-
-def _ethernet_wanted(spec: ClusterSpec) -> Diagnostic:
-    help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
-    return spec.error("FAB5817", "this command knows no InfiniBand fabric yet", "fabric", help=help_)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.planned import PlannedSpec
     from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof import Finding
@@ -112,7 +112,7 @@ def diagnostics_of(findings: Iterable[tuple[str, Finding]], tree: str) -> Iterat
 
 
 def check_infiniband(
-    compiled: Compiled,
+    plan: PlannedSpec,
     tree: Path,
     manifest: Manifest,
     progress: Callable[[str, int, int], None] | None,
@@ -120,11 +120,11 @@ def check_infiniband(
     simulate: bool,
 ) -> BuildResult:
     """The check of a tree on disk: its bytes, its meaning, and with `simulate` what a subnet manager makes of it."""
-    spec, ib = compiled.spec, compiled.infiniband
+    spec, ib = plan.spec, plan.infiniband
     if ib is None:
         raise ValueError("not an InfiniBand fabric")
-    found = [*compiled.diagnostics, *verify_manifest(tree, manifest)]
-    if manifest_inputs(compiled) != dict(manifest.inputs):
+    found = [*plan.diagnostics, *verify_manifest(tree, manifest)]
+    if manifest_inputs(plan) != dict(manifest.inputs):
         message = f"{tree} was built from another state of {spec.file}, its lock or its catalog"
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
     found += prove_tree(ib, tree, manifest)

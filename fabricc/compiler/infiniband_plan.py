@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.compiler.accept import settled
 from fabricc.compiler.inputs import digests
+from fabricc.compiler.planned import PlannedSpec
 from fabricc.compiler.quoting import input_texts
 from fabricc.front.planning.infiniband.plan import plan, touched
 from fabricc.front.spec.lock import renewed
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
-    from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.repinning import Repinning
 
+P = TypeVar("P", bound=PlannedSpec)
 
-def planned_subnets(known: Compiled, catalog: Catalog, repinning: Repinning) -> Compiled:
+
+def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
     """The spec with its subnets planned.
 
     Args:

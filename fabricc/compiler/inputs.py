@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.planned import PlannedSpec
     from fabricc.front.spec.model import ClusterSpec
 
 LATER = frozenset({"network", "networks", "identities", "given_devices", "given_links"})
@@ -33,20 +33,20 @@ def digests(paths: Iterable[Path]) -> dict[str, str]:
     return table
 
 
-def manifest_inputs(compiled: Compiled) -> dict[str, str]:
+def manifest_inputs(plan: PlannedSpec) -> dict[str, str]:
     """The manifest's inputs: the spec's meaning, the lock, the user's catalog files, overlays and templates by name."""
-    spec = compiled.spec
-    folder = str(compiled.lock_path.resolve().parent) + "/"
+    spec = plan.spec
+    folder = str(plan.lock_path.resolve().parent) + "/"
     overlays = (entry.file for entry in spec.overlays)
     named = {*spec.catalog_files, *overlays, *spec.identity_files, spec.infiniband and spec.infiniband.guids}
     files = {
         path.removeprefix(folder): digest
-        for path, digest in compiled.inputs.items()
+        for path, digest in plan.inputs.items()
         if path.removeprefix(folder) in named
     }
-    lock = hashlib.sha256(compiled.lock_text.encode()).hexdigest()
+    lock = hashlib.sha256(plan.lock_text.encode()).hexdigest()
     templates = {TEMPLATES + name: digest for name, digest in override_digests().items()}
-    return {**files, **templates, compiled.lock_path.name: lock, "spec": meaning(spec)}
+    return {**files, **templates, plan.lock_path.name: lock, "spec": meaning(spec)}
 
 
 def meaning(spec: ClusterSpec) -> str:

@@ -13,7 +13,7 @@ from fabricc.tree.file import write_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.planned import PlannedSpec
 
 _SHOWN = 3
 
@@ -32,49 +32,51 @@ def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
     return None, [Diagnostic("FAB7010", Severity.ERROR, why, at, "Take it from Git again.")]
 
 
-def lock_change(compiled: Compiled) -> Diagnostic:
+def lock_change(plan: PlannedSpec) -> Diagnostic:
     """FAB3900: what `--frozen` says when the lock is not what this spec needs, or not there."""
-    if compiled.lock_before is None:
-        message = f"there is no {compiled.lock_path}: nothing is deployed from this spec yet, or it was not committed"
+    if plan.lock_before is None:
+        message = (
+            f"there is no {plan.lock_path}: nothing is deployed from this spec yet, or it was not committed"
+        )
         remedy = "Run `fabricc build` without `--frozen` and commit the lock that it writes with the spec."
         return Diagnostic("FAB3900", Severity.ERROR, message, None, remedy)
-    before = set(compiled.lock_before.splitlines())
-    after = set(compiled.lock_text.splitlines())
+    before = set(plan.lock_before.splitlines())
+    after = set(plan.lock_text.splitlines())
     changes = [f"+{line}" for line in sorted(after - before)] + [
         f"-{line}" for line in sorted(before - after)
     ]
     more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
-    message = f"{compiled.lock_path} would change: {', '.join(changes[:_SHOWN]) or 'its layout'}{more}"
+    message = f"{plan.lock_path} would change: {', '.join(changes[:_SHOWN]) or 'its layout'}{more}"
     remedy = "Run `fabricc build` without `--frozen` and commit the lock with the spec."
     return Diagnostic("FAB3900", Severity.ERROR, message, None, remedy)
 
 
-def second_lock(compiled: Compiled) -> Diagnostic | None:
+def second_lock(plan: PlannedSpec) -> Diagnostic | None:
     """FAB2075 when a lock of its own would be new and the folder's lock holds, or may hold, the cluster's numbers."""
-    shared = compiled.lock_path.with_name(LOCK_NAME)
-    if compiled.loaded is None or compiled.lock_before is not None or shared == compiled.lock_path:
+    shared = plan.lock_path.with_name(LOCK_NAME)
+    if plan.loaded is None or plan.lock_before is not None or shared == plan.lock_path:
         return None
     text, unread = read_lock(shared)
     if text is None:
         return unread[0] if unread else None
     owner = parse_lock(text, str(shared))[0].cluster
-    cluster = compiled.loaded.cluster
+    cluster = plan.loaded.cluster
     if owner and owner != cluster:
         return None
     known = f"the numbers of cluster '{cluster}' stand in {shared.name}"
     message = (
         known if owner else f"{shared.name} names no cluster, so its numbers may be those of '{cluster}'"
     )
-    remedy = f"Rename it: `git mv {shared.name} {compiled.lock_path.name}`; no number changes."
+    remedy = f"Rename it: `git mv {shared.name} {plan.lock_path.name}`; no number changes."
     return Diagnostic("FAB2075", Severity.ERROR, message, Position(str(shared), 1), remedy)
 
 
-def write_lock(compiled: Compiled) -> bool:
+def write_lock(plan: PlannedSpec) -> bool:
     """Write the lock when it must change, before the tree that depends on it; whether it did.
 
     Raises:
         EmitError: it cannot be written.
     """
-    if compiled.lock_text == compiled.lock_before:
+    if plan.lock_text == plan.lock_before:
         return False
-    return write_file(compiled.lock_path, compiled.lock_text.encode())
+    return write_file(plan.lock_path, plan.lock_text.encode())

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import dataclass
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
 from fabricc.front.planning import plan
@@ -16,10 +15,10 @@ from fabricc.front.spec.lock import EMPTY_LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog
-    from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.repinning import Repinning
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.plan import Plan
@@ -28,24 +27,33 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Network(NamedTuple):
+    """A further network, planned: its spec and its fabric; see `PlannedSpec` for `draft` and `repinned`."""
+
+    spec: ClusterSpec
+    fabric: Fabric | None
+    draft: Fabric | None
+    repinned: Repinned | None
+
+
+class Joined(NamedTuple):
     """What came of the further networks.
 
     Attributes:
         fabric: that of the rails with the others, None where one of them cannot be.
-        networks: name -> the network, compiled, in the order of their numbers.
+        networks: name -> the network, in the order of their numbers.
         locks: name -> its part of the lock; those of networks that left are as they were.
     """
 
     fabric: Fabric | None
-    networks: dict[str, Compiled]
+    networks: dict[str, Network]
     locks: Mapping[str, Lock]
     diagnostics: list[Diagnostic]
 
 
 def with_networks(
-    known: Compiled,
+    spec: ClusterSpec,
+    folder: Path,
     rails: Fabric,
     catalog: Catalog,
     repinning: Repinning,
@@ -57,29 +65,27 @@ def with_networks(
     locks = dict(repinning.lock.networks)
     replaced = {name: box.name for name, box in rails.moves.replaced.items()}
     former = {**rails.moves.units, **rails.moves.renamed, **replaced}
-    networks: dict[str, Compiled] = {}
-    diagnostics = list(shared_ports(known.spec.networks.values(), catalog))
+    networks: dict[str, Network] = {}
+    diagnostics = list(shared_ports(spec.networks.values(), catalog))
     if diagnostics:
         return Joined(None, networks, locks, diagnostics)
-    for name, stated in known.spec.networks.items():
-        spec, told = with_hosts(stated, rails, catalog)
+    for name, stated in spec.networks.items():
+        filled, told = with_hosts(stated, rails, catalog)
         found = list(told)
-        if spec is not None and stated.network is not None:
+        if filled is not None and stated.network is not None:
             own = repinning.of_network(name, with_hosts_called(locks.get(name, EMPTY_LOCK), former))
-            planned, repinned = _planned(spec, catalog, own)
-            fabric, unfit = completed(spec, known.path.parent, planned.fabric, sources, gaps=gaps)
+            planned, repinned = _planned(filled, catalog, own)
+            fabric, unfit = completed(filled, folder, planned.fabric, sources, gaps=gaps)
             found += [*planned.diagnostics, *own.told(repinned), *unfit]
             locks[name] = replace(planned.lock, number=stated.network.number)
-            networks[name] = replace(
-                known, loaded=spec, planned=fabric, draft=planned.draft, repinned=repinned, diagnostics=()
-            )
+            networks[name] = Network(filled, fabric, planned.draft, repinned)
         diagnostics += [replace(each, message=f"{name}: {each.message}") for each in found]
-    fabrics = [each.planned for each in networks.values() if each.planned is not None]
-    if len(fabrics) < len(known.spec.networks):
+    fabrics = [each.fabric for each in networks.values() if each.fabric is not None]
+    if len(fabrics) < len(spec.networks):
         return Joined(None, networks, locks, diagnostics)
     whole = joined(rails, fabrics)
-    networks = {each.network: replace(networks[each.network], planned=each) for each in whole.networks}
-    specs = [known.spec, *(each.spec for each in networks.values())]
+    networks = {each.network: networks[each.network]._replace(fabric=each) for each in whole.networks}
+    specs = [spec, *(each.spec for each in networks.values())]
     return Joined(whole, networks, locks, [*diagnostics, *meeting(specs, [whole, *whole.networks])])
 
 

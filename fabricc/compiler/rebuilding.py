@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.compiler.compiled import compile_spec
@@ -41,6 +42,7 @@ def rebuilt(
         if done is not None:
             return done, dict(compiled.sources) if compiled else {}
     compiled = compiled or compile_spec(spec_path, repin=repin)
-    result = write_tree(compiled, out, jobs, frozen, check, progress, before)
+    told = partial(before, compiled) if before is not None else None
+    result = write_tree(compiled, out, jobs, frozen, check, progress, told)
     rejected = {} if result.tree else tree_texts(result.diagnostics, out / f".{result.cluster}.rejected")
     return result, {**compiled.sources, **rejected}

@@ -1,4 +1,4 @@
-"""A compiled spec written as a tree: every device rendered in worker processes, proved, put in place in one step."""
+"""A planned spec written as a tree: every device rendered in worker processes, proved, put in place in one step."""
 
 from __future__ import annotations
 
@@ -35,52 +35,52 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.incremental.ledger import Ledger, Ledgers
     from fabricc.compiler.infiniband import InfinibandRun
+    from fabricc.compiler.planned import PlannedSpec
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
 
 
 def write_tree(
-    compiled: Compiled,
+    plan: PlannedSpec,
     out: Path,
     jobs: int | None,
     frozen: bool,
     check: bool,
     progress: Callable[[str, int, int], None] | None,
-    before: Callable[[Compiled], None] | None = None,
+    before: Callable[[], None] | None = None,
 ) -> BuildResult:
     """Write the tree below `out`, and record it for the next build; arguments as those of `Compiled.write`.
 
-    `before` is called with what is sound before anything is written.
+    `before` is called when all is sound, before anything is written.
     """
-    if not compiled.sound:
-        return BuildResult(diagnostics=compiled.diagnostics)
-    spec = compiled.spec
-    result = BuildResult(spec.cluster, None, compiled.diagnostics, compiled.counts())
-    if frozen and compiled.lock_text != compiled.lock_before:
-        return replace(result, diagnostics=(*compiled.diagnostics, lock_change(compiled)))
+    if not plan.sound:
+        return BuildResult(diagnostics=plan.diagnostics)
+    spec = plan.spec
+    result = BuildResult(spec.cluster, None, plan.diagnostics, plan.counts())
+    if frozen and plan.lock_text != plan.lock_before:
+        return replace(result, diagnostics=(*plan.diagnostics, lock_change(plan)))
     if before is not None:
-        before(compiled)
+        before()
     try:
-        result, files, ledgers = _emit(compiled, out, jobs, check, progress)
+        result, files, ledgers = _emit(plan, out, jobs, check, progress)
     except EmitError as error:
-        return replace(result, diagnostics=(*compiled.diagnostics, error.diagnostic))
+        return replace(result, diagnostics=(*plan.diagnostics, error.diagnostic))
     if result.exit_status == 0:
-        inputs = dict(compiled.inputs)
-        inputs[str(compiled.lock_path.resolve())] = hashlib.sha256(compiled.lock_text.encode()).hexdigest()
+        inputs = dict(plan.inputs)
+        inputs[str(plan.lock_path.resolve())] = hashlib.sha256(plan.lock_text.encode()).hexdigest()
         lasting = tuple(d for d in result.diagnostics if d.code not in REPINNED)
         remembered = replace(result, diagnostics=lasting)
         digest = keep(out, spec.cluster, ledgers)
-        record.save(out, remembered, compiled.path, inputs, record.options(check), files, digest)
+        record.save(out, remembered, plan.path, inputs, record.options(check), files, digest)
     return result
 
 
-def proof(compiled: Compiled, jobs: int | None) -> tuple[Diagnostic, ...]:
+def proof(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:
     """What is wrong with the files of a cluster, which are rendered and read back, and written nowhere."""
-    spec, found = compiled.spec, []
-    for part in (compiled, *compiled.networks.values()):
+    spec, found = plan.spec, []
+    for part in (plan, *plan.networks.values()):
         count = job_count(part.fabric, jobs)
         outcome = Outcome(Work(part.fabric, pieces_of(part.fabric, count), None), count)
         outcome.run(None, "")
@@ -89,36 +89,34 @@ def proof(compiled: Compiled, jobs: int | None) -> tuple[Diagnostic, ...]:
 
 
 def _emit(
-    compiled: Compiled,
+    plan: PlannedSpec,
     out: Path,
     jobs: int | None,
     check: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> tuple[BuildResult, list[str], Ledgers | None]:
     """The result, the paths of the tree's files, and the ledgers where they can be kept."""
-    spec = compiled.spec
+    spec = plan.spec
     name = spec.cluster
     with exclusive(out / f".{name}.lock", out / name):
         complete(out / name)
         stage = Stage.open(out, name)
         try:
             run: _Run | InfinibandRun
-            if compiled.infiniband is not None:
+            if plan.infiniband is not None:
                 from fabricc.compiler.infiniband import InfinibandRun  # no fabric of Ethernet needs it
 
-                run = InfinibandRun(spec, compiled.infiniband, stage, check, progress)
+                run = InfinibandRun(spec, plan.infiniband, stage, check, progress)
             else:
-                run = _Run(compiled, stage, check, jobs, progress)
+                run = _Run(plan, stage, check, jobs, progress)
             run.devices()
             found = accepted(softened(run.found, spec), spec.accept)
-            result = BuildResult(name, None, (*compiled.diagnostics, *found), run.counts, links=run.links)
+            result = BuildResult(name, None, (*plan.diagnostics, *found), run.counts, links=run.links)
             if any(d.severity is Severity.ERROR for d in found):
                 return _rejected(result, stage, out, name), [], None
             run.plan_files()
-            manifest = Manifest(
-                name, __version__, spec_name(spec), manifest_inputs(compiled), run.gathered.sums
-            )
-            changed = write_lock(compiled)
+            manifest = Manifest(name, __version__, spec_name(spec), manifest_inputs(plan), run.gathered.sums)
+            changed = write_lock(plan)
             done = stage.commit(manifest, run.gathered.changed)
         except BaseException:
             stage.abandon()
@@ -134,7 +132,7 @@ def _emit(
         written=done.written,
         removed=done.removed,
         lock_changed=changed,
-        repinned=compiled.repinned,
+        repinned=plan.repinned,
     )
     return result, [*run.gathered.sums, "manifest.json"], run.ledgers
 
@@ -148,7 +146,7 @@ def spec_name(spec: ClusterSpec) -> str:
 class _Run:
     """One pass over all devices and what it gathers."""
 
-    compiled: Compiled
+    plan: PlannedSpec
     stage: Stage
     check: bool
     jobs: int | None
@@ -162,11 +160,11 @@ class _Run:
     @property
     def counts(self) -> Mapping[str, int]:
         """Devices, GPUs and cables."""
-        return self.compiled.counts()
+        return self.plan.counts()
 
     def devices(self) -> None:
         """Render and write every device, prove it when asked to, and write what comes from the plan alone."""
-        for part in (self.compiled, *self.compiled.networks.values()):
+        for part in (self.plan, *self.plan.networks.values()):
             self._network(part.spec, part.fabric)
 
     def _network(self, spec: ClusterSpec, fabric: Fabric) -> None:

@@ -1,0 +1,120 @@
+"""A spec that was read and planned, as values: its fabric, its lock and everything found; below what is made of it."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.text import render_text
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.front.planning.repin import Repinned
+    from fabricc.front.spec.model import ClusterSpec
+
+
+class CompileError(Exception):
+    """The spec has errors; as text, all that was found, with the lines of the files it points into.
+
+    Attributes:
+        diagnostics: everything found, errors and not.
+        sources: file name -> text, for snippets.
+    """
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        self.sources = sources
+        super().__init__(render_text(self.diagnostics, sources))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSpec:
+    """What is known of a spec once it is planned, or once the diagnostics say why it cannot be.
+
+    Attributes:
+        path: the spec's file.
+        loaded, planned: the spec and its fabric, None when the diagnostics say why there is none; `spec` and `fabric`
+            are the same for who wants no None.
+        lock_path, lock_text: the lock file and what it must hold after this build.
+        lock_before: what it holds now; None when there is no such file.
+        diagnostics: everything found, the spec's acceptances applied.
+        sources: file name -> text, for snippets.
+        inputs: file -> SHA-256 of its bytes, of everything that was read.
+        draft: the fabric with its errors, to explain them by; None where none took shape.
+        infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `planned`.
+        networks: name -> further network of the same hosts, planned; what was found of it is among all that was.
+        repinned: what a repinning changes, None where none was asked for or none helps.
+    """
+
+    path: Path
+    loaded: ClusterSpec | None
+    planned: Fabric | None
+    lock_path: Path
+    lock_text: str
+    lock_before: str | None
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    draft: Fabric | None = None
+    infiniband: InfinibandFabric | None = None
+    repinned: Repinned | None = None
+    networks: Mapping[str, PlannedSpec] = field(default_factory=dict)
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is a fabric and no error."""
+        planned = self.planned is not None or self.infiniband is not None
+        return planned and not any(d.severity is Severity.ERROR for d in self.diagnostics)
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """The spec as it was read.
+
+        Raises:
+            CompileError: it cannot be read.
+        """
+        if self.loaded is None:
+            raise CompileError(self.diagnostics, self.sources)
+        return self.loaded
+
+    @property
+    def fabric(self) -> Fabric:
+        """The fabric of Ethernet that the spec becomes.
+
+        Raises:
+            CompileError: the spec has an error; FAB5817, it is of InfiniBand.
+        """
+        if self.planned is None and self.infiniband is not None:
+            raise CompileError([*self.diagnostics, ethernet_wanted(self.spec)], self.sources)
+        if self.planned is None or not self.sound:
+            raise CompileError(self.diagnostics, self.sources)
+        return self.planned
+
+    def counts(self) -> dict[str, int]:
+        """Totals as `Fabric.counts` has them, with the switches and cables of further networks, and their own hosts.
+
+        Raises:
+            CompileError: as `fabric`.
+        """
+        found = self.infiniband.counts() if self.infiniband is not None else self.fabric.counts()
+        for network in self.networks.values():
+            more = network.fabric.counts()
+            of_hosts = ("gpus", "hosts", "hosts_without_gpus", "units")
+            found |= {key: found[key] + more[key] for key in found if key not in of_hosts}
+            if alone := len(network.fabric.own_hosts()):
+                found["hosts"] += alone
+                found["hosts_without_gpus"] = found.get("hosts_without_gpus", 0) + alone
+        return found
+
+
+def ethernet_wanted(spec: ClusterSpec) -> Diagnostic:
+    """FAB5817: a command that takes Ethernet alone was given a spec of InfiniBand."""
+    help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
+    return spec.error("FAB5817", "this command knows no InfiniBand fabric yet", "fabric", help=help_)
