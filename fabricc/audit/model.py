@@ -122,6 +122,11 @@ class Link:
     evidence: tuple[Evidence, ...]
     against: tuple[Claim, ...] = ()
 
+    @property
+    def ways(self) -> tuple[tuple[End, End], tuple[End, End]]:
+        """Each end with the one that it leads to."""
+        return (self.a, self.b), (self.b, self.a)
+
 
 class Tier(StrEnum):
     """Where a device stands; those of a tier have links to the next one."""

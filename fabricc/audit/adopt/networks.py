@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.audit.device import without_no_addresses
+from fabricc.audit.graphs import natural
 from fabricc.audit.model import Found, Kind
 from fabricc.audit.packed import Contents
-from fabricc.audit.places import natural, places_of
+from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def networks_of(found: Found) -> dict[str, Found]:
     parts = _parts(found)
     told: dict[int, Counter[str]] = defaultdict(Counter)
     for link in found.links:
-        for near, far in ((link.a, link.b), (link.b, link.a)):
+        for near, far in link.ways:
             if far.device in parts and near.device in found.devices and near.device not in parts:
                 told[parts[far.device]][_network_of(found.devices[near.device], near)] += 1
     named = {part: counted.most_common(1)[0][0] for part, counted in told.items()}
@@ -102,7 +103,7 @@ def needs_of(parts: Mapping[str, Found]) -> dict[str, dict[str, tuple[int, int]]
     for network, part in parts.items():
         speeds: dict[str, list[int]] = defaultdict(list)
         for link in part.links if network else ():
-            for near, far in ((link.a, link.b), (link.b, link.a)):
+            for near, far in link.ways:
                 if near.device in part.devices and part.devices[near.device].kind is Kind.HOST:
                     facts = part.devices[far.device].reading.facts
                     speed = facts.get(f"interface[{far.port}]/speed_gbps")

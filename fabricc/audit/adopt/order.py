@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, unit_of, with_sets
 from fabricc.audit.adopt.outward import exits_of
 from fabricc.audit.ends import said
+from fabricc.audit.graphs import natural
 from fabricc.audit.model import Kind, Tier
-from fabricc.audit.places import natural
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.values import dataclass
 

@@ -8,8 +8,8 @@ from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt.groups import NOBODY
+from fabricc.audit.graphs import natural
 from fabricc.audit.model import Tier
-from fabricc.audit.places import natural
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.trial import Site
     from fabricc.audit.adopt.words import Words
+    from fabricc.audit.adopt.trial import Site
     from fabricc.audit.model import Found
 
 _FEW = 16

@@ -156,7 +156,7 @@ def fars_of(found: Found) -> dict[str, dict[str, Far]]:
     """Device -> port -> the other end of its link."""
     fars: dict[str, dict[str, Far]] = {name: {} for name in found.devices}
     for link in found.links:
-        for near, far in ((link.a, link.b), (link.b, link.a)):
+        for near, far in link.ways:
             if near.device in fars:
                 place = found.places.get(far.device, NOWHERE)
                 known = far.device in found.devices

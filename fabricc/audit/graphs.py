@@ -1,0 +1,57 @@
+"""Graphs of names, and sets of what belongs together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+Graph = dict[str, set[str]]
+"""Name -> the names that links join it with."""
+_DIGITS = re.compile(r"(\d+)")
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A key for sorting names, numbers in them by value."""
+    return tuple(
+        (1, int(part), "") if part.isdigit() else (0, 0, part) for part in _DIGITS.split(text) if part
+    )
+
+
+@dataclass(slots=True)
+class Sets:
+    """Disjoint sets that are joined one after the other."""
+
+    above: dict[Hashable, Hashable] = field(default_factory=dict)
+
+    def root(self, item: Hashable) -> Hashable:
+        """What stands for the set of an item."""
+        while (up := self.above.setdefault(item, item)) != item:
+            self.above[item] = self.above[up] = self.above.setdefault(up, up)
+            item = self.above[item]
+        return item
+
+    def join(self, one: Hashable, two: Hashable) -> None:
+        """Make the sets of two items one."""
+        self.above[self.root(one)] = self.root(two)
+
+
+def parts(graph: Graph) -> list[set[str]]:
+    """The switches that links join."""
+    found: list[set[str]] = []
+    known: set[str] = set()
+    for name in graph:
+        if name not in known:
+            part = {name}
+            queue = [name]
+            for each in queue:
+                queue += graph[each] - part
+                part |= graph[each]
+            known |= part
+            found.append(part)
+    return found

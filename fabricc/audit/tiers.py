@@ -1,0 +1,279 @@
+"""Tiers by the graph of links: switches that serve hosts, and the others by their distance from these.
+
+A name is asked only where a switch could as well be the one as the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from fabricc.audit.ends import OUTWARD, SERVED
+from fabricc.audit.graphs import Sets, natural, parts
+from fabricc.audit.model import Tier
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from fabricc.audit.ends import Said
+    from fabricc.audit.graphs import Graph
+    from fabricc.audit.model import Device, Link
+
+_UPPER = re.compile(r"core|super|agg|ssp", re.IGNORECASE)
+_LOWER = re.compile(r"leaf|tor|access|rack|border", re.IGNORECASE)
+_FEW = 4
+"""A switch above ToRs has links to at least one in so many of the ToRs that the best connected one has."""
+
+
+def tiers_of(
+    devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
+) -> tuple[Graph, dict[str, Tier]]:
+    """The graph of the switches, and the tier of each; `told`: what each says of where it stands."""
+    graph, hung = _graph(told, links)
+    tiers = _tiers(graph, _signs(devices, told, links), _Policies(devices, told, links))
+    return graph, tiers | dict.fromkeys(hung, Tier.OTHER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """What a switch shows of standing below.
+
+    Attributes:
+        hosts: links to hosts of the folder.
+        served: open ports that hosts could be on: bridged, or with an address and no BGP session.
+        vtep: it begins tunnels.
+        outward: open ports with a BGP session.
+        reflects: routes to its neighbours, as spines do.
+        announces: a block of addresses, as what serves hosts does.
+    """
+
+    hosts: int
+    served: int
+    vtep: bool
+    outward: int
+    reflects: bool
+    announces: bool
+
+    @property
+    def strength(self) -> tuple[int, int, int]:
+        return self.hosts, self.served * (1 + self.vtep), int(self.vtep)
+
+
+def _graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph, set[str]]:
+    """Which switches have links, but those between two that share bundles; and the bridges that hang on routers.
+
+    Where links are routed these alone make tiers.
+    """
+    pairs = {name: pair_of(device) for name, device in told.items()}
+
+    def mates(one: str, two: str) -> bool:
+        return pairs[one] is not None and pairs[one] == pairs[two]
+
+    def routes(link: Link) -> bool:
+        return any(end.port in told[end.device].routed for end in (link.a, link.b))
+
+    between = [link for link in links if link.a.device in told and link.b.device in told]
+    between = [link for link in between if not mates(link.a.device, link.b.device)]
+    routers = {end.device for link in between if routes(link) for end in (link.a, link.b)}
+    graph: Graph = {name: set() for name in told}
+    hung: set[str] = set()
+    for link in between:
+        ends = {link.a.device, link.b.device}
+        if not ends & routers or routes(link):
+            graph[link.a.device].add(link.b.device)
+            graph[link.b.device].add(link.a.device)
+        else:
+            hung |= ends - routers
+    return graph, hung
+
+
+def pair_of(device: Said) -> tuple[object, object] | None:
+    """What two switches that share bundles say alike."""
+    facts = device.facts
+    if not any(path in facts for path in ("mlag/domain", "mlag/peer_link", "mlag/mac")):
+        return None
+    return facts.get("mlag/domain"), facts.get("mlag/mac")
+
+
+def _signs(
+    devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
+) -> dict[str, _Signs]:
+    """What each switch shows of standing below."""
+    taken: dict[str, set[str]] = defaultdict(set)
+    hosts: dict[str, int] = defaultdict(int)
+    for link in links:
+        for near, far in link.ways:
+            if far.device in told:
+                taken[near.device].add(near.port)
+            elif far.device in devices:
+                hosts[near.device] += 1
+    return {name: _signs_of(device, taken[name], hosts[name]) for name, device in told.items()}
+
+
+def _signs_of(device: Said, taken: Collection[str], hosts: int) -> _Signs:
+    facts = device.facts
+    busy = set(taken)
+    busy |= {bundle for bundle, members in device.bundles().items() if busy.intersection(members)}
+    if (peer_link := facts.get("mlag/peer_link")) is not None:
+        busy.add(device.port(str(peer_link)) or str(peer_link))
+    used = [use for base, use in device.used.items() if base not in busy]
+    return _Signs(
+        hosts, sum(use & SERVED > 0 for use in used), "evpn/source" in facts or "vxlan/source" in facts,
+        sum(use & OUTWARD > 0 for use in used),
+        "bgp/cluster_id" in facts or any(path.endswith("/reflector_client") for path in facts),
+        any(path.startswith("bgp/aggregate[") for path in facts),
+    )  # fmt: skip
+
+
+class _Policies:
+    """What switches take from and send to each other, by the names of their policies; looked at where tiers ask."""
+
+    def __init__(
+        self, devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
+    ) -> None:
+        self._devices, self._told, self._links = devices, told, links
+        self._known: dict[str, Mapping[str, set[object]]] = {}
+
+    @cached_property
+    def _far(self) -> Mapping[tuple[str, str], str]:
+        """Device and port -> device at the other end."""
+        return {(near.device, near.port): far.device for link in self._links for near, far in link.ways}
+
+    @cached_property
+    def _owners(self) -> Mapping[str, str]:
+        """Address -> the device that has it."""
+        return {
+            str(value).partition("/")[0]: name
+            for name, device in self._told.items()
+            for says in device.ports.values()
+            for leaf, value in says.items()
+            if leaf in ("ipv4", "ipv6")
+        }
+
+    def of(self, switch: str) -> Mapping[str, set[object]]:
+        """Far end -> the policies of the sessions with it."""
+        if switch not in self._known:
+            found: dict[str, set[object]] = defaultdict(set)
+            device, facts = self._told[switch], self._devices[switch].reading.facts
+            for neighbour in device.neighbours:
+                port = device.port(neighbour)
+                far = self._far.get((switch, port)) if port else self._owners.get(neighbour)
+                policy = tuple(facts.get(f"bgp/neighbor[{neighbour}]/{way}") for way in ("import", "export"))
+                if far is not None and any(policy):
+                    found[far].add(policy)
+            self._known[switch] = found
+        return self._known[switch]
+
+    def as_a_tor(
+        self, name: str, spines: Collection[str], theirs: Callable[[str], set[object]]
+    ) -> bool | None:
+        """Whether spines have the policies for a switch that they have for ToRs; None where they have none."""
+        own = {policy for spine in spines for policy in self.of(spine).get(name, ())}
+        tors = {policy for spine in spines for policy in theirs(spine)}
+        return own <= tors if own and tors else None
+
+    def for_some(self, spine: str, switches: Collection[str]) -> set[object]:
+        """The policies of the sessions of a spine with any of some switches."""
+        return {policy for far, some in self.of(spine).items() if far in switches for policy in some}
+
+
+def _tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> dict[str, Tier]:
+    tors = _tors(graph, signs)
+    for part in parts(graph):
+        if not tors.intersection(part):
+            tors |= _lower_side(graph, part, signs)
+    distance = _distances(graph, tors)
+    tiers = dict.fromkeys(tors, Tier.TOR)
+    spines = {name for name, far in distance.items() if far == 1}
+    spines -= (beside := _beside(graph, tors, spines))
+    tiers |= dict.fromkeys(spines, Tier.SPINE) | dict.fromkeys(beside, Tier.OTHER)
+    joined = Sets()
+    for name in tors | spines:
+        for other in graph[name] & (tors | spines):
+            joined.join(name, other)
+    theirs = cache(lambda spine: policies.for_some(spine, tors))
+    for name in (each for each, far in distance.items() if far == 2):
+        above = graph[name] & spines
+        if not above:
+            tiers[name] = Tier.OTHER
+        elif len({joined.root(each) for each in above}) > 1:
+            tiers[name] = Tier.CORE
+        else:
+            below = policies.as_a_tor(name, above, theirs)
+            below = _is_tor(name, signs[name]) if below is None else below
+            tiers[name] = Tier.TOR if below else Tier.CORE
+    return {name: tiers.get(name, Tier.OTHER) for name in graph}
+
+
+def _tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
+    """Switches that serve hosts; where few ports look so and most links lead to such switches it is a spine."""
+    tors = {name for name, sign in signs.items() if sign.hosts}
+    shown = bool(tors)
+    likely = [name for name, sign in signs.items() if not sign.hosts and sign.served]
+    for name in sorted(likely, key=lambda each: (signs[each].strength, natural(each)), reverse=True):
+        below = len(graph[name] & tors)
+        if below <= (0 if shown else max(1, signs[name].served)):
+            tors.add(name)
+    bare = {name for name, sign in signs.items() if sign.vtep} - tors
+    return tors | {name for name in bare if not graph[name] & tors}
+
+
+def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _Signs]) -> set[str]:
+    """The ToRs of switches none of which shows hosts: the one of two sides that does not reflect, or the larger one."""
+    start = min(part, key=natural)
+    side = {start: 0}
+    queue = [start]
+    for name in queue:
+        for other in graph[name]:
+            if other not in side:
+                side[other] = 1 - side[name]
+                queue.append(other)
+            elif side[other] == side[name]:
+                return {each for each in part if _LOWER.search(each)}
+    if len(part) == 1:
+        return set()
+    sides = [{name for name, of in side.items() if of == number} for number in (0, 1)]
+
+    def lower(number: int) -> tuple[int, int, int, int]:
+        names, others = sides[number], sides[1 - number]
+        return (
+            sum(signs[each].reflects for each in others) - sum(signs[each].reflects for each in names),
+            len(names) - len(others),
+            sum(bool(_LOWER.search(each)) for each in names),
+            -number,
+        )
+
+    chosen = sides[max((0, 1), key=lower)]
+    return {name for name in chosen if not _UPPER.search(name)} or chosen
+
+
+def _distances(graph: Graph, tors: Iterable[str]) -> dict[str, int]:
+    """Links from the nearest ToR."""
+    distance = dict.fromkeys(tors, 0)
+    queue = list(distance)
+    for name in queue:
+        for other in graph[name]:
+            if other not in distance:
+                distance[other] = distance[name] + 1
+                queue.append(other)
+    return distance
+
+
+def _beside(graph: Graph, tors: set[str], spines: set[str]) -> set[str]:
+    """Of switches with links to ToRs those that have few of the ToRs that a spine has: routers beside the fabric."""
+    degree = {name: len(graph[name] & tors) for name in spines}
+    most: dict[str, int] = defaultdict(int)
+    for name in spines:
+        for tor in graph[name] & tors:
+            most[tor] = max(most[tor], degree[name])
+    return {name for name in spines if degree[name] * _FEW < max(most[tor] for tor in graph[name] & tors)}
+
+
+def _is_tor(name: str, signs: _Signs) -> bool:
+    """Whether a switch that has links to spines of one pod alone is a ToR without hosts, and not above them."""
+    if bool(_UPPER.search(name)) != bool(_LOWER.search(name)):
+        return bool(_LOWER.search(name))
+    return signs.vtep or bool(signs.outward) or signs.announces
