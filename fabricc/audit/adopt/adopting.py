@@ -9,10 +9,11 @@ from fabricc.audit.adopt.choosing import Choosing
 from fabricc.audit.adopt.networks import needs_of, networks_of
 from fabricc.audit.adopt.order import order_of
 from fabricc.audit.adopt.overlays import ENDS, overlaid
+from fabricc.audit.adopt.pools import number_of
 from fabricc.audit.adopt.settling import settled
 from fabricc.audit.adopt.shape import KEYS, rail_name
+from fabricc.audit.adopt.sides import Sides
 from fabricc.audit.adopt.trial import Site, built, compiled_of, errors, mismatches
-from fabricc.audit.adopt.words import Sides, number_of
 from fabricc.audit.model import Kind
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.values import dataclass

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import models, words
+from fabricc.audit.adopt.classes import weights
 from fabricc.audit.adopt.outward import exits_of, parties, renamed
 from fabricc.audit.adopt.shape import KEYS, Choice, ratios, reserved_ports, rooms, shape
 from fabricc.audit.adopt.tables import misplaced
@@ -170,7 +171,7 @@ class Choosing:
             for kind in stated:
                 if kind != "host" or not self.sides.hosts:
                     self._choose_length(kind)
-            shares = words.weights(self.sides, self.settings["priorities"])
+            shares = weights(self.sides, self.settings["priorities"])
             self._best([shares] if shares else [], lambda each: replace(self.choice, priorities=each))
             self._best(self._marking(), lambda ecn: replace(self.choice, ecn=ecn))
             if self.choice == before:

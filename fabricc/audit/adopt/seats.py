@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.audit.adopt.groups import FoundHost, Group
+    from fabricc.audit.adopt.sides import Words
     from fabricc.audit.adopt.trial import Draft, Site
-    from fabricc.audit.adopt.words import Words
     from fabricc.compiler.compiled import Compiled
 
 _PLACE = re.compile(r"^(?:unit|host) .*\n", re.MULTILINE)

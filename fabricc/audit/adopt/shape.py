@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.words import Words
+    from fabricc.audit.adopt.sides import Words
     from fabricc.audit.adopt.trial import Site
     from fabricc.audit.model import Found
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.groups import FoundHost
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.words import Sides
+    from fabricc.audit.adopt.sides import Sides
     from fabricc.audit.model import Device, Found
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
