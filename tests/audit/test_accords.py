@@ -8,6 +8,7 @@ from itertools import combinations
 import pytest
 
 from fabricc.audit.rules import sessions
+from fabricc.audit.rules.meeting import Meeting
 from tests.audit.test_rules import device, told
 
 NAMES = range(5)
@@ -67,7 +68,7 @@ def test_what_is_told_is_what_all_sessions_tell(seed: int, monkeypatch: pytest.M
 
 
 def test_sessions_that_agree_are_not_looked_at() -> None:
-    meeting = sessions.Meeting({}, {}, {})
+    meeting = Meeting({}, {}, {})
     said = sessions.Said(1, 2, "ipv4", None, (3, 9), False, False, True)
     back = said._replace(asn=2, remote=1)
     for name, own, other, says in (("a", "10.0.0.0", "10.0.0.1", said), ("b", "10.0.0.1", "10.0.0.0", back)):

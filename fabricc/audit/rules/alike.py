@@ -1,4 +1,4 @@
-"""Outliers: what one device or port says otherwise than nearly all that are like it.
+"""What nearly all devices that are alike say, and which of them say something else.
 
 Devices of one tier, system and model are alike, and of their ports those that lead to one kind of device.
 Each device casts one vote per statement: what most of its ports of a kind say. Where nearly all devices vote alike, a
@@ -13,22 +13,16 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.frame import PORT
 from fabricc.audit.model import Tier
-from fabricc.audit.rules.sheet import Sheet, beside, line_of, session_path, told
-from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from fabricc.audit.model import Device
+    from fabricc.audit.rules.sheet import Sheet
     from fabricc.fabric.facts import Value
-    from fabricc.proof.compare import Finding
 
-UNLIKE = "FAB9610"
-_LEAST = 5
+LEAST = 5
 """Peers that have to agree before one that does not is told; of four, three suffice."""
 _ODD = 20
 """One in so many may say otherwise, and is told."""
@@ -44,14 +38,12 @@ _PORT = (
     "queue[", "ecn_", "unnumbered", "set_dscp", "service_policy[", "qos_setting[", "routed", "switchport",
 )  # fmt: skip
 _USE = ("speed_gbps", "autoneg", "layer2_mtu", "unnumbered", "routed", "switchport", "service_policy[")
-_WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
-"""What a port without PFC often lacks as well: one thing to tell, not many."""
 _SESSION = (
     "families", "bfd", "import", "export", "send_community", "keepalive_s", "hold_s", "maximum_prefixes", "enabled",
     "ttl_security_hops", "multihop", "next_hop_self", "reflector_client", "extended_next_hop", "remove_private",
     "allow_as_in", "default_originate", "prefix_list_in", "prefix_list_out",
 )  # fmt: skip
-_MAPS = ("route_map[", "prefix_list[", "community_list[")
+MAPS = ("route_map[", "prefix_list[", "community_list[")
 _DETAIL = 2
 """Slashes in the path of what only repeats parts of a clause."""
 _CABLE = 2
@@ -94,26 +86,25 @@ class Ballot:
         votes: dict[Kind, dict[Said, list[str]]] = {}
         for (system, tier, model), found in self.votes.items():
             if tier is not Tier.HOST:
+                mates = votes.setdefault((system, Tier.OTHER, model), {})
                 for said, names in found.items():
-                    votes.setdefault((system, Tier.OTHER, model), {}).setdefault(_of_switch(said), []).extend(
-                        names
-                    )
+                    mates.setdefault(_of_switch(said), []).extend(names)
         return votes
 
 
 def _of_switch(said: Said) -> Said:
     """A vote without what depends on the tier: of ports those between switches, of policy nothing."""
     device = tuple(each for each in said.device if each[0].startswith(_OF_ALL))
-    between = [(n, leaves) for role, n, leaves in said.roles if role[0] == "port" and role[1] in _SWITCHES]
+    between = [(n, leaves) for role, n, leaves in said.roles if role[0] == "port" and role[1] in SWITCHES]
     if not between:
         return Said(said.kind, device, ())
     number, leaves = max(between, key=lambda each: each[0])
-    return Said((said.kind[0], Tier.OTHER, said.kind[2]), device, (((BETWEEN,), number, leaves),))
+    return Said((said.kind[0], Tier.OTHER, said.kind[2]), device, ((BETWEEN, number, leaves),))
 
 
-BETWEEN = "between switches"
-_ENDS = tuple(tier.value for tier in Tier)
-_SWITCHES = (Tier.TOR.value, Tier.SPINE.value, Tier.CORE.value)
+BETWEEN: Role = ("between switches",)
+_MANY = {Tier.TOR: "ToRs", Tier.SPINE: "spines", Tier.CORE: "cores", Tier.HOST: "hosts"}
+SWITCHES = (Tier.TOR.value, Tier.SPINE.value, Tier.CORE.value)
 _OF_ALL = (
     "qos/",
     "watchdog/",
@@ -135,11 +126,9 @@ def roles_of(sheet: Sheet) -> dict[Role, list[str]]:
     """Kind of port -> the ports of that kind; those that are shut, or in no use that is stated, are of none."""
     roles: dict[Role, list[str]] = {}
     for port in sheet.open_ports():
-        speed = str(sheet.ports[port].get("speed_gbps", ""))
-        bridged = "bridged" if "switchport" in sheet.ports[port] else "routed"
-        roles.setdefault(
-            ("port", bridged, str(sheet.ports[port].get("headroom/cable_m", "")), speed), []
-        ).append(port)
+        says = sheet.ports[port]
+        use, cable = "bridged" if "switchport" in says else "routed", str(says.get("headroom/cable_m", ""))
+        roles.setdefault(("port", use, cable, str(says.get("speed_gbps", ""))), []).append(port)
     for port in sheet.fars:
         says = sheet.ports.get(port, {})
         if says.get("enabled") != "false":
@@ -169,7 +158,7 @@ def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]
     device = tuple(
         (path, value)
         for path, value in sheet.rest.items()
-        if path.startswith(_DEVICE) and (not path.startswith(_MAPS) or path.count("/") < _DETAIL)
+        if path.startswith(_DEVICE) and (not path.startswith(MAPS) or path.count("/") < _DETAIL)
     )
     leading = tuple([(near.get(key), ":" in key[1]) for key in sheet.sessions])
     roles, mixed = sheet.once((vote, leading), lambda: _vote(sheet, near))
@@ -179,12 +168,10 @@ def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]
 def _vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
     """What its ports and sessions say."""
     every = {
-        role: [_port_says(sheet, port, role) for port in ports] for role, ports in roles_of(sheet).items()
+        role: [port_says(sheet, port, role) for port in ports] for role, ports in roles_of(sheet).items()
     }
     for role, keys in session_roles(sheet, near).items():
-        every[role] = [
-            {leaf: v for leaf, v in sheet.sessions[key].items() if leaf in _SESSION} for key in keys
-        ]
+        every[role] = [session_says(sheet, key) for key in keys]
     counted = {role: (len(says), _counts(says)) for role, says in every.items()}
     roles = tuple((role, number, _most(number, counts)) for role, (number, counts) in counted.items())
     mixed = any(
@@ -193,7 +180,12 @@ def _vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Votes, boo
     return roles, mixed
 
 
-def _port_says(sheet: Sheet, port: str, role: Role = ()) -> dict[str, Value]:
+def session_says(sheet: Sheet, key: tuple[str, str]) -> dict[str, Value]:
+    """What is said of a session that is compared."""
+    return {leaf: v for leaf, v in sheet.sessions[key].items() if leaf in _SESSION}
+
+
+def port_says(sheet: Sheet, port: str, role: Role) -> dict[str, Value]:
     """What a port says that is compared; of one that leads to nobody known only what makes it lossless."""
     compared = _lossless if role[1:2] in (("bridged",), ("routed",)) else _compared
     return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if compared(leaf)}
@@ -237,7 +229,7 @@ def _most(number: int, counts: Mapping[str, Counter[Value]]) -> tuple[tuple[str,
 def overwhelming(most: int, every: int) -> bool:
     """Whether what `most` of `every` say counts as what all are meant to say."""
     odd = every - most
-    return (most >= _LEAST and odd <= max(1, every // _ODD)) or (every == 4 and most == 3)
+    return (most >= LEAST and odd <= max(1, every // _ODD)) or (every == 4 and most == 3)
 
 
 def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
@@ -324,15 +316,15 @@ def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
         silent = size - values.total()
         if overwhelming(times, size):
             device[path] = most, times
-        elif silent >= _LEAST and overwhelming(silent, size) and _forbidden(path):
+        elif silent >= LEAST and overwhelming(silent, size) and _forbidden(path):
             device[path] = None, silent
     of_roles: dict[Role, dict[str, tuple[Value, str]]] = {}
     for (role, leaf), values in leaves.items():
         most, times = values.most_common(1)[0]
         if overwhelming(times, holders[role]):
-            of_roles.setdefault(role, {})[leaf] = most, f"{times:,} {_peers(kind)}"
+            of_roles.setdefault(role, {})[leaf] = most, peers(times, kind)
         elif 1 < times == holders[role] < _FEW and overwhelming(alike[role, leaf], members[role]):
-            who = f"{alike[role, leaf]} of {members[role]} such {role[0]}s of {times} {_peers(kind)}"
+            who = f"{alike[role, leaf]} of {members[role]} such {role[0]}s of {peers(times, kind)}"
             of_roles.setdefault(role, {})[leaf] = most, who
     for role, number in members.items():
         if number == 1 and (kin := _without_headroom(role, members)):
@@ -346,7 +338,7 @@ def _without_headroom(role: Role, members: Mapping[Role, int]) -> Role | None:
     if role[0] != "port" or role[_CABLE]:
         return None
     kin = [each for each in members if each[0] == "port" and each[_CABLE] and _uncabled(each) == role]
-    return kin[0] if len(kin) == 1 and members[kin[0]] >= _LEAST else None
+    return kin[0] if len(kin) == 1 and members[kin[0]] >= LEAST else None
 
 
 def _uncabled(role: Role) -> Role:
@@ -358,6 +350,11 @@ def _forbidden(path: str) -> bool:
     return path.startswith(("qos/", "watchdog/", "pool/", "bgp/m", "trimming/", "load_balancing/"))
 
 
+def peers(number: int, kind: Kind) -> str:
+    """So many devices of a kind, in words."""
+    return f"{number:,} {_MANY.get(kind[1], 'switches')}"
+
+
 def _differs(said: Said, expected: Expected) -> bool:
     says = dict(said.device)
     if any(says.get(path) != value for path, (value, _) in expected.device.items()):
@@ -367,172 +364,3 @@ def _differs(said: Said, expected: Expected) -> bool:
         if any(have.get(leaf) != value for leaf, (value, _) in expected.roles.get(role, {}).items()):
             return True
     return False
-
-
-def outliers(
-    sheet: Sheet, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
-) -> Iterator[Finding]:
-    """What a device says otherwise than is expected, and its ports otherwise than each other; `peer` is as expected."""
-    absent = _absent(sheet, expected)
-    for head, paths in absent.items():
-        if expected.kind[1] is not Tier.OTHER:
-            times = max(expected.device[path][1] for path in paths)
-            who = f"{times:,} {_peers(expected.kind)}"
-            yield _told(
-                sheet,
-                Where(paths[:1], ""),
-                f"{_words(head)} ({len(paths)} statements)",
-                None,
-                "something",
-                who,
-            )
-    alone = {path for paths in absent.values() for path in paths}
-    for path, (value, times) in expected.device.items():
-        mine = sheet.rest.get(path)
-        if mine != value and path not in alone and not _whole_map(sheet, path):
-            where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
-            yield _told(sheet, where, _words(path), mine, value, f"{times:,} {_peers(expected.kind)}")
-    if (BETWEEN,) in expected.roles:
-        ports = [port for role, each in roles_of(sheet).items() if role[1] in _SWITCHES for port in each]
-        says = {port: _port_says(sheet, port) for port in ports}
-        yield from _several(
-            sheet, expected, (BETWEEN,), says, {port: f"{PORT}{port}]/" for port in ports}, peer
-        )
-        return
-    for role, ports in roles_of(sheet).items():
-        says = {port: _port_says(sheet, port, role) for port in ports}
-        yield from _several(sheet, expected, role, says, {port: f"{PORT}{port}]/" for port in ports}, peer)
-    for role, keys in session_roles(sheet, near).items():
-        sessions = {key: {f: v for f, v in sheet.sessions[key].items() if f in _SESSION} for key in keys}
-        yield from _several(
-            sheet, expected, role, {key[1]: each for key, each in sessions.items()},
-            {key[1]: session_path(key, "") for key in keys}, peer,
-        )  # fmt: skip
-
-
-def _absent(sheet: Sheet, expected: Expected) -> dict[str, list[str]]:
-    """Topics of which the device says nothing at all, and what of each others say: one thing to tell, not many."""
-    missing: dict[str, list[str]] = {}
-    for path, (value, _) in expected.device.items():
-        if value is not None and path not in sheet.rest and not path.startswith(_MAPS):
-            missing.setdefault(_topic(path), []).append(path)
-    if not missing:
-        return {}
-    said = {_topic(path) for path in sheet.rest}
-    return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in said}
-
-
-def _topic(path: str) -> str:
-    return path.partition("[")[0].rpartition("/")[0] if "[" not in path else path.partition("[")[0]
-
-
-def _whole_map(sheet: Sheet, path: str) -> bool:
-    """Whether a path is of a map or list that the device has nothing of: a design of its own, and no slip."""
-    if not path.startswith(_MAPS):
-        return False
-    start = path[: path.index("]") + 1]
-    return not any(known.startswith(start) for known in sheet.rest)
-
-
-class Where(NamedTuple):
-    """Where an outlier stands: see `place_of`."""
-
-    paths: list[str]
-    like: str
-    word: str = ""
-
-
-def _odd_word(mine: Value | None, value: Value | None) -> str:
-    """The word of a value that the expected one does not have."""
-    words = set(str(value).split())
-    return next((word for word in str(mine).split() if word not in words), "") if " " in str(value) else ""
-
-
-def _several(
-    sheet: Sheet,
-    expected: Expected,
-    role: Role,
-    says: Mapping[str, Mapping[str, Value]],
-    paths: Mapping[str, str],
-    peer: Device,
-) -> Iterator[Finding]:
-    """Ports or sessions of one kind on one device: each leaf on which some are not as the others, here or elsewhere."""
-    wanted: dict[str, tuple[Value | None, str]] = {
-        leaf: (value, who) for leaf, (value, who) in expected.roles.get(role, {}).items()
-    }
-    counts: dict[str, Counter[Value | None]] = {}
-    for each in says.values():
-        for leaf, value in each.items():
-            counts.setdefault(leaf, Counter())[value] += 1
-    for leaf, values in counts.items() if role != (BETWEEN,) else ():
-        if leaf not in wanted:
-            values[None] = len(says) - values.total()
-            most, times = values.most_common(1)[0]
-            enough = times >= _LEAST or most is not None
-            if len(+values) > 1 and enough and overwhelming(times, len(says)):
-                kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
-                wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
-    bare = (
-        {name for name, each in says.items() if "pfc" not in each} if wanted.get("pfc", (None,))[0] else set()
-    )
-    for leaf, (right, who) in wanted.items():
-        odd: dict[Value | None, list[str]] = {}
-        for name, each in says.items():
-            if name in bare and leaf not in each and leaf.startswith(_WITH_PFC):
-                continue
-            if each.get(leaf) != right:
-                odd.setdefault(each.get(leaf), []).append(name)
-        for mine, names in odd.items():
-            start = paths[names[0]]
-            where = Where([start + leaf], "")
-            if mine is None and (said := _said_by(sheet.device, peer, leaf, paths, role)):
-                device, path = said
-                where = Where(
-                    [start + leaf, beside(sheet.device, start, device, path)], line_of(device, path)
-                )
-            yield _told(sheet, where, f"{listed(names, 2)}: {_words(leaf)}", mine, right, who)
-
-
-def _said_by(
-    device: Device, peer: Device, leaf: str, paths: Mapping[str, str], role: Role
-) -> tuple[Device, str] | None:
-    """By which fact this device says the same of another port, or a peer of any."""
-    for each in paths.values():
-        if each + leaf in device.reading.lines:
-            return device, each + leaf
-    kind = PORT if role[0] != "session" else "bgp/neighbor["
-    suffix = f"]/{leaf}"
-    path = next((p for p in peer.reading.lines if p.startswith(kind) and p.endswith(suffix)), "")
-    return (peer, path) if path else None
-
-
-def _told(
-    sheet: Sheet, where: Where, what: str, mine: Value | None, value: Value | None, who: str
-) -> Finding:
-    here = "nothing here" if mine is None else f"{_shown(mine)} here"
-    there = "nothing" if value is None else _shown(value)
-    message = f"{sheet.name} {what}: {here}, {there} on {who}"
-    return told(
-        UNLIKE, sheet.device, where.paths, message, f"unlike {sheet.name}", Severity.WARNING, _REMEDY,
-        like=where.like, word=where.word,
-    )  # fmt: skip
-
-
-_REMEDY = "Set it as its peers have it, or say there why it differs."
-
-
-def _shown(value: Value) -> str:
-    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value) or "none"
-
-
-_SPELLED = str.maketrans({"_": " ", "/": " ", "[": " ", "]": None})
-
-
-def _words(path: str) -> str:
-    return path.translate(_SPELLED)
-
-
-def _peers(kind: Kind) -> str:
-    return {Tier.TOR: "ToRs", Tier.SPINE: "spines", Tier.CORE: "cores", Tier.HOST: "hosts"}.get(
-        kind[1], "switches"
-    )

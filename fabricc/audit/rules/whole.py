@@ -13,6 +13,8 @@ from fabricc.audit.rules.account import Account, accounts
 from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, Votes
+from fabricc.audit.rules.meeting import Meeting, session_findings
+from fabricc.audit.rules.outliers import UNLIKE, outliers
 from fabricc.audit.rules.proved import Asked, Proof
 from fabricc.audit.rules.proved import proved as prove
 from fabricc.audit.rules.sheet import NOWHERE, fars_of, sheet
@@ -229,9 +231,9 @@ def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
 
 
 def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
-    meeting = sessions.Meeting(digests.sessions, groups_of(found), fars)
+    meeting = Meeting(digests.sessions, groups_of(found), fars)
     meeting.meet()
-    return sessions.session_findings(meeting, found.devices)
+    return session_findings(meeting, found.devices)
 
 
 def _of_rdma(
@@ -253,11 +255,7 @@ def _odd(
     def told(odd: tuple[str, list[Expected]]) -> list[Finding]:
         name, expected = odd
         device, near = _sheet(found, found.devices[name], fars), digests.sessions[name].near
-        return [
-            one
-            for each in expected
-            for one in alike.outliers(device, near, each, found.devices[each.witness])
-        ]
+        return [one for each in expected for one in outliers(device, near, each, found.devices[each.witness])]
 
     yield from _each(jobs, list(alike.odd_devices(digests.ballot).items()), told)
 
@@ -298,9 +296,7 @@ def _few(told: Iterable[Finding]) -> list[Finding]:
     known: set[tuple[str, int]] = set()
     for each in told:
         seen.setdefault((each.code, each.file, each.line, each.message), each)
-        if each.code != alike.UNLIKE:
+        if each.code != UNLIKE:
             known.add((each.file, each.line))
-    kept = [
-        each for each in seen.values() if each.code != alike.UNLIKE or (each.file, each.line) not in known
-    ]
+    kept = [each for each in seen.values() if each.code != UNLIKE or (each.file, each.line) not in known]
     return sorted(kept, key=lambda each: (each.file, each.line, each.code, each.message))

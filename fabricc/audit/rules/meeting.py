@@ -1,0 +1,318 @@
+"""Both ends of every BGP session against each other.
+
+An end is found by who has the address that the other names; a session with an address that no device of the folder has
+is one with somebody else, and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.rules.sessions import opposite
+from fabricc.audit.rules.sheet import scope_of, session_path, told
+from fabricc.base.diagnostics import Severity
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.audit.model import Device, End
+    from fabricc.audit.rules.sessions import Key, Said, Sessions
+    from fabricc.audit.rules.sheet import Far
+    from fabricc.fabric.facts import Value
+    from fabricc.proof.compare import Finding
+
+SESSION = "FAB9601"
+
+
+class Peer(NamedTuple):
+    """One end of a session."""
+
+    device: str
+    key: Key
+
+
+@dataclass(slots=True)
+class Meeting:
+    """All sessions of the folder.
+
+    Attributes:
+        owners: address -> who has it; `shared`: those that several have.
+        alone: accords that one end has and no other.
+    """
+
+    sessions: Mapping[str, Sessions]
+    groups: Mapping[str, str]
+    fars: Mapping[str, Mapping[str, Far]]
+    owners: dict[str, Sequence[str]] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    alone: set[bytes] = field(default_factory=set)
+
+    def meet(self) -> None:
+        """Find out who has which address, and whose accords meet."""
+        for name, each in self.sessions.items():
+            alone = (name,)
+            for address in each.addresses:
+                known = self.owners.setdefault(address, alone)
+                if isinstance(known, list):
+                    known.append(name)
+                elif known is not alone:
+                    self.owners[address] = [*known, name]
+                    self.shared.add(address)
+            self.alone.symmetric_difference_update(each.accords.values())
+
+    def doubtful(self) -> Iterator[Peer]:
+        """The ends of sessions of which nothing says that both agree, but for those that are shut."""
+        for name in sorted(self.sessions):
+            each = self.sessions[name]
+            if self.alone or self.shared or len(each.accords) < len(each.said):
+                for key, said in each.said.items():
+                    if said.enabled and not self._agreed(each, key):
+                        yield Peer(name, key)
+
+    def _agreed(self, sessions: Sessions, key: Key) -> bool:
+        """Whether the one device that has the neighbour's address says the same of a session with the own one."""
+        accord = sessions.accords.get(key)
+        if accord is None or accord in self.alone:
+            return False
+        return not self.shared or not (key[1] in self.shared or opposite(key[1]) in self.shared)
+
+    def said(self, peer: Peer) -> Said:
+        """What an end says."""
+        return self.sessions[peer.device].said[peer.key]
+
+    def near(self, peer: Peer) -> str:
+        """The port of an end's device that leads to the other, "" where none does."""
+        return self.sessions[peer.device].near[peer.key]
+
+    def settled(self, device: str, vrf: str) -> bool:
+        """Whether a device agrees with some neighbour in a routing instance."""
+        each = self.sessions[device]
+        return any(key[0] == vrf and self._agreed(each, key) for key in each.accords)
+
+    def detects(self, device: str) -> bool:
+        """Whether a device runs BFD on some session."""
+        return any(said.bfd == "true" for said in self.sessions[device].said.values())
+
+    def far(self, device: str, port: str) -> End | None:
+        """The other end of a port's link where the folder holds it."""
+        far = self.fars[device].get(port)
+        return far.end if far is not None and far.known else None
+
+    def other(self, peer: Peer) -> Peer | str | None:
+        """The other end; the device that has it without naming the session; None where nobody has it."""
+        vrf, neighbour = peer.key
+        if far := self.far(peer.device, neighbour):  # unnumbered
+            device, port = far
+            if device not in self.sessions:
+                return None
+            return self._named(device, vrf, (port,)) or device
+        devices = [each for each in self.owners.get(neighbour, ()) if each != peer.device]
+        found = [self._end(peer, device) for device in devices]
+        ends = [each for each in found if isinstance(each, Peer)]
+        if len(ends) > 1:
+            remote = self.said(peer).remote
+            ends.sort(key=lambda each: self.said(each).asn != remote)
+        return ends[0] if ends else devices[0] if len(devices) == 1 else None
+
+    def _end(self, peer: Peer, device: str) -> Peer | str:
+        """The other end on the device that has the address; the device where it has none."""
+        vrf, neighbour = peer.key
+        mine, near = self.sessions[peer.device].addresses, self.near(peer)
+        first = opposite(neighbour)
+        if first in mine and (found := self._named(device, vrf, (first,))):
+            return found
+        there = self.sessions[device]
+        kin = sorted({key[1] for key in there.said if key[1] in mine and bool(there.near[key]) == bool(near)})
+        kin = [each for each in kin if (":" in each) == (":" in neighbour)]
+        found = self._named(device, vrf, kin)
+        if found is None and near and (far := self.far(peer.device, near)) and far.device == device:
+            found = self._named(device, vrf, (far.port,))  # this end by address, that end by its port
+        return found or device
+
+    def _named(self, device: str, vrf: str, neighbours: tuple[str, ...] | list[str]) -> Peer | None:
+        said = self.sessions[device].said
+        for neighbour in neighbours:
+            if (vrf, neighbour) in said:
+                return Peer(device, (vrf, neighbour))
+        for key in said if neighbours else ():
+            if key[1] in neighbours:
+                return Peer(device, key)
+        return None
+
+    def taken(self, device: str, by: str) -> bool:
+        """Whether a device takes sessions from another one's addresses without naming them."""
+        ranges = self.sessions[device].listens
+        return any(_within(address, each) for each in ranges for address in self.sessions[by].addresses)
+
+
+def _within(address: str, network: str) -> bool:
+    try:
+        return ip_address(address) in ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterator[Finding]:
+    """What the ends of all sessions do not agree on; those whose accords meet are not looked at."""
+    pairs: list[tuple[Peer, Peer, bool, list[str]]] = []
+    disagree: Counter[tuple[str, str]] = Counter()
+    agree: set[tuple[str, str]] = set()
+    for peer in meeting.doubtful():
+        other = meeting.other(peer)
+        if isinstance(other, Peer):
+            mine, its = meeting.said(peer), meeting.said(other)
+            if right := _expects(mine.remote, its.asn, mine.asn):
+                agree.add((other.device, other.key[0]))
+            else:
+                disagree[other.device, other.key[0]] += 1
+            unlike = _unlike(mine, its)
+            if not right or unlike:
+                pairs.append((peer, other, right, unlike))
+        elif isinstance(other, str):
+            yield from _one_sided(meeting, peer, other, devices)
+        else:
+            yield from _nobody(meeting, peer, devices)
+    guilty = {
+        at for at, times in disagree.items() if times > 1 and at not in agree and not meeting.settled(*at)
+    }  # its own number is wrong, not what each neighbour says of it
+    for device, vrf in sorted(guilty):
+        yield _own_number(devices[device], vrf, disagree[device, vrf])
+    told_of: set[frozenset[Peer]] = set()
+    for peer, other, right, unlike in pairs:
+        if not right and (other.device, other.key[0]) not in guilty:
+            yield _wrong_number(devices, peer, other, meeting)
+        both = frozenset((peer, other))
+        if both not in told_of:
+            told_of.add(both)
+            yield from _differences(devices, peer, other, unlike, meeting)
+
+
+def _expects(remote: Value | None, asn: int | None, own: int | None) -> bool:
+    """Whether the AS number that one end names is that of the other."""
+    if remote is None or asn is None:
+        return True
+    if remote in ("internal", "external"):
+        return own is None or (own == asn) == (remote == "internal")
+    return remote == asn
+
+
+def _called(peer: Peer) -> str:
+    vrf, neighbour = peer.key
+    return f"{peer.device}: neighbour {neighbour}" + (f" of VRF {vrf}" if vrf else "")
+
+
+def _wrong_number(devices: Mapping[str, Device], peer: Peer, other: Peer, meeting: Meeting) -> Finding:
+    named, has = meeting.said(peer).remote, meeting.said(other).asn
+    message = f"{_called(peer)} is to have AS {named}, {other.device} has AS {has}: no session comes up"
+    at = [session_path(peer.key, leaf) for leaf in ("remote_asn", "remote_kind")]
+    return told(
+        SESSION, devices[peer.device], at, message, "session AS", remedy="Name the AS number of the far end."
+    )
+
+
+def _own_number(device: Device, vrf: str, times: int) -> Finding:
+    asn = device.reading.facts.get(f"{scope_of(vrf)}bgp/asn", device.reading.facts.get("bgp/asn"))
+    message = f"{device.name} has AS {asn}, and its {times} neighbours all name another: no session comes up"
+    paths = (f"{scope_of(vrf)}bgp/asn", "bgp/asn")
+    return told(SESSION, device, paths, message, "session AS", remedy="Give it the AS number that they name.")
+
+
+def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, Device]) -> Iterator[Finding]:
+    if not meeting.sessions[other].speaks or meeting.taken(other, peer.device):
+        return
+    vrf, neighbour = peer.key
+    message = f"{other} has no session with {peer.device}, which has one with its {neighbour}"
+    paths = [f"{scope_of(vrf)}bgp/asn", "bgp/asn", "bgp/router_id"]
+    if near := meeting.far(peer.device, meeting.near(peer)):
+        paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbour else f"interface[{near[1]}]/ipv4", *paths]
+    remedy = "State the session at both ends, or take it away."
+    joined = meeting.groups[other] == meeting.groups[peer.device]
+    # Where nothing joins them, a device that is not here may have the address.
+    severity = Severity.ERROR if joined else Severity.NOTE
+    yield told(SESSION, devices[other], paths, message, "session one end", severity, remedy)
+
+
+def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
+    """A neighbour in the subnet of a link whose other end is here and has another address."""
+    near = meeting.near(peer)
+    far = meeting.far(peer.device, near)
+    if not far or far[0] not in meeting.sessions or peer.key[1] == near or peer.key[1] in meeting.owners:
+        return
+    facts = devices[far[0]].reading.facts
+    family = "ipv6" if ":" in peer.key[1] else "ipv4"
+    address = facts.get(f"interface[{far[1]}]/{family}")
+    if address is None:
+        return
+    message = f"{_called(peer)} is on the link to {far[0]}, whose end ({far[1]}) has {address}"
+    at = session_path(peer.key, "remote_asn")
+    yield told(
+        SESSION, devices[peer.device], at, message, "session address", remedy="Name the far end's address."
+    )
+
+
+def _unlike(mine: Said, its: Said) -> list[str]:
+    """What two ends of a session state differently; nothing more of one that the other end has shut."""
+    if not its.enabled:
+        return ["enabled"]
+    unlike = {
+        "families": mine.families and its.families and mine.families != its.families,
+        "password": mine.password != its.password,
+        "ttl": mine.ttl != its.ttl,
+        "bfd": (mine.bfd == "true") != (its.bfd == "true"),
+        "timers": mine.timers != its.timers and None not in (*mine.timers, *its.timers),
+    }
+    return [what for what, differs in unlike.items() if differs]
+
+
+def _differences(
+    devices: Mapping[str, Device], peer: Peer, other: Peer, unlike: list[str], meeting: Meeting
+) -> Iterator[Finding]:
+    """What two ends of a session state differently, told at the end that is to change."""
+
+    def finding(one: Peer, leaves: tuple[str, ...], what: str, group: str, severity: Severity) -> Finding:
+        paths = [path for leaf in leaves for path in (session_path(one.key, leaf), f"bgp/{leaf}")]
+        message = f"{_called(one)}: {what}"
+        return told(SESSION, devices[one.device], paths, message, f"session {group}", severity, _ALIKE)
+
+    mine, its = meeting.said(peer), meeting.said(other)
+    if "enabled" in unlike:
+        text = f"the session is shut, not so at {peer.device}"
+        yield finding(other, ("enabled",), text, "shut", Severity.NOTE)
+    if "families" in unlike:
+        lacking = _beyond(mine.families, its.families)
+        one, who = (other, peer.device) if lacking else (peer, other.device)
+        text = f"carries no {lacking or _beyond(its.families, mine.families)}, which {who} offers: not negotiated"
+        yield finding(one, ("families", "remote_asn"), text, "families", Severity.WARNING)
+    for has, name, leaf, group in (
+        (mine.password, "password", "secret", "password"),
+        (mine.ttl, "ttl", "ttl_security_hops", "TTL security"),
+    ):
+        if name in unlike:
+            one, who = (peer, other.device) if has else (other, peer.device)
+            text = f"has {group}, {who} at the other end has none: no session comes up"
+            yield finding(one, (leaf, "password", "remote_asn"), text, group, Severity.ERROR)
+    if "bfd" in unlike:
+        one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
+        text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"
+        severity = (
+            Severity.WARNING if meeting.detects(one.device) else Severity.NOTE
+        )  # its system may have none
+        yield finding(one, ("bfd", "remote_asn"), text, "BFD", severity)
+    if "timers" in unlike:
+        text = f"timers {_timers(mine)} s, {other.device} at the other end {_timers(its)} s: the shorter time counts"
+        yield finding(peer, ("hold_s", "keepalive_s", "remote_asn"), text, "timers", Severity.WARNING)
+
+
+_ALIKE = "Set both ends of the session alike."
+
+
+def _timers(said: Said) -> str:
+    return f"{said.timers[0]}/{said.timers[1]}"
+
+
+def _beyond(one: Value | None, other: Value | None) -> str:
+    return ", ".join(sorted(set(str(one).split(",")) - set(str(other).split(","))))

@@ -1,0 +1,181 @@
+"""Outliers: what one device or port says otherwise than nearly all that are like it, as `alike` has it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.frame import PORT
+from fabricc.audit.model import Tier
+from fabricc.audit.rules.alike import (
+    BETWEEN,
+    LEAST,
+    MAPS,
+    SWITCHES,
+    overwhelming,
+    peers,
+    port_says,
+    roles_of,
+    session_roles,
+    session_says,
+)
+from fabricc.audit.rules.sheet import beside, line_of, session_path, told
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.audit.model import Device
+    from fabricc.audit.rules.alike import Expected, Role
+    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.fabric.facts import Value
+    from fabricc.proof.compare import Finding
+
+UNLIKE = "FAB9610"
+_WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
+"""What a port without PFC often lacks as well: one thing to tell, not many."""
+_ENDS = tuple(tier.value for tier in Tier)
+
+
+def outliers(
+    sheet: Sheet, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
+) -> Iterator[Finding]:
+    """What a device says otherwise than is expected, and its ports otherwise than each other; `peer` is as expected."""
+    absent = _absent(sheet, expected)
+    for head, paths in absent.items():
+        if expected.kind[1] is not Tier.OTHER:
+            who = peers(max(expected.device[path][1] for path in paths), expected.kind)
+            what = f"{_words(head)} ({len(paths)} statements)"
+            yield _told(sheet, Where(paths[:1], ""), what, None, "something", who)
+    alone = {path for paths in absent.values() for path in paths}
+    for path, (value, times) in expected.device.items():
+        mine = sheet.rest.get(path)
+        if mine != value and path not in alone and not _whole_map(sheet, path):
+            where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
+            yield _told(sheet, where, _words(path), mine, value, peers(times, expected.kind))
+    ports, sessions = roles_of(sheet), session_roles(sheet, near)
+    if BETWEEN in expected.roles:
+        ports = {BETWEEN: [port for role, each in ports.items() if role[1] in SWITCHES for port in each]}
+        sessions = {}
+    for role, names in ports.items():
+        says = {port: port_says(sheet, port, role) for port in names}
+        yield from _several(sheet, expected, role, says, {port: f"{PORT}{port}]/" for port in names}, peer)
+    for role, keys in sessions.items():
+        says = {key[1]: session_says(sheet, key) for key in keys}
+        yield from _several(
+            sheet, expected, role, says, {key[1]: session_path(key, "") for key in keys}, peer
+        )
+
+
+def _absent(sheet: Sheet, expected: Expected) -> dict[str, list[str]]:
+    """Topics of which the device says nothing at all, and what of each others say: one thing to tell, not many."""
+    missing: dict[str, list[str]] = {}
+    for path, (value, _) in expected.device.items():
+        if value is not None and path not in sheet.rest and not path.startswith(MAPS):
+            missing.setdefault(_topic(path), []).append(path)
+    if not missing:
+        return {}
+    said = {_topic(path) for path in sheet.rest}
+    return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in said}
+
+
+def _topic(path: str) -> str:
+    return path.partition("[")[0].rpartition("/")[0] if "[" not in path else path.partition("[")[0]
+
+
+def _whole_map(sheet: Sheet, path: str) -> bool:
+    """Whether a path is of a map or list that the device has nothing of: a design of its own, and no slip."""
+    if not path.startswith(MAPS):
+        return False
+    start = path[: path.index("]") + 1]
+    return not any(known.startswith(start) for known in sheet.rest)
+
+
+class Where(NamedTuple):
+    """Where an outlier stands: see `place_of`."""
+
+    paths: list[str]
+    like: str
+    word: str = ""
+
+
+def _odd_word(mine: Value | None, value: Value | None) -> str:
+    """The word of a value that the expected one does not have."""
+    words = set(str(value).split())
+    return next((word for word in str(mine).split() if word not in words), "") if " " in str(value) else ""
+
+
+def _several(
+    sheet: Sheet,
+    expected: Expected,
+    role: Role,
+    says: Mapping[str, Mapping[str, Value]],
+    paths: Mapping[str, str],
+    peer: Device,
+) -> Iterator[Finding]:
+    """Ports or sessions of one kind on one device: each leaf on which some are not as the others, here or elsewhere."""
+    wanted: dict[str, tuple[Value | None, str]] = {**expected.roles.get(role, {})}
+    counts: dict[str, Counter[Value | None]] = {}
+    for each in says.values():
+        for leaf, value in each.items():
+            counts.setdefault(leaf, Counter())[value] += 1
+    for leaf, values in counts.items() if role != BETWEEN else ():
+        if leaf not in wanted:
+            values[None] = len(says) - values.total()
+            most, times = values.most_common(1)[0]
+            enough = times >= LEAST or most is not None
+            if len(+values) > 1 and enough and overwhelming(times, len(says)):
+                kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
+                wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
+    protected = wanted.get("pfc", (None,))[0]
+    bare = {name for name, each in says.items() if protected and "pfc" not in each}
+    for leaf, (right, who) in wanted.items():
+        odd: dict[Value | None, list[str]] = {}
+        for name, each in says.items():
+            if name in bare and leaf not in each and leaf.startswith(_WITH_PFC):
+                continue
+            if each.get(leaf) != right:
+                odd.setdefault(each.get(leaf), []).append(name)
+        for mine, names in odd.items():
+            start = paths[names[0]]
+            where = Where([start + leaf], "")
+            if mine is None and (said := _said_by(sheet.device, peer, leaf, paths, role)):
+                device, path = said
+                near = beside(sheet.device, start, device, path)
+                where = Where([start + leaf, near], line_of(device, path))
+            yield _told(sheet, where, f"{listed(names, 2)}: {_words(leaf)}", mine, right, who)
+
+
+def _said_by(
+    device: Device, peer: Device, leaf: str, paths: Mapping[str, str], role: Role
+) -> tuple[Device, str] | None:
+    """By which fact this device says the same of another port, or a peer of any."""
+    for each in paths.values():
+        if each + leaf in device.reading.lines:
+            return device, each + leaf
+    kind = PORT if role[0] != "session" else "bgp/neighbor["
+    suffix = f"]/{leaf}"
+    path = next((p for p in peer.reading.lines if p.startswith(kind) and p.endswith(suffix)), "")
+    return (peer, path) if path else None
+
+
+def _told(
+    sheet: Sheet, where: Where, what: str, mine: Value | None, value: Value | None, who: str
+) -> Finding:
+    here = "nothing here" if mine is None else f"{_shown(mine)} here"
+    there = "nothing" if value is None else _shown(value)
+    message, group = f"{sheet.name} {what}: {here}, {there} on {who}", f"unlike {sheet.name}"
+    remedy, (paths, like, word) = "Set it as its peers have it, or say there why it differs.", where
+    return told(UNLIKE, sheet.device, paths, message, group, Severity.WARNING, remedy, like=like, word=word)
+
+
+def _shown(value: Value) -> str:
+    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value) or "none"
+
+
+_SPELLED = str.maketrans({"_": " ", "/": " ", "[": " ", "]": None})
+
+
+def _words(path: str) -> str:
+    return path.translate(_SPELLED)
