@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -13,14 +13,11 @@ if TYPE_CHECKING:
 
 Graph = dict[str, set[str]]
 """Name -> the names that links join it with."""
-_DIGITS = re.compile(r"(\d+)")
 
 
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A key for sorting names, numbers in them by value."""
-    return tuple(
-        (1, int(part), "") if part.isdigit() else (0, 0, part) for part in _DIGITS.split(text) if part
-    )
+def in_order(name: str) -> tuple[object, ...]:
+    """A key for sorting names by the numbers in them; of those that differ in zeros alone, one is first too."""
+    return natural(name), name
 
 
 @dataclass(slots=True)

@@ -7,10 +7,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.audit.ends import said
-from fabricc.audit.graphs import Sets, natural, parts
+from fabricc.audit.graphs import Sets, in_order, parts
 from fabricc.audit.model import Kind, Place, Tier
 from fabricc.audit.tiers import pair_of, tiers_of
 from fabricc.back.nos.ports import PortKind
+from fabricc.base.order import natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -30,7 +31,7 @@ def places_of(
     """The place of every device; `sayings` as of `links_of`."""
     links = tuple(links)
     switches = {name for name, device in devices.items() if device.kind is Kind.SWITCH}
-    told = {name: sayings[name] if sayings else said(devices[name]) for name in switches}
+    told = {name: sayings[name] if sayings else said(devices[name]) for name in sorted(switches)}
     graph, tiers = tiers_of(devices, told, links)
     hosts = _host_links(devices, switches, links)
     tors = {name for name, tier in tiers.items() if tier is Tier.TOR}
@@ -109,14 +110,14 @@ def _told(device: Said, devices: Mapping[str, Device]) -> set[str]:
 def _numbered(names: Collection[str], group: Callable[[str], T]) -> dict[str, int]:
     """Names -> number of their group, groups counted from 0 in order of names."""
     numbers: dict[T, int] = {}
-    return {name: numbers.setdefault(group(name), len(numbers)) for name in sorted(names, key=natural)}
+    return {name: numbers.setdefault(group(name), len(numbers)) for name in sorted(names, key=in_order)}
 
 
 def _planes(
     graph: Graph, tiers: Mapping[str, Tier], hosts: Mapping[str, list[tuple[str, str]]]
 ) -> dict[str, int]:
     """Switch -> its plane: parts of the graph that hosts alone join, in the order of the hosts' ports."""
-    part = {name: first for each in parts(graph) for first in (min(each, key=natural),) for name in each}
+    part = {name: first for each in parts(graph) for first in (min(each, key=in_order),) for name in each}
     joined = Sets()
     foremost: dict[str, int] = {}
     for ends in hosts.values():
@@ -129,7 +130,7 @@ def _planes(
     number = {
         each: at
         for some in fabrics.values()
-        for at, each in enumerate(sorted(some, key=lambda name: (foremost.get(name, 0), natural(name))))
+        for at, each in enumerate(sorted(some, key=lambda name: (foremost.get(name, 0), in_order(name))))
     }
     placed = {Tier.TOR, Tier.SPINE, Tier.CORE}
     return {name: number[of] for name, of in part.items() if tiers[name] in placed}

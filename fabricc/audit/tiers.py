@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from fabricc.audit.ends import OUTWARD, SERVED
-from fabricc.audit.graphs import Sets, natural, parts
+from fabricc.audit.graphs import Sets, in_order, parts
 from fabricc.audit.model import Tier
 from fabricc.base.values import dataclass
 
@@ -213,7 +213,7 @@ def _tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
     tors = {name for name, sign in signs.items() if sign.hosts}
     shown = bool(tors)
     likely = [name for name, sign in signs.items() if not sign.hosts and sign.served]
-    for name in sorted(likely, key=lambda each: (signs[each].strength, natural(each)), reverse=True):
+    for name in sorted(likely, key=lambda each: (signs[each].strength, in_order(each)), reverse=True):
         below = len(graph[name] & tors)
         if below <= (0 if shown else max(1, signs[name].served)):
             tors.add(name)
@@ -223,7 +223,7 @@ def _tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
 
 def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _Signs]) -> set[str]:
     """The ToRs of switches none of which shows hosts: the one of two sides that does not reflect, or the larger one."""
-    start = min(part, key=natural)
+    start = min(part, key=in_order)
     side = {start: 0}
     queue = [start]
     for name in queue:

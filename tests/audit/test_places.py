@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Kind, Tier
+from fabricc.audit.model import End, Kind, Link, Tier
 from fabricc.audit.places import places_of
 from fabricc.fabric.model import Host
 from tests.audit import corpora
@@ -104,3 +107,27 @@ def test_tiers_of_validated_designs_are_those_of_their_names(fabric):
     }
     assert {name: place.tier for name, place in places_of(devices, links).items()} == want
     assert not any(link.against for link in links)
+
+
+RACKS = ("rack7", "rack07", "rack007", "rack0007", "rack00007", "7", "7²", "²")
+"""Names that are one where numbers count as numbers, and digits that are of no number."""
+TOLD = "from tests.audit.test_places import racks; print(racks())"
+
+
+def racks():
+    """The unit of a ToR with a host of its own, for each name."""
+    switches = {name: device(name, "eos", {}) for name in RACKS}
+    hosts = {f"{name}-host": device(f"{name}-host", "host", {}) for name in RACKS}
+    links = [Link(End(name, "Ethernet1"), End(f"{name}-host", "eth0"), ()) for name in RACKS]
+    places = places_of(switches | hosts, links)
+    return [(name, place.unit) for name, place in places.items() if name in switches]
+
+
+def test_names_that_differ_in_zeros_and_odd_digits_come_in_one_order():
+    seeds = ("1", "2", "3")
+    told = {
+        subprocess.check_output([sys.executable, "-c", TOLD], env=os.environ | {"PYTHONHASHSEED": seed})
+        for seed in seeds
+    }
+    assert len(told) == 1
+    assert sorted(unit for _, unit in racks()) == list(range(len(RACKS)))

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.audit.device import without_no_addresses
-from fabricc.audit.graphs import natural
 from fabricc.audit.model import Found, Kind
 from fabricc.audit.packed import Contents
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
+from fabricc.base.order import natural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

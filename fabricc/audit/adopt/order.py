@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, unit_of, with_sets
 from fabricc.audit.adopt.outward import exits_of
 from fabricc.audit.ends import said
-from fabricc.audit.graphs import natural
 from fabricc.audit.model import Kind, Tier
 from fabricc.back.nos.ports import PortKind
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:

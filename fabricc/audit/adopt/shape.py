@@ -8,8 +8,8 @@ from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt.groups import NOBODY
-from fabricc.audit.graphs import natural
 from fabricc.audit.model import Tier
+from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
