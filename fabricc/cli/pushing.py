@@ -16,8 +16,9 @@ from fabricc.compiler import accepted
 from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.devices.access import NAME, Access, Login
 from fabricc.operate.devices.inventory import export
-from fabricc.operate.push import confirming, journal, report, start, trying
+from fabricc.operate.push import confirming, report, start, trying
 from fabricc.operate.push.built_tree import RefusedError, read_source
+from fabricc.operate.push.holding import default_path
 from fabricc.operate.push.hook import Hook
 from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.options import Congestion, Options
@@ -70,7 +71,7 @@ def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     if mode != "status" and (allowed := chosen["allowed"] or access.allowed):
         who = signed.signer_of(source.tree, source.digest, allowed, chosen["signature"])
         output.err(f"{source.tree}: as {who} signed it")
-    path = chosen["journal"] or journal.default_path(_journal_name(source.fabric))
+    path = chosen["journal"] or default_path(_journal_name(source.fabric))
     return Setting(
         source,
         access,

@@ -12,10 +12,12 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirming, lockout
 from fabricc.operate.push import resume as resuming
+from fabricc.operate.push.apart import MARK
 from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.holding import alone
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.impact import Effect
-from fabricc.operate.push.journal import MARK, NEW, Journal, State, alone
+from fabricc.operate.push.journal import NEW, Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.proof import prove

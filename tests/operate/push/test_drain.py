@@ -20,7 +20,8 @@ from fabricc.operate.devices.device import Device
 from fabricc.operate.push.built_tree import BuiltTree, RefusedError, read_source
 from fabricc.operate.push.drain import drained, patched
 from fabricc.operate.push.executor import Executor
-from fabricc.operate.push.journal import Journal, State, alone
+from fabricc.operate.push.holding import alone
+from fabricc.operate.push.journal import Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.snapshot import Snapshot
 from tests.operate.lab import specs
