@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cumulus import (
     beyond,
     bgp,
+    bgp_rows,
     consumers,
     flat,
     found,
@@ -16,6 +17,7 @@ from fabricc.back.nos.cumulus import (
     qos_rows,
     roce,
     services,
+    services_rows,
     startup,
     words,
 )
@@ -69,11 +71,11 @@ def planned(switch: Switch) -> Facts:
 def reader(release: Release) -> Reader:
     """The reader of a release; it is made when there is something to read."""
     topics = [Topic((startup.HEADER,))]
-    for topic in (services, interfaces, bgp):
+    for topic in (services_rows, interfaces, bgp_rows):
         finish = partial(_finish, topic.finish, release)
         topics.append(Topic((startup.node("set", *topic.rows(release)),), finish))
     topics.append(Topic((startup.node("set", *qos_rows.rows(release)),)))
-    types: Types = {**startup.TYPES, **interfaces.TYPES, **qos_rows.TYPES, **bgp.TYPES}
+    types: Types = {**startup.TYPES, **interfaces.TYPES, **qos_rows.TYPES, **bgp_rows.TYPES}
     last = (startup.completeness(topics, release), Topic((), consumers.finish))
     return Reader((*topics, *last), types, startup.parsed, whole=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import bgp, qos, qos_rows
+from fabricc.back.nos.cumulus import bgp, bgp_rows, qos, qos_rows
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.startup import File, at, fixed, is_on, line_of, nearest, node
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
@@ -177,7 +177,7 @@ def rows(release: Release) -> Sequence[Row]:
                     node("breakout", Block("<word>", "mode", (Keep("lanes-per-port <integer>", "lanes"),))),
                 )),
                 *addresses,
-                Block("router", "", (bgp.adaptive_rows(release),)),
+                Block("router", "", (bgp_rows.adaptive_rows(release),)),
                 *qos_rows.PORT,
                 *([qos_rows.TRIMMED] if has(release.name, TRIMMING) else ()),
             )),

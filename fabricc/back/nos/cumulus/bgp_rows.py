@@ -1,0 +1,374 @@
+"""How NVUE's BGP, its policy and static routes are read back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus.bgp import BLACKHOLE, CLAUSE, FAMILIES, TTL_SECURITY_HOPS
+from fabricc.back.nos.cumulus.startup import (
+    File,
+    at,
+    entries,
+    fixed,
+    is_on,
+    line_of,
+    nearest,
+    node,
+    on_off,
+    table,
+)
+from fabricc.back.reading import Entry, Fact, Keep, Row, Scope
+from fabricc.fabric.facts import boolean, clause_text, static_text
+from fabricc.fabric.routing import Clause, Spreading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.cumulus.limits import Release
+    from fabricc.fabric.facts import Value
+
+_WELL_KNOWN = {"graceful-shutdown": "65535:0"}
+_GROUP = ("import", "export", "maximum_prefixes")
+_BFD = {
+    "detect-multiplier": "bfd/multiplier",
+    "min-rx-interval": "bfd/interval_ms",
+    "min-tx-interval": "bfd/interval_ms",
+}
+_TIMERS = tuple(Keep(f"{key} <integer>", key) for key in _BFD)
+_POLICY = (
+    table("prefix-list", "<word>",
+        Keep("type <ipv4|ipv6>", "type"),
+        table("rule", "<integer>",
+            fixed("action: permit"),
+            table("match", "<word>", Keep("min-prefix-len <integer>", "ge"), Keep("max-prefix-len <integer>", "le")),
+        ),
+    ),
+    table("community-list", "<word>",
+        table("rule", "<integer>", fixed("action: permit"), Entry("community <community>", "communities", "true")),
+    ),
+)  # fmt: skip
+TYPES = {"community": lambda text: _WELL_KNOWN.get(text, text)}
+
+
+def adaptive_rows(release: Release) -> Row:
+    """Of a port, or of the router."""
+    return node("adaptive-routing", *on_off(release))
+
+
+def rows(release: Release) -> Sequence[Row]:
+    """What is below `router` and `vrf`."""
+    on = on_off(release)
+    clause = table("rule", "<integer>",
+        Entry("action <permit|deny>", "actions", "true"),
+        node("match",
+            Keep("ip-prefix-list <word>", "prefix_list"),
+            Keep("community-list <word>", "community_list"),
+            Keep("type <ipv4|ipv6>", "type"),
+        ),
+        node("set",
+            Entry("community <community>", "communities", "true"),
+            Keep("local-preference <integer>", "local_preference"),
+            Keep(f"ipv6-nexthop-prefer-global {release.on}", "global_next_hop", "true"),
+            Keep(f"ipv6-nexthop-prefer-global {release.off}", "global_next_hop", release.off),
+        ),
+    )  # fmt: skip
+    router = [
+        node(
+            "bgp", *on, Fact("autonomous-system <asn>", "bgp/asn"), Fact("router-id <word>", "bgp/router_id")
+        ),
+        adaptive_rows(release),
+        node("policy", *_POLICY, table("route-map", "<word>", clause)),
+    ]
+    bfd: tuple[Row, ...] = (*on, *_TIMERS)
+    if release.bfd_profiles:
+        bfd = (Keep("profile <word>", "profile"),)
+        router.append(node("bfd", *on, table("profile", "<word>", *_TIMERS)))
+    process = node("bgp",
+        *on,
+        node("timers", Fact("keepalive <integer>", "bgp/keepalive_s"), Fact("hold <integer>", "bgp/hold_s")),
+        node("path-selection", node("multipath",
+            Keep(f"aspath-ignore {release.on}", "on", "true"),
+            Keep(f"aspath-ignore {release.off}", "on", "false"),
+        )),
+        table("address-family", "<ipv4-unicast|ipv6-unicast>",
+            *on,
+            Keep("multipaths ebgp <integer>", "paths"),
+            node("redistribute",
+                node("connected", *on, Keep("route-map <word>", "map")),
+                node("static", *on, Keep("route-map <word>", "map")),
+            ),
+            table("aggregate-route", "<word>",
+                Keep(f"summary-only {release.on}", "on", "true"),
+                Keep(f"summary-only {release.off}", "on", "false"),
+            ),
+        ),
+        table("peer-group", "<word>",
+            table("address-family", "<ipv4-unicast|ipv6-unicast>",
+                *on,
+                Keep("policy inbound route-map <word>", "import"),
+                Keep("policy outbound route-map <word>", "export"),
+                Keep("prefix-limits inbound maximum <integer>", "maximum_prefixes"),
+            ),
+            Keep("password <word>", "password"),
+            node("ttl-security", *on, Keep("hops <integer>", "hops")),
+            node("bfd", *bfd),
+            here="bgp/peer_group[{0}]/configured",
+        ),
+        table("neighbor", "<word>",
+            Fact("remote-as <asn>", "bgp/neighbor[{0}]/remote_asn"),
+            Fact("description <word>", "bgp/neighbor[{0}]/description"),
+            Keep("peer-group <word>", "group"),
+            Keep("type <numbered|unnumbered>", "type"),
+            here="bgp/neighbor[{0}]/configured",
+        ),
+    )  # fmt: skip
+    static = table("static", "<word>",
+        Keep("address-family <word>", "family"),
+        table("via", "<word>", Keep("type <word>", "type")),
+    )  # fmt: skip
+    return node("router", *router), node("vrf", node("default", node("router", process, static)))
+
+
+class _Bgp(File):
+    """BGP of one self."""
+
+    def __init__(self, file: File) -> None:
+        super().__init__(file.document, file.release)
+        self.policy = at(self.root, "router", "policy")
+
+    def read(self) -> None:
+        """State policy, process and neighbours."""
+        root = self.root
+        own, process = at(root, "router", "bgp"), at(root, "vrf", "default", "router", "bgp")
+        for one in (own, process) if own and process else ():
+            if not is_on(one):
+                self.missing(line_of(one), "BGP is not on")
+        if own and process:
+            self._process(process)
+        else:
+            self.missing(nearest(root, "vrf" if own else "router"), "BGP is missing")
+        if adaptive := at(root, "router", "adaptive-routing"):
+            mode = Spreading.PACKET if is_on(adaptive) else Spreading.HASH
+            self.put("load_balancing/mode", mode.value, line_of(adaptive))
+        for prefix, route in entries(at(root, "vrf", "default", "router"), "static").items():
+            self._static(str(prefix), route)
+        self._lists()
+        for name, route_map in entries(self.policy, "route-map").items():
+            clauses = entries(route_map, "rule")
+            self.put(f"route_map[{name}]/rules", len(clauses), route_map.line)
+            for sequence, clause in clauses.items():
+                self._clause(f"route_map[{name}]/{sequence}", clause)
+        if self.release.bfd_profiles:
+            self.expect(("router", "bfd", "profile"), *_BFD.values())
+
+    def _static(self, prefix: str, route: Scope) -> None:
+        hops = {
+            str(hop): str(scope.values.get("type", ("", 0))[0])
+            for hop, scope in entries(route, "via").items()
+        }
+        kinds = {hop: hop if hop == BLACKHOLE else f"ipv{6 if ':' in hop else 4}-address" for hop in hops}
+        if hops and hops == kinds and (BLACKHOLE not in hops or len(hops) == 1):
+            self.put(
+                f"static_route[{prefix}]", static_text(hop for hop in hops if hop != BLACKHOLE), route.line
+            )
+        else:
+            self.missing(route.line, f"type of a next hop of {prefix} is missing")
+        self.tell(f"static_route[{prefix}]/family", route, "family")
+
+    def _process(self, process: Scope) -> None:
+        multipath = at(process, "path-selection", "multipath")
+        line = line_of(multipath) if multipath else nearest(process, "path-selection")
+        self.put("bgp/multipath_relax", boolean(is_on(multipath)), line)
+        families = entries(process, "address-family")
+        for family in FAMILIES.values():
+            if scope := families.get(f"{family}-unicast"):
+                self._family(family, scope)
+            else:
+                self.missing(process.line, f"{family}-unicast is missing")
+        groups = {str(name): self._group(str(name), s) for name, s in entries(process, "peer-group").items()}
+        for name, neighbor in entries(process, "neighbor").items():
+            self._neighbor(str(name), neighbor, groups, nearest(process, "peer-group"))
+        checks = [group["ttl_security_hops"] for group in groups.values() if "ttl_security_hops" in group]
+        for value, line in checks:
+            checked = value == TTL_SECURITY_HOPS and len(checks) == len(groups)
+            self.agree("bgp/ttl_security", boolean(checked), line)
+
+    def _family(self, family: str, scope: Scope) -> None:
+        """One address family; what it states must be what the other states."""
+        release = self.release
+        said = scope.values.get("on", ("", 0))[0]
+        word = {"true": release.on, "false": release.off}.get(str(said), "default")
+        self.put(f"bgp/family[{family}]", word, line_of(scope))
+        if said != "true":
+            if not said:
+                self.missing(scope.line, "the address family is not on")
+            return
+        if "paths" in scope.values:
+            self.agree("bgp/maximum_paths", *scope.values["paths"])
+        else:
+            self.missing(scope.line, "multipaths ebgp is missing")
+        connected = at(scope, "redistribute", "connected")
+        route_map, line = connected.values.get("map", ("", 0)) if connected else ("", 0)
+        if route_map:
+            self._refer("route-map", str(route_map))
+        if route_map and is_on(connected):
+            self.agree("bgp/redistribute_connected", route_map, line)
+        else:
+            place = line_of(connected) if connected else scope.line
+            self.missing(place, "connected routes are not redistributed")
+        static = at(scope, "redistribute", "static")
+        if static and is_on(static) and "map" in static.values:
+            self._refer("route-map", str(static.values["map"][0]))
+            self.agree("bgp/redistribute_static", *static.values["map"])
+        elif static:
+            self.missing(
+                line_of(static), "the route map of static routes is missing, or they are not redistributed"
+            )
+        for prefix, aggregate in entries(scope, "aggregate-route").items():
+            alone = is_on(aggregate)
+            place = aggregate.line if alone else line_of(aggregate)
+            self.put(f"bgp/aggregate[{prefix}]", "summary-only" if alone else "with specifics", place)
+
+    def _group(self, name: str, group: Scope) -> dict[str, tuple[Value, int]]:
+        """What a peer group gives its neighbours: fact below the neighbour -> value and line."""
+        facts: dict[str, tuple[Value, int]] = {}
+        active = []
+        parts = entries(group, "address-family")
+        for family in FAMILIES.values():
+            part = parts.get(f"{family}-unicast")
+            said = part.values.get("on", ("", 0))[0] if part else ""
+            on = said == "true" or (family == "ipv4" and not said)
+            self.put(f"bgp/peer_group[{name}]/{family}", boolean(on), line_of(part or group))
+            if not on:
+                continue
+            active.append(family)
+            for fact in _GROUP:
+                value, line = part.values.get(fact, ("", 0)) if part else ("", 0)
+                if not line:
+                    self.missing((part or group).line, f"{fact} is missing")
+                    continue
+                if fact != "maximum_prefixes":
+                    self._refer("route-map", str(value))
+                if facts.setdefault(fact, (value, line))[0] != value:
+                    self.missing(line, f"{fact} differs between the address families")
+        facts["families"] = (",".join(active), nearest(group, "address-family"))
+        if "password" in group.values:
+            facts["secret"] = group.values["password"]
+        if ttl := at(group, "ttl-security"):
+            hops = ttl.values.get("hops")
+            facts["ttl_security_hops"] = hops if is_on(ttl) and hops else ("off", line_of(ttl))
+        bfd = at(group, "bfd")
+        facts["bfd"] = (boolean(bfd is not None and self._bfd(bfd)), line_of(bfd) if bfd else group.line)
+        return facts
+
+    def _bfd(self, bfd: Scope) -> bool:
+        """Whether a peer group has BFD; its timers are facts of the switch."""
+        timers, on, line = bfd, is_on(bfd), bfd.line
+        if self.release.bfd_profiles:
+            above = at(self.root, "router", "bfd")
+            name, line = bfd.values.get("profile", ("", bfd.line))
+            found = entries(above, "profile").get(name)
+            on = is_on(above)
+            if not on:
+                self.missing(line_of(above) if above else line, "BFD is not on")
+            timers = found or Scope(line)
+        for key, path in _BFD.items():
+            if key in timers.values:
+                self.agree(path, *timers.values[key])
+            else:
+                self.missing(timers.line, f"{key} is missing")
+        return on
+
+    def _neighbor(
+        self, name: str, neighbor: Scope, groups: dict[str, dict[str, tuple[Value, int]]], above: int
+    ) -> None:
+        prefix, values = f"bgp/neighbor[{name}]/", neighbor.values
+        by_port = name.startswith("swp")
+        self.require(neighbor, "type", "unnumbered" if by_port else "numbered")
+        if by_port:
+            self.put(f"interface[{name}]/unnumbered", "true", neighbor.line)
+        group = groups.get(str(values["group"][0])) if "group" in values else None
+        if group is not None:
+            for fact, (value, line) in group.items():
+                self.put(prefix + fact, value, line)
+            self.near(group["families"][1], prefix + "ttl_security_hops")
+        elif "group" in values:
+            self.reject(values["group"][1])
+            self.missing(above, f"peer-group {values['group'][0]} is not defined")
+
+    def _lists(self) -> None:
+        for name, scope in entries(self.policy, "prefix-list").items():
+            rules = sorted(entries(scope, "rule").items())
+            text = ""
+            for place, (_, rule) in enumerate(rules):
+                text, line = self._prefix_rule(f"prefix_list[{name}]/{place}/", rule)
+                self.put(f"prefix_list[{name}]/{place}", text, line)
+            self.put(f"prefix_list[{name}]/rules", len(rules), scope.line)
+            if rules:
+                self.require(scope, "type", "ipv6" if ":" in text else "ipv4")
+        for name, scope in entries(self.policy, "community-list").items():
+            listed = entries(scope, "rule")
+            self.put(f"community_list[{name}]/rules", len(listed), scope.line)
+            for rule in listed.values():
+                communities = rule.table("communities")
+                line = next((line for _, line in communities.values()), rule.line)
+                self.agree(f"community_list[{name}]", " ".join(sorted(map(str, communities))), line)
+
+    def _prefix_rule(self, path: str, rule: Scope) -> tuple[str, int]:
+        """A rule as its fact's value, and the line of its prefix."""
+        texts, line = [], rule.line
+        for prefix, match in entries(rule, "match").items():
+            text, line = str(prefix), match.line
+            for key in ("ge", "le"):
+                self.tell(path + key, match, key)
+                text += f" {key} {match.values[key][0]}" if key in match.values else ""
+            texts.append(text)
+        return " or ".join(texts), line
+
+    def _refer(self, kind: str, name: str) -> None:
+        """Note that a list or a route map is used and not there."""
+        if name not in entries(self.policy, kind):
+            line = nearest(self.root, "router", "policy", kind)
+            self.missing(line, f"{kind} {name} is not defined")
+
+    def _clause(self, path: str, rule: Scope) -> None:
+        """State a rule of a route map; each part is a fact of its own too, to be named by its line."""
+        actions = rule.table("actions")
+        for word, (_, line) in actions.items():
+            self.put(f"{path}/action", word, line)
+        match, change = at(rule, "match") or Scope(rule.line), at(rule, "set") or Scope(rule.line)
+        said = match.values | change.values
+        for key in CLAUSE:
+            self.tell(f"{path}/{key}", match if key.endswith("list") else change, key)
+            if key.endswith("list") and key in said:
+                self._refer(key.replace("_", "-"), str(said[key][0]))
+        if "prefix_list" in said:
+            lists = entries(self.policy, "prefix-list").get(said["prefix_list"][0])
+            kind = lists.values.get("type", ("ipv4", 0))[0] if lists else "ipv4"
+            self.require(match, "type", str(kind))
+        elif "type" in match.values:
+            self.reject(match.values["type"][1])
+        communities = change.table("communities")
+        for community, (_, line) in communities.items():
+            self.put(f"{path}/add_community", community, line)
+        self.tell(f"{path}/global_next_hop", change, "global_next_hop")
+        text = clause_text(
+            Clause(
+                sequence=0,
+                permit=list(actions) == ["permit"],
+                prefix_list=_text(said, "prefix_list"),
+                community_list=_text(said, "community_list"),
+                local_preference=int(said["local_preference"][0]) if "local_preference" in said else None,
+                add_community=" ".join(sorted(map(str, communities))) or None,
+            )
+        )
+        self.put(path, text, rule.line)
+
+
+def _text(said: Mapping[str, tuple[Value, int]], key: str) -> str | None:
+    return str(said[key][0]) if key in said else None
+
+
+def finish(file: File) -> None:
+    """State policy, the process and its neighbours with what their peer groups say."""
+    _Bgp(file).read()

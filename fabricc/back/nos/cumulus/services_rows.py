@@ -1,0 +1,245 @@
+"""How the system's services, its accounts and who may reach them are read back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, has
+from fabricc.back.nos.cumulus.services import (
+    ACCESS,
+    ITSELF,
+    LOGIN_METHODS,
+    TACACS_PORT,
+    factory,
+    hashing,
+    lldp_settings,
+    login_switches,
+    server_settings,
+)
+from fabricc.back.nos.cumulus.startup import File, at, constant, entries, fixed, nearest, node, table
+from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
+from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fabricc.back.nos.cumulus.limits import Release
+
+
+def rows(release: Release) -> Sequence[Row]:
+    """What is below `system`, `service` and `acl`."""
+    placed: list[tuple[str, Row]] = []
+    for kind, (place, settings) in server_settings(release).items():
+        here = f"management/{kind}[{{0}}]"
+        below: tuple[Row, ...] = (table("server", "<word>", *constant(settings), here=here, value="asked"),)
+        if place == "service":
+            below = (node(MANAGEMENT_VRF, *below),)
+        elif kind == "ntp":
+            below = (*below, fixed(f"vrf: {MANAGEMENT_VRF}"))
+        placed.append((place, node(kind, *below)))
+    lldp = node(
+        "lldp",
+        *constant(lldp_settings(release)),
+        Fact("tx-interval <integer>", "lldp/interval_s"),
+        needed=True,
+    )
+    snmp = node(
+        "snmp-server",
+        fixed(": ".join(release.snmp_switch)),
+        _listening("snmp", Fact("vrf <word>", "snmp/listening[{0}]/vrf")),
+        table("readonly-community", "<word>", Fact("access <word>", "snmp/answered[{1}]", "true")),
+        Fact("system-contact <word>", "management/snmp/contact"),
+        Fact("system-location <word>", "management/snmp/location"),
+    )
+    placed += [(release.lldp, lldp), (release.snmp, snmp)]
+    own: list[Row] = [
+        *constant(factory(release)),
+        Fact("hostname <word>", "system/hostname"),
+        node(
+            "forwarding",
+            Fact("hash-seed <integer>", "system/hash_seed"),
+            *constant(hashing(release)),
+            needed=True,
+        ),
+        node("control-plane", table("acl", "<word>", Keep("inbound", "inbound"))),
+        node("aaa", _USER, *_login_rows(release)),
+    ]
+    if has(release.name, GNMI_SERVER):
+        port = Fact("port <integer>", "management/gnmi_port")
+        own.append(node("gnmi-server", fixed("state: enabled"), port, _listening("gnmi")))
+    system, service = ([row for place, row in placed if place == name] for name in ("system", "service"))
+    more = [node("service", *service, needed=True)] if service else []
+    return node("system", *own, *system, needed=True), *more, _ACL
+
+
+def _listening(kind: str, *rows: Row) -> Row:
+    return table("listening-address", "<word>", *rows, here=f"{kind}/listening[{{0}}]")
+
+
+_USER = table("user", "<word>",
+    Fact("role <word>", "user[{0}]/role"),
+    Fact("hashed-password <word>", "user[{0}]/password", "stated"),
+    Silent("full-name <word>"),
+    node("ssh", table("authorized-key", "<word>", Keep("key <word>", "key"), Keep("type <word>", "type"))),
+    here="user[{0}]/configured",
+)  # fmt: skip
+_RULE = "acl[{0}]/rule[{1}]/"
+_ACL = table("acl", "<word>",
+    Fact("type <word>", "acl[{0}]/type"),
+    table("rule", "<integer>",
+        Fact("action <permit|deny>", _RULE + "action"),
+        node("match", node("ip",
+            Fact("protocol <word>", _RULE + "protocol"),
+            Fact("source-ip <word>", _RULE + "source"),
+            Fact("<tcp|udp> dest-port <word>", _RULE + "{2}[{3}]", "true"),
+        )),
+        here=_RULE + "configured",
+    ),
+)  # fmt: skip
+
+
+def _login_rows(release: Release) -> tuple[Row, ...]:
+    server: tuple[Row, ...] = (
+        fixed(f"port: {TACACS_PORT}"),
+        Keep("secret <word>", "secret"),
+        Keep("prefer-ip-version 6", "version"),
+    )
+    if release.tacacs_by_address:
+        servers = table("server", "<word>", Keep("priority <integer>", "priority"), *server)
+    else:
+        servers = table("server", "<integer>", Keep("host <word>", "host"), *server)
+    order = table("authentication-order", "<integer>", Keep("<word>", "method"))
+    if release.login_list:
+        order = node("authentication", Entry("order <word>", "methods"))
+    return node("tacacs", *constant(login_switches(release)), fixed(f"vrf: {MANAGEMENT_VRF}"), servers), order
+
+
+def finish(file: File) -> None:
+    """State accounts, servers, TACACS+, SNMP, gNMI and who may reach them."""
+    root, release = file.root, file.release
+    _finish_users(file, root)
+    for kind, (place, _) in server_settings(release).items():
+        above = (place, kind, *((MANAGEMENT_VRF,) if place == "service" else ()))
+        servers = entries(root, *above, "server")
+        if servers:
+            line = next(iter(servers.values())).line
+            file.put(f"management/{kind}", ",".join(sorted(map(str, servers))), line)
+    _finish_tacacs(file, root, release)
+    _finish_snmp(file, root, release)
+    if gnmi := at(root, "system", "gnmi-server"):
+        _need_address(file, gnmi)
+    _finish_access(file, root)
+
+
+def _finish_users(file: File, root: Scope) -> None:
+    users = entries(root, "system", "aaa", "user")
+    if at(root, "system") and OWN_ACCOUNT not in users:
+        file.missing(nearest(root, "system", "aaa"), f"user {OWN_ACCOUNT} is missing")
+    for name, user in users.items():
+        prefix = f"user[{name}]/"
+        for given in entries(user, "ssh", "authorized-key").values():
+            if {"key", "type"} <= given.values.keys() and prefix + "ssh_key" not in file.facts:
+                material, line = given.values["key"]
+                file.put(prefix + "ssh_key", f"{given.values['type'][0]} {material}", line)
+                file.tell(prefix + "ssh_key_type", given, "type")
+            else:
+                file.missing(given.line, "a key without its other half, or a second one")
+
+
+def _finish_tacacs(file: File, root: Scope, release: Release) -> None:
+    aaa = at(root, "system", "aaa")
+    file.expect(("system", "aaa", "tacacs", "server"), "management/tacacs/servers")
+    tacacs = at(aaa, "tacacs")
+    place = "authentication" if release.login_list else "authentication-order"
+    order = at(aaa, place)
+    if aaa is None or tacacs is None:
+        if order:
+            file.reject(order.line)
+        return
+    ranked: list[tuple[int, str, int]] = []
+    for key, server in entries(tacacs, "server").items():
+        own = (key, server.line)
+        by_address = release.tacacs_by_address
+        rank, line = server.values.get("priority", (0, 0)) if by_address else own
+        host, host_line = own if by_address else server.values.get("host", ("", 0))
+        if not (line and host_line) or not isinstance(rank, int):
+            file.missing(server.line, "a TACACS+ server without its address or priority")
+            continue
+        file.put(f"management/tacacs_server[{host}]/configured", "true", host_line)
+        file.put(f"management/tacacs_server[{host}]/priority", rank, line)
+        ranked.append((rank, str(host), line))
+        if ":" in str(host) and "version" not in server.values:
+            file.missing(server.line, "prefer-ip-version: 6 is missing")
+        if "secret" in server.values:
+            file.agree("management/tacacs/secret", *server.values["secret"])
+        else:
+            file.missing(server.line, "secret is missing")
+    if ranked:
+        servers = ",".join(host for _, host, _ in sorted(ranked))
+        file.put("management/tacacs/servers", servers, ranked[-1][2])
+    _finish_login(file, aaa, order, release)
+
+
+def _finish_login(file: File, aaa: Scope, order: Scope | None, release: Release) -> None:
+    """TACACS+ is asked first and local accounts when no server answers; another order is not known."""
+    if order is None:
+        words = "authentication order" if release.login_list else "authentication-order"
+        file.missing(aaa.line, f"{words} is missing")
+        return
+    given = {place: (said, said[1]) for place, said in enumerate(order.table("methods").values(), 1)}
+    for place, scope in entries(order).items():
+        given[int(str(place))] = (scope.values.get("method", ("", scope.line)), scope.line)
+    for place, method in enumerate(LOGIN_METHODS, 1):
+        (said, line), _ = given.pop(place, (("", order.line), 0))
+        if not said:
+            file.missing(line, f"{method} is missing")
+        elif said != method:
+            file.reject(line)
+    for _, line in given.values():
+        file.reject(line)
+
+
+def _finish_snmp(file: File, root: Scope, release: Release) -> None:
+    place = (release.snmp, "snmp-server")
+    file.expect((*place, "readonly-community"), "management/snmp/secret")
+    snmp = at(root, *place)
+    if snmp is None:
+        return
+    _need_address(file, snmp)
+    for community, scope in entries(snmp, "readonly-community").items():
+        file.agree("management/snmp/secret", str(community), scope.line)
+
+
+def _need_address(file: File, service: Scope) -> None:
+    """Note that a service listens nowhere, or on addresses that are not named."""
+    if not entries(service, "listening-address"):
+        file.missing(nearest(service, "listening-address"), "an address to listen on is missing")
+
+
+def _finish_access(file: File, root: Scope) -> None:
+    """The rules of every access list, and whom the one of the control plane lets in."""
+    bound = entries(root, "system", "control-plane", "acl")
+    lists = entries(root, "acl")
+    facts, lines = file.facts, file.lines
+    for name, access_list in lists.items():
+        file.expect(("system", "control-plane", "acl"), f"acl[{name}]/bound")
+        rules = entries(access_list, "rule")
+        file.put(f"acl[{name}]/rules", len(rules), access_list.line)
+        networks: dict[str, int] = {}
+        closed = False
+        for number, rule in sorted(rules.items()):
+            if at(rule, "match", "ip") is None:
+                file.missing(rule.line, "match ip is missing")
+            path = _RULE.format(name, number)
+            permits, source = facts.get(path + "action") == "permit", str(facts.get(path + "source", ""))
+            closed = closed or not (permits or source)
+            if permits and source and source != ITSELF["ipv4"]:
+                networks.setdefault(source, lines[path + "source"][1])
+        if name == ACCESS and networks:
+            shut = closed and name in bound and "inbound" in bound[name].values
+            value = ",".join(sorted(networks)) + ("" if shut else ", and everyone else")
+            file.put("management/access", value, next(iter(networks.values())))
+    for name, scope in bound.items():
+        file.put(f"acl[{name}]/bound", "inbound" if "inbound" in scope.values else "false", scope.line)
+        if name not in lists:
+            file.missing(nearest(root, "acl"), f"acl {name} is not defined")
