@@ -7,38 +7,26 @@ and logged in to: a change is confirmed over a connection made after it.
 from __future__ import annotations
 
 import time
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
-from fabricc.operate.devices.connection import Connection, connected, driver_class
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.devices.reverting import reverting
 from fabricc.operate.push import gates, growth
-from fabricc.operate.push.drain import drained
-from fabricc.operate.push.hook import INSTALL, OPPOSITE
-from fabricc.operate.push.impact import Effect, effect
+from fabricc.operate.push.hook import OPPOSITE
+from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.options import UNREACHABLE_S, Congestion
+from fabricc.operate.push.reach import SHOWN, Files, Reach, undo
 from fabricc.operate.push.secrecy import set_apart, without_secrets
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Iterable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable
 
-    from fabricc.operate.devices.access import Access
-    from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.push.hook import Hook
-    from fabricc.operate.push.journal import Entry, Journal
-    from fabricc.operate.push.options import Options
-    from fabricc.proof.compare import Mismatch
+    from fabricc.operate.devices.connection import Connection
 
-Files = dict[str, str]
-_SHOWN = 3
 _PAUSE_S, _RETRY_S = 0.5, 2.0
 _SPARE_S = 30
 _UNTOUCHED = (State.PLANNED, State.DRAINED, *(FINAL - NEW - {State.UNKNOWN}))
@@ -63,64 +51,11 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Executor:
-    """The acts of one run; each may be called from any thread, and none for one switch at once.
+class Executor(Reach):
+    """The acts of one run; each may be called from any thread, and none for one switch at once."""
 
-    Attributes:
-        target: the files that a switch is to run.
-        rounds: how often `parallel` switches are drained in a wave, for the time that one may stay so.
-        stop: set when the push is to come to an end: nothing new begins.
-        hook: installs a release on each switch while it is drained; `action` is what for, or back.
-        action: see `hook`.
-        silent: switch -> code points that nobody sends, neither by the tree that it runs nor by this one.
-    """
-
-    source: BuiltTree
-    access: Access
-    journal: Journal
-    run: int
-    options: Options
-    target: Callable[[str], Files]
-    stop: threading.Event
-    rounds: int = 1
-    hook: Hook | None = None
-    action: str = INSTALL
-    silent: Mapping[str, frozenset[int]] = field(default_factory=dict)
     _counted: dict[str, gates.Measured] = field(default_factory=dict)
     _proved: dict[str, int] = field(default_factory=dict)
-
-    def _files(self, switch: Connection, planned: Files) -> Files:
-        """What a switch runs, with references in place of secrets: no value goes further than the connection."""
-        found = read_files(switch, planned)
-        return {file: self.access.hidden(text) for file, text in found.items()}
-
-    def _connected(self, name: str, *, ending: bool = False) -> AbstractContextManager[Connection]:
-        device = self.source.devices[name]
-        return connected(device, self.access, f"fabricc-{self.run}-{name}", ending=ending)
-
-    def confirms(self, name: str) -> int:
-        """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
-        device = self.source.devices[name]
-        return reverting(device.nos, self.access.login(device)).time(self.options.confirm_s)
-
-    def guards(self, name: str) -> bool:
-        """Whether a switch that is left drained goes back in service by itself."""
-        device = self.source.devices[name]
-        return hasattr(driver_class(device.nos, self.access.login(device)), "arm_guard")
-
-    def leaving_s(self, names: Iterable[str]) -> float:
-        """How long to wait for traffic to leave drained switches: from when the last of them has announced it."""
-        devices = [self.source.devices[name] for name in names]
-        classes = {driver_class(device.nos, self.access.login(device)) for device in devices}
-        announced = max((getattr(each, "ANNOUNCES_AFTER_S", 0) for each in classes), default=0)
-        return announced + self.options.drain_s
-
-    @property
-    def guard_s(self) -> int:
-        """Seconds after which it does, unless the push has come further: twice what a step may take."""
-        options = self.options
-        hook_s = self.hook.timeout_s if self.hook else 0
-        return self.rounds * round(options.drain_s + hook_s + 2 * (options.confirm_s + options.settle_s))
 
     # Before.
 
@@ -146,7 +81,7 @@ class Executor:
         planned = self.source.switch(name)
         if diff and not self.options.alarms and (alarms := measured.get("alarms")):
             remedy = "See what they are about; --allow-alarms pushes all the same, and stops at new ones."
-            raise DeviceError("FAB9132", f"{name} has alarms: {'; '.join(alarms[:_SHOWN])}", remedy)
+            raise DeviceError("FAB9132", f"{name} has alarms: {'; '.join(alarms[:SHOWN])}", remedy)
         found = self.effect(name, files, wanted) if diff else Effect("", Impact.NONE)
         if diff and found.disruptive and self.options.drain:
             self._drained(name, files)
@@ -160,53 +95,19 @@ class Executor:
         missing = gates.unstated(measured, lossless=bool(planned.qos.lossless))
         return Asked(name, diff, found, tuple(gates.down_before(planned, measured)), tuple(missing))
 
-    def effect(self, name: str, before: Files, after: Files) -> Effect:
-        """What going from one set of files to another does to a switch, the image step included."""
-        silent = self.silent.get(name, frozenset())
-        found = effect(self.source.devices[name], self.source.switch(name), before, after, silent)
-        return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
-
     def _require_known(self, name: str, files: Files, wanted: Files) -> None:
-        nos = self.source.devices[name].nos
-        if self.options.adopt or not running.differences(nos, files, wanted):
+        if self.options.adopt or not self._unlike(name, files, wanted):
             return
         known = self.journal.known(self.source.devices[name])
         if not known:
-            raise DeviceError(
-                "FAB9113",
-                f"{name}: no push has been here, and it does not run what the tree says",
-                "See `fabricc push TREE --dry-run --adopt`; --adopt takes what it runs now as known.",
-            )
-        wrong = running.differences(nos, files, running.unpacked(known, wanted))
-        if wrong:
+            message = f"{name}: no push has been here, and it does not run what the tree says"
+            remedy = "See `fabricc push TREE --dry-run --adopt`; --adopt takes what it runs now as known."
+            raise DeviceError("FAB9113", message, remedy)
+        if wrong := self._unlike(name, files, running.unpacked(known, wanted)):
             remedy = "Bring the change into the spec or undo it; --adopt gives it up for what the tree says."
-            raise DeviceError("FAB9112", f"{name} was changed since the last push: {worded(wrong)}", remedy)
-
-    def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
-        text = self.access.filled(running.packed(files))
-        switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
-        return self.access.hidden(str(switch.call("FAB9114", "comparing the candidate", "compare_config")))
-
-    def _load(self, switch: Connection, files: Files, code: str, what: str) -> None:
-        """Commit what differs from some files for good; `code` and `what` for the error."""
-        if self._candidate(switch, files):
-            switch.call(code, what, "commit_config")
-        else:
-            switch.call(code, "discarding the candidate", "discard_config")
-
-    def _drained(self, name: str, files: Files) -> Files:
-        nos = self.source.devices[name].nos
-        plain, shut = self.source.renderings(name, running.versions(nos, files))
-        return drained(name, nos, files, plain, shut)
+            raise DeviceError("FAB9112", f"{name} was changed since the last push: {wrong}", remedy)
 
     # The change.
-
-    def _entry(self, name: str) -> Entry:
-        return self.journal.entry(self.run, name)
-
-    def old(self, name: str) -> Files:
-        """What the switch ran before."""
-        return running.unpacked(self._entry(name).before, self.target(name))
 
     def drain(self, name: str) -> None:
         """Let traffic leave the switch: what it runs, with graceful shutdown.
@@ -255,15 +156,6 @@ class Executor:
         self._commit(name, self._changed(name), self.confirms(name), announce=True, first=first)
         self.journal.reached(self.run, name, State.COMMITTED, seconds=time.monotonic() - began)
 
-    def drains(self, name: str) -> bool:
-        """Whether the switch is drained around its change."""
-        return self._entry(name).disruptive and self.options.drain
-
-    def _changed(self, name: str) -> Files:
-        """What the switch runs from its change until the confirmation."""
-        wanted = self.target(name)
-        return self._drained(name, wanted) if self.drains(name) else wanted
-
     def _commit(
         self,
         name: str,
@@ -303,15 +195,13 @@ class Executor:
             if switch.pending():
                 raise DeviceError("FAB9111", f"{name}: a commit of somebody else waits for its confirmation")
             files = self._files(switch, old)
-            if running.packed(files) != entry.before and (
-                wrong := running.differences(self.source.devices[name].nos, files, old)
-            ):
-                raise DeviceError("FAB9112", f"{name} was changed since it was asked: {worded(wrong)}")
+            if running.packed(files) != entry.before and (wrong := self._unlike(name, files, old)):
+                raise DeviceError("FAB9112", f"{name} was changed since it was asked: {wrong}")
             now = gates.health(switch)
             found = gates.new_alarms(dict(entry.baseline), now)
             found += growth.storms(self.source.switch(name), entry.baseline, now)
             if found:
-                raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:_SHOWN])}")
+                raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:SHOWN])}")
         except DeviceError as error:
             self.journal.reached(self.run, name, State.PLANNED, str(error))
             raise
@@ -347,7 +237,7 @@ class Executor:
         """
         entry = self._entry(name)
         wanted = self._changed(name) if state is State.VERIFIED else self.target(name)
-        planned, device = self.source.switch(name), self.source.devices[name]
+        planned = self.source.switch(name)
         before = {**entry.baseline, **self._counted.get(name, {})}
         until = time.monotonic() + self.options.settle_s
         lasting: list[str] = []
@@ -356,23 +246,17 @@ class Executor:
             try:
                 with self._connected(name) as switch:
                     files = self._files(switch, wanted)
-                    wrong = running.differences(device.nos, files, wanted)
+                    wrong = self._unlike(name, files, wanted)
                     now = gates.measure(switch)
                 lasting = growth.lasting(planned, before, now, self.options)
                 crowded = growth.congestion(planned, before, now, self.options)
-                found = [*lasting, worded(wrong)] if wrong else [*lasting]
+                found = [*lasting, wrong] if wrong else [*lasting]
                 found += gates.complaints(
-                    planned,
-                    before,
-                    now,
-                    waiting,
-                    later | apart,
-                    widths=widths,
-                    received=received,
-                    leaving=self.source.leaving,
-                )
+                    planned, before, now, waiting, later | apart,
+                    widths=widths, received=received, leaving=self.source.leaving,
+                )  # fmt: skip
                 found += crowded if self.options.congestion is Congestion.STOP else []
-                failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:_SHOWN])}") if found else None
+                failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:SHOWN])}") if found else None
             except DeviceError as error:
                 failure = error
             if failure is None:
@@ -397,7 +281,7 @@ class Executor:
             return
         with self._connected(name) as switch:
             if found := growth.storms(self.source.switch(name), before, growth.counters(switch)):
-                raise DeviceError("FAB9116", f"its neighbour {name}: {'; '.join(found[:_SHOWN])}")
+                raise DeviceError("FAB9116", f"its neighbour {name}: {'; '.join(found[:SHOWN])}")
 
     def confirm(self, name: str) -> None:
         """Keep the change.
@@ -413,20 +297,18 @@ class Executor:
                 if switch.pending():
                     switch.call("FAB9115", "the confirmation", "confirm_commit")
                 self._require_runs(name, switch)
-        if not self.drains(name):
-            self.journal.reached(self.run, name, State.CONFIRMED)
-            return
-        self.journal.reached(self.run, name, State.CONFIRMED, "drained")
-        self.journal.intend(self.run, name, "undrain")
+        drained = self.drains(name)
+        self.journal.reached(self.run, name, State.CONFIRMED, "drained" if drained else "")
+        if drained:
+            self.journal.intend(self.run, name, "undrain")
 
     def _require_runs(self, name: str, switch: Connection) -> None:
         wanted = self._changed(name)
         files = self._files(switch, wanted)
         if self._proved.get(name) == hash(running.packed(files)):
             return
-        wrong = running.differences(self.source.devices[name].nos, files, wanted)
-        if wrong:
-            raise DeviceError("FAB9115", f"{name} went back before the confirmation: {worded(wrong)}")
+        if wrong := self._unlike(name, files, wanted):
+            raise DeviceError("FAB9115", f"{name} went back before the confirmation: {wrong}")
 
     def undrain(self, name: str) -> None:
         """Let traffic come back.
@@ -449,26 +331,27 @@ class Executor:
         """
         entry = self._entry(name)
         self.journal.intend(self.run, name, "restore")
-        if self.hook and (entry.state not in _UNTOUCHED or entry.intent == "image"):
-            try:
+        try:
+            if self.hook and (entry.state not in _UNTOUCHED or entry.intent == "image"):
                 self._call_hook(OPPOSITE[self.action], name)
-            except DeviceError as error:
-                self.journal.reached(self.run, name, State.UNKNOWN, f"{why}; then {error}")
-                return State.UNKNOWN
+            self._restored(name)
+        except DeviceError as error:
+            state, why = State.UNKNOWN, f"{why}; then {error}"
+        self.journal.reached(self.run, name, state, why)
+        return state
+
+    def _restored(self, name: str) -> None:
         until = time.monotonic() + max(self.confirms(name) + _SPARE_S, UNREACHABLE_S)
         while True:
             try:
                 with self._connected(name, ending=True) as switch:
                     self._restore(name, switch)
                     switch.release()
-            except DeviceError as error:
+                return
+            except DeviceError:
                 if time.monotonic() > until:
-                    self.journal.reached(self.run, name, State.UNKNOWN, f"{why}; then {error}")
-                    return State.UNKNOWN
-                time.sleep(_RETRY_S)
-                continue
-            self.journal.reached(self.run, name, state, why)
-            return state
+                    raise
+            time.sleep(_RETRY_S)
 
     def _restore(self, name: str, switch: Connection) -> None:
         old = self.old(name)
@@ -482,9 +365,8 @@ class Executor:
 
     def _return(self, name: str, switch: Connection, old: Files) -> None:
         self._load(switch, old, "FAB9117", "going back")
-        wrong = running.differences(self.source.devices[name].nos, self._files(switch, old), old)
-        if wrong:
-            raise DeviceError("FAB9117", f"{name} does not go back: {worded(wrong)}")
+        if wrong := self._unlike(name, self._files(switch, old), old):
+            raise DeviceError("FAB9117", f"{name} does not go back: {wrong}")
 
     def found(self, name: str) -> str:
         """What an unfinished switch runs: `old`, `new`, either `drained`, or "" for something else.
@@ -511,34 +393,4 @@ class Executor:
                 ("new, drained", lambda: self._drained(name, wanted)),
                 ("old, drained", lambda: self._drained(name, old)),
             ]
-        nos = self.source.devices[name].nos
-        return next((word for word, state in states if not running.differences(nos, files, state())), "")
-
-
-def undo(switch: Connection) -> None:
-    """Undo a commit that waits for its confirmation; its own time may run out meanwhile.
-
-    Raises:
-        DeviceError: FAB9117, it still waits.
-    """
-    if not switch.pending():
-        return
-    try:
-        switch.call("FAB9117", "the rollback", "rollback")
-    except DeviceError:
-        if switch.pending():
-            raise
-
-
-def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
-    """What a switch runs by file: what it prints, and the files beside it that its driver tells of."""
-    found = switch.configurations()
-    saved = running.unpacked(found.get("startup", ""), planned)
-    shown = running.unpacked(found["running"], planned)
-    beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}
-    return {**beside, **shown}
-
-
-def worded(wrong: list[Mismatch]) -> str:
-    """The first differences in words, and how many more."""
-    return listed([running.line(one) for one in wrong], _SHOWN, "; ")
+        return next((word for word, state in states if not self._unlike(name, files, state())), "")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.push.executor import Files
     from fabricc.operate.push.hook import Hook
     from fabricc.operate.push.journal import Journal
+    from fabricc.operate.push.reach import Files
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.operate.push.executor import Asked, Executor, Files
+    from fabricc.operate.push.executor import Asked, Executor
     from fabricc.operate.push.journal import Run
+    from fabricc.operate.push.reach import Files
     from fabricc.operate.push.setting import Setting
     from fabricc.operate.push.waves import Wave
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.push.executor import read_files
+from fabricc.operate.push.reach import read_files
 from fabricc.operate.verify import drift, lossless, ports, routes, sessions
 from fabricc.operate.verify.model import Aspect, Found
 from fabricc.operate.verify.neighbours import Ears, ears

@@ -1,0 +1,159 @@
+"""How the acts of a push reach a switch: connections, candidates, and what it ran, runs and is to run."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import listed
+from fabricc.base.values import dataclass
+from fabricc.operate.devices import running
+from fabricc.operate.devices.connection import Connection, connected, driver_class
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.reverting import reverting
+from fabricc.operate.push.drain import drained
+from fabricc.operate.push.hook import INSTALL
+from fabricc.operate.push.impact import Effect, effect
+from fabricc.review.diff.model import Impact
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
+
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.push.built_tree import BuiltTree
+    from fabricc.operate.push.hook import Hook
+    from fabricc.operate.push.journal import Entry, Journal
+    from fabricc.operate.push.options import Options
+
+Files = dict[str, str]
+SHOWN = 3
+"""Differences, alarms and the like that a message has."""
+
+
+@dataclass(slots=True)
+class Reach:
+    """What one run is to do with its switches, and by which means.
+
+    Attributes:
+        target: the files that a switch is to run.
+        rounds: how often `parallel` switches are drained in a wave, for the time that one may stay so.
+        stop: set when the push is to come to an end: nothing new begins.
+        hook: installs a release on each switch while it is drained; `action` is what for, or back.
+        action: see `hook`.
+        silent: switch -> code points that nobody sends, neither by the tree that it runs nor by this one.
+    """
+
+    source: BuiltTree
+    access: Access
+    journal: Journal
+    run: int
+    options: Options
+    target: Callable[[str], Files]
+    stop: threading.Event
+    rounds: int = 1
+    hook: Hook | None = None
+    action: str = INSTALL
+    silent: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+    def _files(self, switch: Connection, planned: Files) -> Files:
+        """What a switch runs, with references in place of secrets: no value goes further than the connection."""
+        found = read_files(switch, planned)
+        return {file: self.access.hidden(text) for file, text in found.items()}
+
+    def _connected(self, name: str, *, ending: bool = False) -> AbstractContextManager[Connection]:
+        device = self.source.devices[name]
+        return connected(device, self.access, f"fabricc-{self.run}-{name}", ending=ending)
+
+    def confirms(self, name: str) -> int:
+        """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
+        device = self.source.devices[name]
+        return reverting(device.nos, self.access.login(device)).time(self.options.confirm_s)
+
+    def guards(self, name: str) -> bool:
+        """Whether a switch that is left drained goes back in service by itself."""
+        device = self.source.devices[name]
+        return hasattr(driver_class(device.nos, self.access.login(device)), "arm_guard")
+
+    def leaving_s(self, names: Iterable[str]) -> float:
+        """How long to wait for traffic to leave drained switches: from when the last of them has announced it."""
+        devices = [self.source.devices[name] for name in names]
+        classes = {driver_class(device.nos, self.access.login(device)) for device in devices}
+        announced = max((getattr(each, "ANNOUNCES_AFTER_S", 0) for each in classes), default=0)
+        return announced + self.options.drain_s
+
+    @property
+    def guard_s(self) -> int:
+        """Seconds after which it does, unless the push has come further: twice what a step may take."""
+        options = self.options
+        hook_s = self.hook.timeout_s if self.hook else 0
+        return self.rounds * round(options.drain_s + hook_s + 2 * (options.confirm_s + options.settle_s))
+
+    def effect(self, name: str, before: Files, after: Files) -> Effect:
+        """What going from one set of files to another does to a switch, the image step included."""
+        silent = self.silent.get(name, frozenset())
+        found = effect(self.source.devices[name], self.source.switch(name), before, after, silent)
+        return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
+
+    def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
+        text = self.access.filled(running.packed(files))
+        switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
+        return self.access.hidden(str(switch.call("FAB9114", "comparing the candidate", "compare_config")))
+
+    def _load(self, switch: Connection, files: Files, code: str, what: str) -> None:
+        """Commit what differs from some files for good; `code` and `what` for the error."""
+        if self._candidate(switch, files):
+            switch.call(code, what, "commit_config")
+        else:
+            switch.call(code, "discarding the candidate", "discard_config")
+
+    def _drained(self, name: str, files: Files) -> Files:
+        nos = self.source.devices[name].nos
+        plain, shut = self.source.renderings(name, running.versions(nos, files))
+        return drained(name, nos, files, plain, shut)
+
+    def _entry(self, name: str) -> Entry:
+        return self.journal.entry(self.run, name)
+
+    def _unlike(self, name: str, files: Files, wanted: Files) -> str:
+        """How a switch with some files differs from one with others, in words; "" where it does not."""
+        wrong = running.differences(self.source.devices[name].nos, files, wanted)
+        return listed([running.line(one) for one in wrong], SHOWN, "; ")
+
+    def old(self, name: str) -> Files:
+        """What the switch ran before."""
+        return running.unpacked(self._entry(name).before, self.target(name))
+
+    def drains(self, name: str) -> bool:
+        """Whether the switch is drained around its change."""
+        return self._entry(name).disruptive and self.options.drain
+
+    def _changed(self, name: str) -> Files:
+        """What the switch runs from its change until the confirmation."""
+        wanted = self.target(name)
+        return self._drained(name, wanted) if self.drains(name) else wanted
+
+
+def undo(switch: Connection) -> None:
+    """Undo a commit that waits for its confirmation; its own time may run out meanwhile.
+
+    Raises:
+        DeviceError: FAB9117, it still waits.
+    """
+    if not switch.pending():
+        return
+    try:
+        switch.call("FAB9117", "the rollback", "rollback")
+    except DeviceError:
+        if switch.pending():
+            raise
+
+
+def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
+    """What a switch runs by file: what it prints, and the files beside it that its driver tells of."""
+    found = switch.configurations()
+    saved = running.unpacked(found.get("startup", ""), planned)
+    shown = running.unpacked(found["running"], planned)
+    beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}
+    return {**beside, **shown}
