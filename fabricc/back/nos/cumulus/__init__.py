@@ -6,7 +6,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import (
-    beyond,
     bgp,
     bgp_rows,
     consumers,
@@ -16,6 +15,7 @@ from fabricc.back.nos.cumulus import (
     qos,
     qos_rows,
     roce,
+    second_reading,
     services,
     services_rows,
     startup,
@@ -89,7 +89,7 @@ def read(files: Mapping[str, str]) -> Reading:
     reading = Reading()
     if (text := files.get(words.FILE)) is not None:
         reader(startup.release_in(startup.parsed(text))).read_file(words.FILE, text, reading)
-        beyond.read(text, words.FILE, reading)
+        second_reading.read(text, words.FILE, reading)
         roce.expand(text, words.FILE, reading)
     else:
         flat.read(files, reading)

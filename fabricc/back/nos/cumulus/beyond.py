@@ -1,25 +1,22 @@
 """What NVUE says of designs of others: bridges, bonds, VLANs, MLAG, VXLAN, VRFs, access lists, static routes and OSPF.
 
-BGP and its policy are rows of `peering` and `policy`. The rows read a configuration of which the rows of a plan left
-something unknown, a statement a line: each with the words on the way there, ranges of names spelled out. What they
-state counts where it comes from a line that was unknown. Names are those of NVIDIA's NVUE reference
-(docs.nvidia.com/networking-ethernet-software, NVUE).
+BGP and its policy are rows of `peering` and `policy`. The rows read statements, see `second_reading`. Names are those
+of NVIDIA's NVUE reference (docs.nvidia.com/networking-ethernet-software, NVUE).
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import peering, policy, startup
 from fabricc.back.nos.cumulus.settings import ENABLE, place_of, put_settings, settings
 from fabricc.back.nos.frr import igp
-from fabricc.back.reading import Each, Entry, Fact, Keep, Node, Reader, Scope, Silent, Topic, Tree
-from fabricc.fabric.facts import Reading, Unplanned, static_text
+from fabricc.back.reading import Each, Entry, Fact, Keep, Scope, Silent
+from fabricc.fabric.facts import static_text
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from fabricc.back.reading import Document, Row, Types
 
@@ -147,7 +144,7 @@ _ASIDE = (
     "system eventd", "system events", "system gnmi-server", "system grpc-tunnel", "system health", "system history",
     "system image", "system lldp", "system log", "system maintenance", "system message", "system ntp",
     "system packages", "system packet-capture", "system password", "system profile", "system ptp", "system reboot",
-    "system schedule", "system security", "system snmp-server", "system snmp-server", "system ssh-server",
+    "system schedule", "system security", "system snmp-server", "system ssh-server",
     "system ssh-client", "system syslog", "system telemetry", "system timezone", "system ztp", "system wjh",
     "system port-mirror", "system tpm", "system version", "system watchdog", "system factory-default",
     "service", "platform", "cluster", "maintenance", "header", "system usb", "system sflow", "system node-exporter",
@@ -203,106 +200,8 @@ ROWS: tuple[Row, ...] = (
                "hash", under="qos", before="qos "),
     *settings(*_SYSTEM, under="system", before="system "),
     Fact("system hostname <word>", "system/hostname"),
-    *(Silent(f"{words} [<rest>]") for words in dict.fromkeys(_ASIDE)),
+    *(Silent(f"{words} [<rest>]") for words in _ASIDE),
 )  # fmt: skip
-
-
-# --- a second reading ------------------------------------------------------------------------------------
-
-
-@cache
-def reader() -> Reader:
-    """The reader of statements; it is made when there is something to read."""
-    return Reader((Topic(ROWS),), TYPES, lambda text: Tree(tuple(statements(text))))
-
-
-def read(text: str, file: str, reading: Reading) -> None:
-    """Add what the rows of this module know of lines that a reading left unknown.
-
-    A line that they know, with all that is below it, is no longer plainly unknown; of one that they know in part, what
-    is left is listed statement by statement.
-    """
-    told = [each for each in reading.unknown if not isinstance(each, Unplanned) and each[0] == file]
-    if not told:
-        return
-    found = Reading()
-    heads = {line for _, line, _ in told}
-    commands = startup.is_commands(text)
-    below = {line: [line] for line in heads} if commands else _below(startup.parsed(text).nodes, heads)
-    unknown = frozenset(line for lines in below.values() for line in lines)
-    finish(reader().read_file(file, text, found), unknown)
-    left: dict[int, list[tuple[str, int, str]]] = {}
-    raw = text.split("\n")
-    for line in dict.fromkeys(line for _, line, _ in found.unknown):
-        left[line] = [(file, line, raw[line - 1].strip())]
-    for each in told:
-        lines = below.get(each[1], ())
-        rest = [one for line in lines for one in left.get(line, ())]
-        if not lines or (rest and len(lines) == 1):
-            continue
-        reading.unknown[reading.unknown.index(each)] = Unplanned(*each)
-        reading.unknown += rest
-    for path, place in found.lines.items():
-        value, known = found.facts[path], reading.facts.get(path)
-        restated = (
-            known != value and path.startswith(_WHOLE) and (known is not None or path.startswith(_ROUTES))
-        )
-        if place[1] in unknown or restated:
-            reading.put(path, value, *place)
-    bound = {
-        name
-        for path, value in found.facts.items()
-        if path.endswith(_BINDINGS)
-        for name in str(value).split(",")
-    }
-    for path, value in found.facts.items():
-        if path.startswith(_LIST) and path[len(_LIST) :].partition("]")[0] in bound:
-            reading.put(path, value, *found.lines[path])
-    reading.unknown.sort(key=lambda each: each[1])
-
-
-_LIST = "access_list["
-_BINDINGS = ("]/access_list_in", "]/access_list_out")
-"""Ends of paths that say which list filters a port: those of a plan filter the control plane alone."""
-_ROUTES = "static_route["
-_WHOLE = ("route_map[", "prefix_list[", "community_list[", _ROUTES, "bgp/")
-"""Beginnings of paths whose values are made of several lines, of which some were unknown."""
-
-
-def statements(text: str) -> Iterator[Node]:
-    """Each end of the tree with the words on the way there, for each of the interfaces or neighbours of a range."""
-    stack: list[tuple[Node, tuple[str, ...]]] = [
-        (node, ()) for node in reversed(startup.parsed(text).nodes) if node.key == ("set",)
-    ]
-    while stack:
-        node, above = stack.pop()
-        for words in _spelled(above, node.key) if above else (node.key,):
-            if node.children is None:
-                yield Node(words[1:], node.line)
-            else:
-                stack += [(child, words) for child in reversed(node.children)]
-
-
-def _spelled(above: tuple[str, ...], key: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The words on the way to a node, ranges spelled out where names of interfaces stand."""
-    if above[-1] in ("interface", "neighbor", "member") and key:
-        for name in startup.members(key[0]):
-            yield (*above, name, *key[1:])
-    else:
-        yield (*above, *key)
-
-
-def _below(nodes: Sequence[Node], heads: set[int]) -> dict[int, list[int]]:
-    """Lines of each of the nodes that stand on some lines, and of all below it."""
-    found: dict[int, list[int]] = {}
-    stack = [(node, 0) for node in nodes]
-    while stack:
-        node, head = stack.pop()
-        head = head or (node.line if node.line in heads else 0)
-        if head:
-            found.setdefault(head, []).append(node.line)
-        stack += [(child, head) for child in node.children or ()]
-    return found
 
 
 # --- what the statements say -----------------------------------------------------------------------------
@@ -328,25 +227,15 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
     for name, acl in scope.each("acl").items():
         document.put_kept(f"access_list[{name}]/setting[type]", acl.values, "type")
         for number, rule in acl.each("rule").items():
-            texts = [*rule.table("actions"), *rule.table("matches")]
-            if texts:
-                document.put(
-                    f"access_list[{name}]/{number}", " ".join(map(str, texts)), place_of(rule, unknown)
-                )
+            if text := " ".join(map(str, [*rule.table("actions"), *rule.table("matches")])):
+                document.put(f"access_list[{name}]/{number}", text, place_of(rule, unknown))
     process = next(iter(scope.each("global bgp").values()), None)
     for name, vrf in scope.each("vrf").items():
         _finish_vrf(document, str(name), vrf, process)
     if process:
         document.put_leaves("bgp/", process.values, ("asn", "router_id"))
-    for under, prefix in (
-        ("routing", "routing/"),
-        ("qos", "qos/"),
-        ("system", "system/"),
-        ("vxlan", "vxlan/"),
-        ("evpn", "evpn/"),
-        ("mlag", "mlag/"),
-    ):
-        put_settings(document, prefix, scope, under)
+    for under in ("routing", "qos", "system", "vxlan", "evpn", "mlag"):
+        put_settings(document, f"{under}/", scope, under)
     document.put_set("vxlan/peers", scope.table("vteps"))
 
 
@@ -387,20 +276,16 @@ def _put_addresses(document: Document, prefix: str, own: str, scope: Scope) -> N
 def _finish_domain(document: Document, name: str, domain: Scope) -> None:
     """State how a port is in a bridge."""
     paths = port_paths(name)
-    line = domain.line
-    document.put(paths["switchport"], "access" if "access" in domain.values else "trunk", line)
+    document.put(paths["switchport"], "access" if "access" in domain.values else "trunk", domain.line)
     if "access" in domain.values:
         document.put(paths["access_vlan"], *domain.values["access"])
     else:
         untagged, at = domain.values.get("untagged", ("1", 0))
         if at and str(untagged).isdecimal():
             document.put(paths["native_vlan"], int(untagged), at)
-        vlans = ",".join(map(str, domain.table("vlans")))
-        document.put(
-            paths["vlans"],
-            vlans or "all",
-            max((at for _, at in domain.table("vlans").values()), default=line),
-        )
+        vlans = domain.table("vlans")
+        last = max((at for _, at in vlans.values()), default=domain.line)
+        document.put(paths["vlans"], ",".join(map(str, vlans)) or "all", last)
     if stp := domain.table("stp"):
         document.put(paths["spanning_tree"], ", ".join(map(str, stp)), max(at for _, at in stp.values()))
     put_settings(document, paths.prefix, domain)
@@ -418,6 +303,9 @@ def _finish_bridges(document: Document) -> None:
         put_settings(document, f"interface[{name}]/", bridge)
 
 
+_KINDS_OF_HOP = ("true", "interface", "blackhole")
+
+
 def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) -> None:
     """State a routing instance: its addresses, static routes, and what its processes say."""
     prefix = "" if name == "default" else f"vrf[{name}]/"
@@ -426,15 +314,11 @@ def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) 
     _put_addresses(document, f"interface[{name}]/", "loopback/" if not prefix else f"interface[{name}]/", vrf)
     document.put_kept(f"vxlan/vrf[{name}]/vni", vrf.values, "vni")
     for route, scope in vrf.each("static").items():
-        hops = {str(hop): str(hop) for hop in scope.table("via")}
-        for hop, (value, _) in scope.table("via").items():
-            if (
-                value != "true"
-                and not str(value).endswith("address")
-                and value not in ("interface", "blackhole")
-            ):
-                hops[str(hop)] = f"{hop} {value}"
-        texts = [text for hop, text in hops.items() if hop not in ("blackhole", "reject")]
+        texts = [
+            str(hop) if kind in _KINDS_OF_HOP or str(kind).endswith("address") else f"{hop} {kind}"
+            for hop, (kind, _) in scope.table("via").items()
+            if hop not in ("blackhole", "reject")
+        ]
         texts += [str(text) for text, _ in scope.table("distant").values()]
         document.put(f"{prefix}static_route[{route}]", static_text(texts), scope.line)
     put_settings(document, f"{prefix}routing/", vrf)

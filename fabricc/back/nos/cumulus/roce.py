@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import startup
-from fabricc.back.nos.cumulus.beyond import statements
+from fabricc.back.nos.cumulus.second_reading import statements
 from fabricc.back.reading.tree import find
 from fabricc.base.values import dataclass
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.back.nos.cumulus import CUMULUS, beyond
+from fabricc.back.nos.cumulus import CUMULUS, second_reading
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import found as frr
 from fabricc.fabric.facts import Unplanned
@@ -221,7 +221,7 @@ def test_every_fact_is_declared_and_of_its_type() -> None:
 
 def test_all_rows_compile() -> None:
     """Blocks compile when a text first has them: none may say the same twice."""
-    assert compiled_blocks(beyond.reader().start) > 20
+    assert compiled_blocks(second_reading.reader().start) > 20
 
 
 corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are not here")
