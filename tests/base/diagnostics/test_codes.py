@@ -9,12 +9,11 @@ import fabricc
 from fabricc.base.diagnostics.codes import TITLES
 
 PACKAGE = Path(fabricc.__file__).parent
-REGISTRY = PACKAGE / "base" / "diagnostics" / "codes.py"
 
 
 def used() -> dict[str, str]:
     """Code -> a file that names it."""
-    files = [path for path in sorted(PACKAGE.rglob("*.py")) if path != REGISTRY]
+    files = sorted(PACKAGE.rglob("*.py"))
     return {code: path.name for path in files for code in re.findall(r"FAB[0-9]{4}", path.read_text("utf-8"))}
 
 
