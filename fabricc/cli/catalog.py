@@ -12,12 +12,14 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import Table
 from fabricc.base.foreign.text import json_document
+from fabricc.catalog.importing import import_switch
+from fabricc.catalog.importing.draft import Wishes
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
 from fabricc.cli import catalog_words, model_page, options, output
-from fabricc.cli.catalog_import import command as imports
 from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.result import exit_status
+from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +27,28 @@ if TYPE_CHECKING:
     from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
     from fabricc.catalog.model import Catalog, NicModel
+
+
+@click.command("import")
+@click.argument("path", type=options.FilePath(exists=True, path_type=Path))
+@click.option("--sku", help="Hardware SKU of a SONiC platform; its default SKU otherwise.")
+@click.option("--asic", help="The ASIC, by its name in the catalog, where the folder does not tell it.")
+@click.option("--name", help="Name of the entry.")
+@click.option("--since", metavar="RELEASE", help="First release of SONiC that runs on it.")
+@click.option("-o", "--output", "target", type=options.FilePath(path_type=Path), default="-", show_default=True,
+              help="Catalog file to write; - for standard output.")  # fmt: skip
+def imports(
+    path: Path, sku: str | None, asic: str | None, name: str | None, since: str | None, target: Path
+) -> int:
+    """Make a catalog entry of PATH, a SONiC platform folder or a NetBox device type, and say what it lacks."""
+    made = import_switch(path, Wishes(name, asic, sku, since))
+    output.tell(made.found, "text", {})
+    if made.text and str(target) == "-":
+        output.verbatim(*made.text.splitlines())
+    elif made.text:
+        write_file(target, made.text.encode())
+        output.err(f"{target}: written; name it in the `catalog` of a spec")
+    return exit_status(made.found)
 
 
 class _OrImport(click.Command):

@@ -16,8 +16,7 @@ from fabricc.cli.catalog_words import explained
 from fabricc.cli.words import subjects
 from fabricc.compiler.result import exit_status
 from fabricc.review.explain.answer import alone, answer
-from fabricc.review.explain.explanation_json import plain
-from fabricc.review.explain.text import lines
+from fabricc.review.explain.text import lines, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

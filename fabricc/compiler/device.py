@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.apart import Held
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Host, Switch

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from fabricc.base import installation
-from fabricc.cli import catalog_import, docs
+from fabricc.cli import catalog, docs
 from fabricc.cli.entry import VERBS, cli
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def unknown(line: str) -> str:
             return "" if words[0] == "VERB" else f"no verb {words[0]}"
         command, words = inner, words[1:]
     if command.name == "catalog" and words[:1] == ["import"]:
-        command, words = catalog_import.command, words[1:]
+        command, words = catalog.imports, words[1:]
     try:
         command.make_parser(click.Context(command)).parse_args(words)
     except click.BadOptionUsage:

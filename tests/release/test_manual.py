@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
+from fabricc.cli.docs import manual, named
 from fabricc.cli.entry import VERBS, cli
-from fabricc.cli.manual import manual, named
 
 PAGE = Path(__file__).parents[2] / "man/fabricc.1"
 FORMATTERS = {

@@ -13,8 +13,7 @@ from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.document import dotted
-from fabricc.front.spec.management_networks import in_turn, misfit
-from fabricc.front.spec.management_switches import build_switches
+from fabricc.front.spec.management import build_switches, in_turn, misfit
 from fabricc.front.spec.model import Addressing, Management
 
 if TYPE_CHECKING:

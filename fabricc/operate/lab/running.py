@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import socket
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import dataclass
 from fabricc.catalog.names import meant
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.operate.lab import kernel, state, vty
+from fabricc.operate.lab import kernel, state
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.supervisor import READY, UNSHARE
@@ -20,11 +22,16 @@ if TYPE_CHECKING:
 
     from fabricc.operate.lab.state import Record
 
+
 RELOAD = "/usr/lib/frr/frr-reload.py"
 CANDIDATE = "candidate.conf"
 SECRETS = "ssh/secrets"
 """Below the state folder: a file with the value of each secret that configurations name."""
 REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z0-9-]+)")
+
+
+_TIMEOUT_S = 20.0
+_END = b"\0\0\0"  # then one byte of status (FRR lib/vty.c, vtysh protocol)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class Lab:
             LabError: FAB8012, it does not answer.
         """
         try:
-            return vty.ask_json(self.daemon(switch, name), command)
+            return ask_json(self.daemon(switch, name), command)
         except (OSError, ValueError) as error:
             raise LabError("FAB8012", f"{name} of {switch} does not answer: {error}") from None
 
@@ -165,3 +172,37 @@ def with_overlay(configuration: str, overlay: Sequence[str]) -> str:
     missing = [line for line in overlay if line not in configuration.splitlines()]
     head, mark, rest = configuration.partition("!\n")
     return head + "".join(f"{line}\n" for line in missing) + mark + rest
+
+
+def ask(path: Path, command: str) -> str:
+    """What a daemon answers to one command.
+
+    Raises:
+        OSError: the daemon does not listen, or closed the connection.
+        ValueError: the daemon does not know the command.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+        channel.settimeout(_TIMEOUT_S)
+        channel.connect(str(path))
+        _exchange(channel, "enable")
+        status, text = _exchange(channel, command)
+    if status:
+        raise ValueError(f"{path.stem}: status {status} for {command!r}: {text.strip()[:200]}")
+    return text
+
+
+def ask_json(path: Path, command: str) -> dict[str, Any]:
+    """The same for a command that answers in JSON; an empty answer is an empty object."""
+    found: dict[str, Any] = json.loads(ask(path, command).strip() or "{}")
+    return found
+
+
+def _exchange(channel: socket.socket, command: str) -> tuple[int, str]:
+    channel.sendall(command.encode() + b"\0")
+    answer = b""
+    while not (len(answer) >= 4 and answer[-4:-1] == _END):
+        block = channel.recv(65536)
+        if not block:
+            raise ConnectionError("the daemon closed its socket")
+        answer += block
+    return answer[-1], answer[:-4].decode("utf-8", "replace")

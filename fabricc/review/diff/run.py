@@ -1,7 +1,8 @@
-"""The comparison of two sides: every device once, in worker processes, then everything brought together."""
+"""The comparison of two sides: every device once, in worker processes, and equal changes as one group."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -9,24 +10,41 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.review.diff import texts
+from fabricc.review.diff.causes import causes
 from fabricc.review.diff.classes import classes, derived
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.former import box_of, former_names, under_present_names
-from fabricc.review.diff.grouping import grouped
-from fabricc.review.diff.model import Box, DeviceDiff, Fleet, Impact, Renumbering, Review, Statement, whole
+from fabricc.review.diff.impact import operation, verdict
+from fabricc.review.diff.model import (
+    Box,
+    DeviceDiff,
+    Fleet,
+    Group,
+    Impact,
+    Line,
+    Renumbering,
+    Review,
+    Statement,
+    whole,
+)
 from fabricc.review.diff.sides import figure_rows
+from fabricc.review.diff.texts import file_diffs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.review.diff.model import Link, Rail, SpecChange
+    from fabricc.review.diff.model import Link, Rail, SpecChange, Verdict
     from fabricc.review.diff.sides import Side
     from fabricc.review.diff.view import DeviceView
+
 
 _PIECE = 16
 _INLINE = 64
 _TEXT = Statement("text", "~", None, None)
+
+
+_TIERS = ("tor", "spine", "core", "host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +193,59 @@ def _fleet(side: Side, names: Sequence[str]) -> Fleet:
         kinds.setdefault(side.kinds[name], []).append(name)
     gpus = whole(side.gpus_of(name) for name in kinds.get("host", ()))
     return Fleet({kind: tuple(members) for kind, members in kinds.items()}, gpus)
+
+
+def grouped(
+    diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]
+) -> tuple[Group, ...]:
+    """Groups by kind, platform and statements, ordered by impact, then tier, then size."""
+    members: dict[tuple[object, ...], list[DeviceDiff]] = {}
+    for diff in diffs:
+        key = (diff.kind, diff.platform, diff.impact, diff.ports_only, frozenset(diff.counts))
+        members.setdefault(key, []).append(diff)
+    groups = [_group(found, base, head, spec_changes) for found in members.values()]
+    return tuple(sorted(groups, key=lambda g: (-g.impact, _TIERS.index(g.kind), -len(g.devices), g.devices)))
+
+
+def _group(diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]) -> Group:
+    first = diffs[0]
+    counts: Counter[Statement] = Counter()
+    reach: dict[Rail, Fraction] = {}
+    sessions: set[Link] = set()
+    for diff in diffs:
+        counts.update(diff.counts)
+        reach.update(diff.reach)
+        sessions |= diff.sessions
+    nos = "host" if first.kind == "host" else first.platform.partition(" ")[0]
+    lines = [
+        Line(statement, count, _verdict(statement, nos), first.examples.get(statement, ""))
+        for statement, count in counts.items()
+    ]
+    lines.sort(key=_order)
+    devices = tuple(diff.name for diff in diffs)
+    subjects = {line.statement.subject for line in lines}
+    return Group(
+        kind=first.kind,
+        platform=first.platform,
+        devices=devices,
+        lines=tuple(lines),
+        impact=first.impact,
+        gpus=whole(reach.values()),
+        hosts=len({host for host, _ in reach}),
+        rails=tuple(sorted({rail for _, rail in reach})),
+        sessions=len(sessions),
+        ports_only=first.ports_only,
+        files=file_diffs(base.files(first.name), head.files(first.name)),
+        causes=causes(first.kind, nos, frozenset(devices), subjects, spec_changes),
+    )
+
+
+def _verdict(statement: Statement, nos: str) -> Verdict:
+    op = operation(statement.subject, statement.op, statement.before, statement.after)
+    return verdict(statement.subject, op, nos)
+
+
+def _order(line: Line) -> tuple[object, ...]:
+    statement = line.statement
+    return (-line.verdict.impact, not statement.subject.startswith(("device/", "link[")), statement.subject,
+            statement.op, statement.before or "", statement.after or "")  # fmt: skip

@@ -1,9 +1,11 @@
-"""An explanation as text: aligned fields, formulas in symbols and in numbers, and where every input stands."""
+"""An explanation as text, aligned fields with formulas in symbols and in numbers, and as plain values for JSON."""
 
 from __future__ import annotations
 
+import dataclasses
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import SCHEMA
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Position
     from fabricc.front.qos.worksheet import Row
     from fabricc.review.explain.model import Explanation, Formula, Origin, Statement
+
 
 _AT_LENGTH = 8
 """Statements that are told in full; of more, a line each."""
@@ -150,3 +153,24 @@ def _wrapped(head: str, text: str, width: int) -> Iterator[Line]:
     parts = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
     for at, part in enumerate(parts):
         yield Line("plain", ((head if at == 0 else " " * len(head)) + part).rstrip())
+
+
+def plain(explanation: Explanation) -> dict[str, Any]:
+    """The explanation as mappings, lists, texts and numbers, by the names of its fields."""
+    found: dict[str, Any] = _plain(explanation)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", None)
+        return (
+            {name: _plain(getattr(value, name)) for name in names}
+            if names
+            else [_plain(item) for item in value]
+        )
+    return value

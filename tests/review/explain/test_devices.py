@@ -9,8 +9,7 @@ import pytest
 from fabricc.fabric.model import Direction, Switch
 from fabricc.front.planning.strides import power_of_two
 from fabricc.review.explain.ask import explain, subject_of
-from fabricc.review.explain.counts import spines, uplinks
-from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
+from fabricc.review.explain.devices import explain_device, explain_facts, explain_port, spines, uplinks
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.model import SubjectError
 from tests.front.planning.support import document

@@ -1,12 +1,14 @@
-"""Several out-of-band networks: keys that go together, and which units' ToRs each network takes."""
+"""The section `management`: networks and the units that each takes, keys that go together, and switches wished for."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fabricc.fabric.cables import CableKind
 from fabricc.fabric.management import IN_UNITS, Beyond
 from fabricc.fabric.shape import TierName
+from fabricc.front.spec.model import ManagementTier, ManagementWish, NosChoice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,3 +85,21 @@ def _clash(
     return (
         (message, f"Begin with `from: {free + 1}` or later, in the order of units.") if first < free else None
     )
+
+
+def build_switches(raw: Mapping[str, Any]) -> ManagementWish:
+    """The section `management.switches`, valid and with its defaults, as values."""
+    return ManagementWish(
+        _tier(raw),
+        _tier(raw["aggregation"]) if "aggregation" in raw else None,
+        by_unit=raw["per"] == "unit",
+        row=raw["row"],
+        outside=tuple(raw["to"]),
+        cable=CableKind("copper", raw["cable_m"]),
+        uplink=CableKind(raw["uplink"]["medium"], raw["uplink"]["length_m"]),
+    )
+
+
+def _tier(raw: Mapping[str, Any]) -> ManagementTier:
+    nos = NosChoice.of(raw["nos"]) if "nos" in raw else None
+    return ManagementTier(raw["model"], nos, raw.get("count"), raw.get("uplinks"))
