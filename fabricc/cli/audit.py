@@ -14,9 +14,8 @@ FORMATS = ("text", "json", "sarif", "github", "junit", "html")
 @click.command("audit")
 @click.argument("folder", metavar="FOLDER", type=options.FilePath(exists=True, path_type=Path))
 @options.formats(FORMATS, "How it is told; all but text go to standard output, or to the file of -o.")
-@click.option(
-    "--output", "-o", "target", type=options.PATH, metavar="FILE", help="Where to write it, but for text."
-)
+@click.option("--output", "-o", "target", type=options.PATH, metavar="FILE",
+              help="Where to write it, but for text.")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Tell every finding, not the first three of each kind.")
 @options.jobs_option
 def command(folder: Path, format_: str, target: Path | None, every: bool, jobs: int | None) -> int:

@@ -18,16 +18,10 @@ from fabricc.compiler.recheck import check_tree
 @click.command("check")
 @options.tree_argument
 @options.spec_option
-@click.option(
-    "--sim", is_flag=True, help="InfiniBand: also run opensm from these files on simulated switches (ibsim)."
-)
-@click.option(
-    "--found",
-    multiple=True,
-    metavar="FILE",
-    type=options.PATH,
-    help="InfiniBand: also compare the cabling with this output of ibnetdiscover; repeatable.",
-)
+@click.option("--sim", is_flag=True,
+              help="InfiniBand: also run opensm from these files on simulated switches (ibsim).")  # fmt: skip
+@click.option("--found", multiple=True, metavar="FILE", type=options.PATH,
+              help="InfiniBand: also compare the cabling with this output of ibnetdiscover; repeatable.")  # fmt: skip
 @click.option(
     "--committed",
     metavar="REV",

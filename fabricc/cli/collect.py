@@ -13,13 +13,8 @@ from fabricc.cli import options
 @click.argument("targets", nargs=-1, required=True)
 @click.option("--output", "-o", "folder", type=options.PATH, metavar="FOLDER", required=True,
               help="Where to put a folder for each switch.")  # fmt: skip
-@click.option(
-    "--access",
-    "access_file",
-    type=options.PATH,
-    metavar="FILE",
-    help="How to log in. [default: fabricc-access.yaml beside the file of targets, else here]",
-)
+@click.option("--access", "access_file", type=options.PATH, metavar="FILE",
+              help="How to log in. [default: fabricc-access.yaml beside the file of targets, else here]")  # fmt: skip
 @options.parallel_option
 @click.option("--audit", "audits", is_flag=True, help="Then tell what `fabricc audit FOLDER` does.")
 def command(

@@ -30,18 +30,15 @@ CHANGES = 2
 @click.option("--head", metavar="REV", help="Git revision in place of the files as they are here.")
 @click.option("--policy", "policy_file", type=options.PATH, metavar="FILE",
               help="Policy to hold the change to. [default: the spec's own, and fabricc-policy.yaml]")  # fmt: skip
-@click.option(
-    "--label", "labels", multiple=True, metavar="NAME", help="A label that the pull request has; repeatable."
-)
+@click.option("--label", "labels", multiple=True, metavar="NAME",
+              help="A label that the pull request has; repeatable.")  # fmt: skip
 @options.formats(FORMATS)
 @click.option("--for", "forge", type=click.Choice(["github", "gitlab", "bitbucket", "azure", "none"]),
               default="github", show_default=True, help="Where the Markdown is posted.")  # fmt: skip
-@click.option(
-    "--details-url", default="", metavar="URL", help="Where the whole review is, if Markdown must leave out."
-)
-@click.option(
-    "--detailed-exitcode", is_flag=True, help="Exit status 2 when devices change, 0 only when none does."
-)
+@click.option("--details-url", default="", metavar="URL",
+              help="Where the whole review is, if Markdown must leave out.")  # fmt: skip
+@click.option("--detailed-exitcode", is_flag=True,
+              help="Exit status 2 when devices change, 0 only when none does.")  # fmt: skip
 @options.templates_option
 @options.jobs_option
 def command(

@@ -66,11 +66,8 @@ def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) ->
 
 @click.command("docs")
 @click.argument("topic", required=False, shell_complete=_topics)
-@click.option(
-    "--site",
-    type=options.FilePath(path_type=Path),
-    help="Write the source of a documentation site to a folder.",
-)
+@click.option("--site", type=options.FilePath(path_type=Path),
+              help="Write the source of a documentation site to a folder.")  # fmt: skip
 @click.option("--man", is_flag=True, help="Print the manual page, fabricc(1), for `man`.")
 def command(topic: str | None, site: Path | None, man: bool) -> int:
     """List every topic, or show the page of TOPIC: laid out in a pager on a terminal, Markdown elsewhere.

@@ -22,13 +22,8 @@ def command() -> None:
 
 @command.command()
 @click.argument("path", type=options.FilePath(exists=True, path_type=Path))
-@click.option(
-    "--spec",
-    type=options.FilePath(path_type=Path),
-    default="cluster.yaml",
-    show_default=True,
-    help="The spec whose switches they are.",
-)
+@click.option("--spec", type=options.FilePath(path_type=Path), default="cluster.yaml", show_default=True,
+              help="The spec whose switches they are.")  # fmt: skip
 @click.option(
     "--role",
     "roles",

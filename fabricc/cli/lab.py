@@ -30,9 +30,8 @@ def command() -> None:
 def _where(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say which lab is meant."""
     folder = click.option("--state", type=options.PATH, help="State folder of the lab.")
-    name = click.option(
-        "-l", "--lab", "name", shell_complete=labs, help="Name of the lab, if there are several."
-    )
+    name = click.option("-l", "--lab", "name", shell_complete=labs,
+                        help="Name of the lab, if there are several.")  # fmt: skip
     return folder(name(verb))
 
 
@@ -53,9 +52,8 @@ def _open(name: str | None, folder: Path | None) -> Lab:
 @sample_option
 @options.network_option
 @click.option("--state", type=options.PATH, help="State folder. [default: /run/fabricc-lab/<cluster>]")
-@click.option(
-    "--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT", help="Miswire: exchange the cables at two ports."
-)
+@click.option("--swap", nargs=2, metavar="DEVICE:PORT DEVICE:PORT",
+              help="Miswire: exchange the cables at two ports.")  # fmt: skip
 @click.option("--ssh", is_flag=True, help="Let `push` and `verify` log in to the switches: a rehearsal.")
 def up(
     spec: Path,
@@ -174,9 +172,8 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 @command.command("break")
 @_where
 @click.argument("target", shell_complete=targets)
-@click.option(
-    "--silent", is_flag=True, help="Drop every packet and leave the carrier up: only timers notice."
-)
+@click.option("--silent", is_flag=True,
+              help="Drop every packet and leave the carrier up: only timers notice.")  # fmt: skip
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
     """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
     lab = _open(name, state)
@@ -240,9 +237,8 @@ def test(
 @_where
 @options.spec_argument
 @units_option
-@click.option(
-    "--cable", is_flag=True, help="Only wire and boot what is new: the old switches are `push`'s to change."
-)
+@click.option("--cable", is_flag=True,
+              help="Only wire and boot what is new: the old switches are `push`'s to change.")  # fmt: skip
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None, cable: bool) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
     lab = _open(name, state)
@@ -281,22 +277,10 @@ def recable(name: str | None, state: Path | None, worksheet: Path, number: int |
 
 @command.command("export")
 @options.spec_argument
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(("containerlab", "netlab")),
-    required=True,
-    help="containerlab runs the emitted files; netlab renders its own from the plan.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "out",
-    type=options.PATH,
-    default=Path("build"),
-    show_default=True,
-    help="Folder of output trees; the tree is named <cluster>-<format>.",
-)
+@click.option("--format", "format_", type=click.Choice(("containerlab", "netlab")), required=True,
+              help="containerlab runs the emitted files; netlab renders its own from the plan.")  # fmt: skip
+@click.option("-o", "--output", "out", type=options.PATH, default=Path("build"), show_default=True,
+              help="Folder of output trees; the tree is named <cluster>-<format>.")  # fmt: skip
 @options.templates_option
 @units_option
 @sample_option

@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 
 @click.command("lock", cls=RepinningCommand)
 @options.specs_argument
-@click.option(
-    "--check", is_flag=True, help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs."
-)
+@click.option("--check", is_flag=True,
+              help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs.")  # fmt: skip
 @repin_option("Change the fewest numbers that the spec has outgrown, or KEY alone: may renumber.")
-@click.option(
-    "--own", is_flag=True, help="Write NAME.lock beside NAME.yaml, for one of several specs in a folder."
-)
+@click.option("--own", is_flag=True,
+              help="Write NAME.lock beside NAME.yaml, for one of several specs in a folder.")  # fmt: skip
 @options.format_option
 def command(
     specs: tuple[Path, ...], check: bool, repin: tuple[str, ...] | None, own: bool, format_: str

@@ -51,7 +51,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.command("maintain")
 @click.argument("devices", metavar="DEVICE...", nargs=-1, required=True, shell_complete=words.maintained)
 @options.spec_argument
-@click.option("--window", type=Duration(), required=True, help="How long, such as 2h or 90m.")
+@click.option("--window", "minutes", type=Duration(), required=True, help="How long, such as 2h or 90m.")
 @click.option("--at", "start", type=Moment(), help="When, in the scheduler's local time. [default: at once]")
 @click.option("--down", multiple=True, metavar="DEVICE", shell_complete=words.maintained,
               help="A device or link that is out of service already; repeatable.")  # fmt: skip

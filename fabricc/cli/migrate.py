@@ -14,16 +14,10 @@ from fabricc.cli.shares import Share
 @click.command("migrate")
 @click.argument("first", metavar="SPEC", type=options.PATH)
 @click.argument("second", metavar="[SPEC]", required=False, type=options.PATH)
-@click.option(
-    "--base", metavar="REV", default="HEAD", show_default=True, help="Git revision that is deployed."
-)
-@click.option(
-    "--keep",
-    type=Share(),
-    default=Fraction(3, 4),
-    show_default="75%",
-    help="Share of its paths that every rail, plane and switch keeps.",
-)
+@click.option("--base", metavar="REV", default="HEAD", show_default=True,
+              help="Git revision that is deployed.")  # fmt: skip
+@click.option("--keep", type=Share(), default=Fraction(3, 4), show_default="75%",
+              help="Share of its paths that every rail, plane and switch keeps.")  # fmt: skip
 @click.option("--write", type=options.PATH, metavar="DIR",
               help="Prove the spec of every step and write it into DIR, with worksheets for cables.")  # fmt: skip
 @options.data_option()

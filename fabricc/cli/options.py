@@ -31,23 +31,15 @@ specs_argument = click.argument("specs", metavar="SPEC...", nargs=-1, required=T
 tree_argument = click.argument("tree", type=PATH)
 spec_option = click.option("--spec", type=PATH, help="The tree's spec, if it is not found by itself.")
 network_option = click.option(
-    "--network",
-    metavar="NAME",
+    "--network", metavar="NAME",
     help="Which network, where the cluster has several: compute, or one of `networks`.",
-)
-access_option = click.option(
-    "--access",
-    "access_file",
-    type=PATH,
-    metavar="FILE",
-    help="How to log in. [default: fabricc-access.yaml beside the spec]",
-)
-signature_option = click.option(
-    "--signature", type=PATH, metavar="FILE", help="The signature, where it is not beside the tree."
-)
-parallel_option = click.option(
-    "--parallel", type=click.IntRange(1, 1024), default=32, show_default=True, help="Connections at once."
-)
+)  # fmt: skip
+access_option = click.option("--access", "access_file", type=PATH, metavar="FILE",
+                             help="How to log in. [default: fabricc-access.yaml beside the spec]")  # fmt: skip
+signature_option = click.option("--signature", type=PATH, metavar="FILE",
+                                help="The signature, where it is not beside the tree.")  # fmt: skip
+parallel_option = click.option("--parallel", type=click.IntRange(1, 1024), default=32, show_default=True,
+                               help="Connections at once.")  # fmt: skip
 
 
 class Group(click.Group):
@@ -81,9 +73,8 @@ def data_option(*help_: str) -> Callable[[Any], Any]:
 
 
 format_option = formats(FORMATS, "How findings are told; all but text go to standard output, for machines.")
-jobs_option = click.option(
-    "--jobs", "-j", type=click.IntRange(1, 256), help="Worker processes. [default: one per CPU]"
-)
+jobs_option = click.option("--jobs", "-j", type=click.IntRange(1, 256),
+                           help="Worker processes. [default: one per CPU]")  # fmt: skip
 
 
 def _use_templates(_context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:

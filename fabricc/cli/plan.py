@@ -52,9 +52,8 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 @options.data_option("Tables for people, or one JSON object with the plan and the findings.")
 @click.option("--csv", "csv_folder", type=options.PATH, metavar="DIR",
               help="Also write cabling, addresses, sessions and QoS as CSV files into DIR.")  # fmt: skip
-@click.option(
-    "--qos", is_flag=True, help="Show the worksheet of every lossless port: each step, its unit and source."
-)
+@click.option("--qos", is_flag=True,
+              help="Show the worksheet of every lossless port: each step, its unit and source.")  # fmt: skip
 @click.option("--plot", "picture", type=options.PATH, metavar="FILE",
               help="Draw thresholds against buffer into FILE, .svg or .png.")  # fmt: skip
 @click.option("--bom", "bom_file", type=options.PATH, metavar="FILE",

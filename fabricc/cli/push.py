@@ -14,26 +14,21 @@ from fabricc.cli.words import switches
 
 @click.command("push")
 @options.tree_argument
-@click.option(
-    "--plan", "mode", flag_value="plan", help="Show the waves by what the journal knows; ask no switch."
-)
-@click.option(
-    "--dry-run", "mode", flag_value="dry-run", help="Ask every switch for its own diff; change nothing."
-)
+@click.option("--plan", "mode", flag_value="plan",
+              help="Show the waves by what the journal knows; ask no switch.")  # fmt: skip
+@click.option("--dry-run", "mode", flag_value="dry-run",
+              help="Ask every switch for its own diff; change nothing.")  # fmt: skip
 @click.option("--try", "mode", flag_value="try",
               help="Let one switch of each kind check its configuration and forget it; change nothing.")  # fmt: skip
 @click.option("--record", is_flag=True, help="With --try: keep what devices accepted in the ledger.")
 @click.option("--ledger", type=options.PATH, metavar="FILE",
               help="The ledger that --record writes. [default: accepted.yaml beside the spec]")  # fmt: skip
-@click.option(
-    "--resume", "mode", flag_value="resume", help="End the latest run, which was killed or interrupted."
-)
-@click.option(
-    "--rollback", metavar="RUN", type=int, help="Bring the switches of a run back to what they ran before."
-)
-@click.option(
-    "--status", "mode", flag_value="status", help="Show the runs, or with --run one of them by switch."
-)
+@click.option("--resume", "mode", flag_value="resume",
+              help="End the latest run, which was killed or interrupted.")  # fmt: skip
+@click.option("--rollback", metavar="RUN", type=int,
+              help="Bring the switches of a run back to what they ran before.")  # fmt: skip
+@click.option("--status", "mode", flag_value="status",
+              help="Show the runs, or with --run one of them by switch.")  # fmt: skip
 @click.option("--run", "number", metavar="RUN", type=int, help="The run that --status is to show.")
 @click.option("--inventory-out", type=options.PATH, metavar="DIR",
               help="Write Nornir's SimpleInventory, without secrets, and end.")  # fmt: skip
@@ -72,15 +67,10 @@ from fabricc.cli.words import switches
               help="Packets that a port may mark (ECN) in a second without it being congestion.")  # fmt: skip
 @click.option("--congestion", type=click.Choice(["warn", "stop"]), default="warn", show_default=True,
               help="Whether more pauses or marks are told, or stop the push.")  # fmt: skip
-@click.option(
-    "--allow-alarms",
-    "alarms",
-    is_flag=True,
-    help="Push to switches that have alarms; new ones stop the push all the same.",
-)
-@click.option(
-    "--adopt", is_flag=True, help="Take what the switches run now as known: the first push, or after drift."
-)
+@click.option("--allow-alarms", "alarms", is_flag=True,
+              help="Push to switches that have alarms; new ones stop the push all the same.")  # fmt: skip
+@click.option("--adopt", is_flag=True,
+              help="Take what the switches run now as known: the first push, or after drift.")  # fmt: skip
 @click.option("--allow-lockout", multiple=True, metavar="ACCOUNT",
               help="Push although this account cannot log in any more afterwards; repeatable.")  # fmt: skip
 @click.option("--no-drain", is_flag=True, help="Do not drain before a disruptive change: traffic is lost.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
@@ -11,29 +11,18 @@ from fabricc.operate.upgrade.plan import Release, Wish, prepare
 from fabricc.operate.upgrade.report import as_json, parts
 
 if TYPE_CHECKING:
-    from fractions import Fraction
     from pathlib import Path
 
 
-def upgraded(
-    spec: Path,
-    to: str,
-    since: str | None,
-    only: tuple[str, ...],
-    images: Path | None,
-    keep: Fraction,
-    most: int | None,
-    write: Path | None,
-    format_: str,
-) -> int:
-    """Plan and tell; arguments as those of the command. The exit status."""
+def upgraded(spec: Path, to: str, since: str | None, format_: str, **wish: Any) -> int:
+    """Plan and tell; the exit status. What else is wished for has the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
         output.tell(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
-    wish = Wish(Release.of(to), Release.of(since) if since else None, only, images, keep, most, write)
+    wanted = Wish(Release.of(to), Release.of(since) if since else None, **wish)
     with output.progress() as bars:
-        found = prepare(compiled, wish, bars or (lambda *_: None))
+        found = prepare(compiled, wanted, bars or (lambda *_: None))
     if format_ == "json":
         output.document(as_json(found, str(spec)))
     else:

@@ -44,19 +44,13 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @options.tree_argument
 @click.option("--only", type=Several(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
               help=f"What to compare: {', '.join(ASPECTS)}. [default: all]")  # fmt: skip
-@click.option(
-    "--devices",
-    type=Several(),
-    default="",
-    metavar="LIST",
-    shell_complete=switches,
-    help="The switches to ask. [default: all]",
-)
+@click.option("--devices", type=Several(), default="", metavar="LIST", shell_complete=switches,
+              help="The switches to ask. [default: all]")  # fmt: skip
 @options.access_option
 @options.spec_option
 @options.network_option
 @options.parallel_option
-@click.option("--max-errors", type=click.IntRange(0), default=100, show_default=True,
+@click.option("--max-errors", "errors", type=click.IntRange(0), default=100, show_default=True,
               help="Interface errors of a port that are not worth a word.")  # fmt: skip
 @options.formats(FORMATS, "How it is told, on standard output.")
 def command(**chosen: Any) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.cli import logins, output
 from fabricc.operate.push.built_tree import read_source
@@ -16,25 +16,14 @@ if TYPE_CHECKING:
     from fabricc.operate.verify.model import Report
 
 
-def verified(
-    tree: Path,
-    only: tuple[str, ...],
-    devices: tuple[str, ...],
-    access_file: Path | None,
-    spec: Path | None,
-    network: str | None,
-    parallel: int,
-    max_errors: int,
-    format_: str,
-) -> int:
-    """Ask, compare and tell; arguments as those of the command. The exit status."""
+def verified(tree: Path, spec: Path | None, network: str | None, format_: str, **chosen: Any) -> int:
+    """Ask, compare and tell; the exit status. Arguments are those of the command."""
     source = read_source(tree, spec, network=network)
-    access = logins.access(source.spec, access_file)
+    access = logins.access(source.spec, chosen.pop("access_file"))
+    names, aspects = chosen.pop("devices"), [Aspect(one) for one in chosen.pop("only")]
     with output.progress() as bar:
-        report = verify(
-            source, access, only=devices, aspects=[Aspect(one) for one in only],
-            parallel=parallel, errors=max_errors, progress=bar or (lambda *_: None),
-        )  # fmt: skip
+        told = bar or (lambda *_: None)
+        report = verify(source, access, only=names, aspects=aspects, progress=told, **chosen)
     _show(report, format_)
     return report.exit_status
 
