@@ -9,15 +9,6 @@ from fabricc.front.qos.trimming import trimming, trimming_findings
 from fabricc.front.qos.worksheet import Row, worksheet
 
 __all__ = [
-    "PRESETS",
-    "PROFILES",
-    "FixedMarking",
-    "QosFinding",
-    "Row",
-    "base_rtt_ns",
-    "switch_qos",
-    "traffic_classes",
-    "trimming",
-    "trimming_findings",
-    "worksheet",
-]
+    "PRESETS", "PROFILES", "FixedMarking", "QosFinding", "Row", "base_rtt_ns", "switch_qos", "traffic_classes",
+    "trimming", "trimming_findings", "worksheet",
+]  # fmt: skip

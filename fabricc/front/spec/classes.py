@@ -53,17 +53,10 @@ def effective_priority(each: Priority) -> int:
 def _priority(name: str, raw: Mapping[str, Any]) -> Priority:
     dscp, sends = raw.get("dscp", []), raw.get("sends")
     dscps = tuple(sorted(set(dscp))) if isinstance(dscp, list) else (dscp,)
-    return Priority(
-        name,
-        dscps,
-        raw["lossless"],
-        raw["strict"],
-        raw.get("priority"),
-        raw.get("weight_percent"),
-        raw.get("ecn"),
-        None if sends is False else sends,
-        () if sends is None else tuple(point for point in dscps if sends is False or point != sends),
-    )
+    unsent = () if sends is None else tuple(point for point in dscps if sends is False or point != sends)
+    own, weight, ecn = (raw.get(key) for key in ("priority", "weight_percent", "ecn"))
+    sent = None if sends is False else sends
+    return Priority(name, dscps, raw["lossless"], raw["strict"], own, weight, ecn, sent, unsent)
 
 
 def _check_code_points(classes: list[Priority], findings: Findings) -> None:
@@ -118,21 +111,11 @@ def _check_priorities(classes: list[Priority], findings: Findings) -> None:
     ):
         priority = effective_priority(each)
         if priority in taken:
-            how = (
-                ""
-                if each.priority is not None
-                else " (its lowest code point over 8)"
-                if each.dscps
-                else " (rest)"
-            )
-            findings.error(
-                "FAB2013",
-                f"'{each.name}' gets priority {priority}{how}, which '{taken[priority]}' has",
-                "priorities",
-                each.name,
-                *(["priority"] if each.priority is not None else []),
-                help=f"Add `priority: {free[0]}`. Free: {listed(free)}." if free else "Merge two classes.",
-            )
+            computed = " (its lowest code point over 8)" if each.dscps else " (rest)"
+            how, key = (computed, []) if each.priority is None else ("", ["priority"])
+            message = f"'{each.name}' gets priority {priority}{how}, which '{taken[priority]}' has"
+            help_ = f"Add `priority: {free[0]}`. Free: {listed(free)}." if free else "Merge two classes."
+            findings.error("FAB2013", message, "priorities", each.name, *key, help=help_)
         taken.setdefault(priority, each.name)
         if priority == 7 and each.name != CNP:
             message = f"'{each.name}' uses priority 7, which switches keep for network control"
@@ -203,12 +186,11 @@ def _check_congestion_control(classes: list[Priority], congestion: Congestion, f
     used = {point for each in classes for point in each.dscps}
     if lossless and cnp is None and congestion.profile == DCQCN:
         point = 48 if 48 not in used else max(set(range(CODE_POINTS)) - used, default=48)
-        findings.warning(
-            "FAB2014",
-            f"no class '{CNP}' carries the congestion notifications of '{lossless[0].name}'",
-            "priorities",
-            help=f"Add `{CNP}: {{dscp: {point}, strict: true}}`; DCQCN reacts late when CNPs queue behind data.",
+        message = f"no class '{CNP}' carries the congestion notifications of '{lossless[0].name}'"
+        help_ = (
+            f"Add `{CNP}: {{dscp: {point}, strict: true}}`; DCQCN reacts late when CNPs queue behind data."
         )
+        findings.warning("FAB2014", message, "priorities", help=help_)
     if cnp is not None and cnp.lossless:
         message = f"'{CNP}' is lossless: a paused notification cannot slow its sender down"
         findings.error("FAB2015", message, "priorities", CNP, "lossless", help="Remove `lossless: true`.")

@@ -28,6 +28,7 @@ MAXIMUM_PREFIXES = 16
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 RESERVED_ASNS = {23456: "RFC 6793", 65535: "RFC 7300", 4294967295: "RFC 7300"}
 _BGP_ALONE = ("password", "maximum_prefixes")
+_DUAL = "Remove it, or write `addressing: {family: dual}`."
 
 
 class Inside(NamedTuple):
@@ -93,16 +94,14 @@ def build_external(
             for index, each in enumerate(party["links"])
             if (link := _link(each, families, taken, inside, (*path, "links", index), findings))
         ]
-        secret = party.get("password")
+        secret, by_bgp = party.get("password"), asn is not None
         found.append(
             Outsider(
                 name=name,
                 asn=asn,
                 password=SECRET_PREFIX + secret["secret"] if secret else None,
                 accept=accept,
-                maximum_prefixes=party.get("maximum_prefixes", MAXIMUM_PREFIXES)
-                if asn is not None
-                else len(accept),
+                maximum_prefixes=party.get("maximum_prefixes", MAXIMUM_PREFIXES) if by_bgp else len(accept),
                 trusted=party["trust_dscp"] or party["lossless"],
                 lossless=party["lossless"],
                 mtu=party.get("mtu", switch_mtu),
@@ -165,9 +164,8 @@ def _accepted(
         for wrong, help_ in _unacceptable(network, rule, "asn" in party, families, own):
             findings.error("FAB2092", f"{dotted(at)}: {wrong}", *at, help=help_)
         if (first := rules.setdefault(rule, index)) != index:
-            findings.error(
-                "FAB2092", f"{dotted(at)}: {text} stands twice", *at, help=f"It is accept[{first}] already."
-            )
+            help_ = f"It is accept[{first}] already."
+            findings.error("FAB2092", f"{dotted(at)}: {text} stands twice", *at, help=help_)
     return tuple(rules)
 
 
@@ -176,18 +174,13 @@ def _unacceptable(
 ) -> Iterator[tuple[str, str]]:
     """What is wrong with an accepted prefix, and what to do."""
     if network.version not in families:
-        yield (
-            f"the fabric carries no IPv{network.version}",
-            "Remove it, or write `addressing: {family: dual}`.",
-        )
+        yield f"the fabric carries no IPv{network.version}", _DUAL
     if rule.le is not None and not network.prefixlen < rule.le <= network.max_prefixlen:
         help_ = f"It ranges from {network.prefixlen + 1} to {network.max_prefixlen}."
         yield f"a /{network.prefixlen} has no more specific prefixes up to /{rule.le}", help_
     if rule.le is not None and not by_bgp:
-        yield (
-            f"a static route is for {network} itself",
-            "Write the prefixes one by one, or add `asn` for BGP.",
-        )
+        help_ = "Write the prefixes one by one, or add `asn` for BGP."
+        yield f"a static route is for {network} itself", help_
     if network.prefixlen == 0 and rule.le is None:
         return
     for key, other in own.items():
@@ -209,8 +202,7 @@ def _numbered(
         if network is None:
             continue
         if family not in families:
-            help_ = "Remove it, or write `addressing: {family: dual}`."
-            findings.error("FAB2093", f"{dotted(at)}: the fabric carries no IPv{family}", *at, help=help_)
+            findings.error("FAB2093", f"{dotted(at)}: the fabric carries no IPv{family}", *at, help=_DUAL)
         elif network.num_addresses < 2:
             findings.error("FAB2093", f"{dotted(at)}: {network} has no two addresses for a link", *at)
         elif _apart(network, taken, at, findings):
@@ -274,21 +266,17 @@ def _ends(
     hosts = list(subnet.hosts()) if subnet.num_addresses <= 4 else None
     usable = own.ip in hosts if hosts else own.ip not in (subnet.network_address, subnet.broadcast_address)
     if subnet.prefixlen == subnet.max_prefixlen or not usable:
-        help_ = (
-            f"Usable in it: {hosts[0]} to {hosts[-1]}."
-            if hosts and len(hosts) > 1
-            else "A link needs two addresses."
-        )
-        findings.error(
-            "FAB2093", f"{dotted(at)}: {own.ip} is no host address of a link in {subnet}", *at, help=help_
-        )
+        help_ = "A link needs two addresses."
+        if hosts and len(hosts) > 1:
+            help_ = f"Usable in it: {hosts[0]} to {hosts[-1]}."
+        message = f"{dotted(at)}: {own.ip} is no host address of a link in {subnet}"
+        findings.error("FAB2093", message, *at, help=help_)
         return None
     if remote is None:
         if hosts is None or len(hosts) != 2:
             help_ = f"Add `{remote_at[-1]}`, an address in {subnet}."
-            findings.error(
-                "FAB2093", f"{dotted(at)}: the far end has no address in {subnet}", *at, help=help_
-            )
+            message = f"{dotted(at)}: the far end has no address in {subnet}"
+            findings.error("FAB2093", message, *at, help=help_)
             return None
         return own, str(next(each for each in hosts if each != own.ip))
     try:

@@ -63,14 +63,8 @@ def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[M
 def build_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
     """A group of hosts; None when it cannot be made out."""
     group = _group(raw, path, wiring, findings)
-    return group and replace(
-        group,
-        os=raw["os"],
-        nic=raw.get("nic"),
-        rails_per_tor=raw.get("rails_per_tor"),
-        beside=raw.get("beside"),
-        rdma_class=raw.get("class"),
-    )
+    further: dict[str, Any] = {key: raw.get(key) for key in ("os", "nic", "rails_per_tor", "beside")}
+    return group and replace(group, rdma_class=raw.get("class"), **further)
 
 
 def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
@@ -102,9 +96,8 @@ def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Finding
         return HostGroup(name, model, racks * per_unit, per_unit, path=path)
     if isinstance(racks, list):
         _check_rack_list(racks, path, findings)
-        return HostGroup(
-            name, model, len(racks) * per_unit, per_unit, racks=dict.fromkeys(racks, ()), path=path
-        )
+        racks = dict.fromkeys(racks, ())
+        return HostGroup(name, model, len(racks) * per_unit, per_unit, racks=racks, path=path)
     named = _racks(racks, per_unit, path, findings)
     total = sum(len(hosts) or per_unit for hosts in named.values())
     return HostGroup(name, model, total, per_unit, racks=named, path=path)
@@ -132,11 +125,9 @@ def _rail_racks(
     names: list[str] = []
     for rack in sorted(racks, key=_natural):
         hosts = racks[rack]
-        named = (
-            [f"{rack}-host{number:02d}" for number in range(1, hosts + 1)]
-            if isinstance(hosts, int)
-            else hosts
-        )
+        named = hosts
+        if isinstance(hosts, int):
+            named = [f"{rack}-host{number:02d}" for number in range(1, hosts + 1)]
         if per_rack is not None and len(named) > per_rack:
             message = f"rack '{rack}' has {len(named)} hosts, more than hosts_per_rack {per_rack}"
             help_ = f"Raise hosts_per_rack to {len(named)}, or move {len(named) - per_rack} to another rack."
@@ -145,9 +136,8 @@ def _rail_racks(
         rack_of |= dict.fromkeys(named, rack)
     if per_unit is None:
         return None
-    return HostGroup(
-        raw["name"], raw["model"], len(names), per_unit, tuple(names), path=path, rack_of=rack_of
-    )
+    name, model = raw["name"], raw["model"]
+    return HostGroup(name, model, len(names), per_unit, tuple(names), path=path, rack_of=rack_of)
 
 
 def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> int | None:

@@ -24,21 +24,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DEVICES = (
-    "device",
-    "name",
-    "asn",
-    "loopback4",
-    "loopback6",
-    "management",
-    "hosts4",
-    "hosts6",
-    "rack",
-    "unit",
-    "height",
-)
+    "device", "name", "asn", "loopback4", "loopback6", "management", "hosts4", "hosts6", "rack", "unit", "height",
+)  # fmt: skip
 LINKS = ("a_device", "a_port", "b_device", "b_port", "a_ipv4", "b_ipv4", "a_ipv6", "b_ipv6")
 MANAGEMENT = ("device", "port", "address")
 _PLACE = ("rack", "unit", "height")
+_PREFIX = "its first address and length"
 _LARGEST = 16 * 1024 * 1024
 _LAST_TWO_BYTE = 65_534
 
@@ -155,11 +146,8 @@ def _devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[De
     for line in lines:
         device = line.cells.get("device", "")
         if (other := first.setdefault(device, line)) is not line or not device:
-            told = (
-                f"{clip(device)} stands in line {other.start.line} already"
-                if device
-                else "no device is named"
-            )
+            earlier = f"{clip(device)} stands in line {other.start.line} already"
+            told = earlier if device else "no device is named"
             findings.append(_wrong("FAB2148", told, line.start, "Give each device one line."))
             continue
         read = _Cells(line, findings)
@@ -170,12 +158,8 @@ def _devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[De
             loopback4=read.of("loopback4", _ipv4, "an IPv4 address"),
             loopback6=read.of("loopback6", _ipv6, "an IPv6 address"),
             management=read.of("management", _address, "an address"),
-            hosts4=read.of(
-                "hosts4", IPv4Network, "an IPv4 prefix: such as 10.1.0.0/24, its first address and length"
-            ),
-            hosts6=read.of(
-                "hosts6", IPv6Network, "an IPv6 prefix: such as 2001:db8::/120, its first address and length"
-            ),
+            hosts4=read.of("hosts4", IPv4Network, f"an IPv4 prefix: such as 10.1.0.0/24, {_PREFIX}"),
+            hosts6=read.of("hosts6", IPv6Network, f"an IPv6 prefix: such as 2001:db8::/120, {_PREFIX}"),
             positions=line.positions,
         )
         if line.cells.keys() - {"device", *_PLACE}:

@@ -143,12 +143,8 @@ def accepted(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) ->
 
 def in_file_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Sorted by file, line, column and code, duplicates dropped; those without a place come first."""
-    nowhere = Position("", 0, 0)
-    return tuple(
-        sorted(
-            dict.fromkeys(diagnostics), key=lambda each: (each.position or nowhere, each.code, each.message)
-        )
-    )
+    nowhere, once = Position("", 0, 0), dict.fromkeys(diagnostics)
+    return tuple(sorted(once, key=lambda each: (each.position or nowhere, each.code, each.message)))
 
 
 def _shortened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
@@ -203,13 +199,10 @@ def _networks(
     named, moved = document.value.get("networks", {}), document.value.get("moved", {})
     numbers = {moved.get(name, name) if name not in named else name: own for name, own in numbers.items()}
     stated = numbered(named, numbers)
-    sections = [
-        section_of(document, name, number)
-        for name, number in sorted(stated.items(), key=lambda item: item[1])
-    ]
+    sections = [section_of(document, name, stated[name]) for name in sorted(stated, key=stated.__getitem__)]
     told = {
         each.network.name: Findings(
-            replace(each.document, value={**each.document.value, "groups": each.groups})
+            replace(each.document, value=each.document.value | {"groups": each.groups})
         )
         for each in sections
     }
@@ -353,25 +346,13 @@ def _ratio(number: float | None) -> Fraction | None:
 
 
 def _tier(raw: Mapping[str, Any]) -> Tier:
-    ratio = raw.get("oversubscription")
-    per_pod = raw.get("units_per_pod")
-    pods = tuple(per_pod) if isinstance(per_pod, list) else ()
-    return Tier(
-        model=raw["model"],
-        nos=NosChoice.of(raw.get("nos", "")),
-        oversubscription=None if ratio is None else float(ratio),
-        count=raw.get("count"),
-        uplinks=raw.get("uplinks"),
-        uplink_gbps=raw.get("uplink_gbps"),
-        reserved_ports=raw["reserved_ports"],
-        units_per_pod=max(pods) if pods else per_pod,
-        n_minus_1=raw.get("n_minus_1", False),
-        rails=raw.get("rails"),
-        pods=pods,
-        border=raw.get("border", 0),
-        border_links=raw.get("border_links", 1),
-        uplinks_first=raw.get("uplinks_first", False),
-    )
+    """The section with the keys of the schema; a list of units per pod is said twice."""
+    stated = {**raw, "nos": NosChoice.of(raw.get("nos", ""))}
+    if isinstance(per_pod := raw.get("units_per_pod"), list):
+        stated |= {"units_per_pod": max(per_pod), "pods": tuple(per_pod)}
+    if (ratio := raw.get("oversubscription")) is not None:
+        stated["oversubscription"] = float(ratio)
+    return Tier(**stated)
 
 
 def _routing(raw: Mapping[str, Any]) -> Routing:
@@ -389,15 +370,14 @@ def _load_balancing(raw: Mapping[str, Any]) -> LoadBalancing:
 
 def _cables(raw: Mapping[str, Any]) -> Cables:
     return Cables(
-        **{link: CableKind(raw[link]["medium"], raw[link]["length_m"]) for link in ("host", "spine", "core")}
+        *(CableKind(raw[link]["medium"], raw[link]["length_m"]) for link in ("host", "spine", "core"))
     )
 
 
 def _overlay(raw: Mapping[str, Any]) -> OverlayFile:
     tiers, devices = tuple(raw.get("tiers", ())), tuple(raw.get("devices", ()))
-    return OverlayFile(
-        raw["file"], raw["nos"], raw.get("into", ""), tiers, devices, raw.get("removes", False)
-    )
+    removes = raw.get("removes", False)
+    return OverlayFile(raw["file"], raw["nos"], raw.get("into", ""), tiers, devices, removes)
 
 
 def _override(raw: Mapping[str, Any]) -> Override:
@@ -405,11 +385,8 @@ def _override(raw: Mapping[str, Any]) -> Override:
         port: PortOverride(values.get("cable_m"), values.get("medium"), values["shutdown"])
         for port, values in sorted(raw["ports"].items())
     }
-    return Override(
+    nos, unnumbered = (
         NosChoice.of(raw["nos"]) if "nos" in raw else None,
-        raw["drain"],
-        raw.get("cable_m"),
-        ports,
-        raw.get("model"),
         raw.get("fabric_links") == "unnumbered",
     )
+    return Override(nos, raw["drain"], raw.get("cable_m"), ports, raw.get("model"), unnumbered)
