@@ -20,20 +20,10 @@ if TYPE_CHECKING:
     from fabricc.review.diff.model import DeviceDiff, Link, Rail
     from fabricc.review.diff.sides import Side
 
-_OF_ALL = frozenset(
-    {
-        "qos",
-        "profiles",
-        "services",
-        "cable_kinds",
-        "switch_mtu",
-        "unused_silent",
-        "host_mtu",
-        "load_balancing",
-        "routing",
-        "tiers",
-    }
-)
+_OF_ALL = frozenset({
+    "qos", "profiles", "services", "cable_kinds", "switch_mtu", "unused_silent", "host_mtu", "load_balancing",
+    "routing", "tiers",
+})  # fmt: skip
 """Fields of a Fabric whose values go to every device of a class alike; a difference elsewhere rules classes out."""
 _HIDDEN = "value not shown"
 

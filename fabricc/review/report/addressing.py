@@ -139,10 +139,8 @@ def port_room(fabric: Fabric) -> tuple[int, str]:
     if not shape.cores or fabric.core_layout is None:
         return shape.units_per_pod, "of the spines"
     pods = len(fabric.core_layout.down) // (shape.spines_per_core_group * shape.links_per_core)
-    return (
-        pods * shape.units_per_pod,
-        f"of the cores: {plural(pods, 'pod')} of {plural(shape.units_per_pod, 'unit')}",
-    )
+    of = f"of the cores: {plural(pods, 'pod')} of {plural(shape.units_per_pod, 'unit')}"
+    return pods * shape.units_per_pod, of
 
 
 def _asn_rows(fabric: Fabric) -> Iterator[Row]:
@@ -159,10 +157,5 @@ def _asn_rows(fabric: Fabric) -> Iterator[Row]:
         name = "ToR" if tier is TierName.TOR else tier.value
         yield name, str(min(numbers)), str(max(numbers)), len(numbers), given
     block = fabric.routing.asns
-    yield (
-        "reserved for the cluster",
-        str(block.first),
-        str(block.last),
-        block.last - block.first + 1,
-        "by the closed form",
-    )
+    size = block.last - block.first + 1
+    yield "reserved for the cluster", str(block.first), str(block.last), size, "by the closed form"

@@ -32,29 +32,21 @@ if TYPE_CHECKING:
     from fabricc.review.report.failure import Failure
     from fabricc.review.report.kinds import Kind
 
-_WORDS = (
+_WORDS: tuple[tuple[str, str], ...] = (
     ("unit", "Hosts and the ToRs that serve them: a scalable unit, or a rack."),
     ("ToR, spine, core", "The tiers of switches from the hosts up."),
     ("rail", "NIC number g of every host, and the ToR that they share."),
     ("plane", "A fabric of its own between one port of every NIC; planes share no switch."),
     ("pod", "Units behind one set of spines, where cores join several."),
-    (
-        "oversubscription",
-        "Bandwidth of a switch's ports down over that of its ports up; 1:1 is non-blocking.",
-    ),
-    (
-        "bisection bandwidth",
-        "What one half of the hosts can send to the other half: half of what the narrowest tier carries one way.",
-    ),
+    ("oversubscription", "Bandwidth of a switch's ports down over that of its ports up; 1:1 is non-blocking."),
+    ("bisection bandwidth",
+     "What one half of the hosts can send to the other half: half of what the narrowest tier carries one way."),
     ("ECMP", "Equal-cost multipath: a switch spreads flows over all next hops that are equally near."),
     ("PFC", "Priority flow control (IEEE 802.1Q): a full queue pauses its neighbour, for single classes."),
-    (
-        "ECN",
-        "Explicit congestion notification (RFC 3168): marks that make senders slow down before PFC has to act.",
-    ),
+    ("ECN", "Explicit congestion notification (RFC 3168): marks that make senders slow down before PFC has to act."),
     ("headroom", "Buffer that takes what still arrives after a pause was sent."),
     ("lock", "The file fabricc.lock: numbers that addresses and names follow from, committed with the spec."),
-)
+)  # fmt: skip
 
 
 def compose(compiled: Compiled) -> Page:
@@ -68,15 +60,14 @@ def compose(compiled: Compiled) -> Page:
     folder = spec.file.rpartition("/")[0]
     found = kinds(fabric)
     pinned = compiled.lock_before is not None
+    told = (*compiled.diagnostics, *full(spec, fabric, rooms(fabric), pinned=pinned))
     lost = failures(fabric, hashed=ib is None)
     sheets = () if ib else worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
     sections = [
         topology.topology(spec, fabric, found),
         topology.failure_section(fabric, lost, hashed=ib is None),
-        origins.findings(
-            spec, (*compiled.diagnostics, *full(spec, fabric, rooms(fabric), pinned=pinned)), folder
-        ),
+        origins.findings(spec, told, folder),
         materials(fabric, found, cables(found), f"{tree}/cabling.csv"),
     ]
     if ib:
@@ -117,11 +108,8 @@ def _figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...])
     per_host, without = sorted(with_gpus or {0}), counts.get("hosts_without_gpus", 0)
     others = f", {without:,} without" if without else ""
     each = " to ".join(str(number) for number in {per_host[0]: None, per_host[-1]: None})
-    yield Figure(
-        f"{counts['gpus']:,}",
-        "GPUs",
-        f"{plural(counts['hosts'] - without, 'host')} of {each}{others}, {plural(counts['units'], 'unit')}",
-    )
+    said = f"{plural(counts['hosts'] - without, 'host')} of {each}{others}, {plural(counts['units'], 'unit')}"
+    yield Figure(f"{counts['gpus']:,}", "GPUs", said)
     switches = sum(counts[f"{tier.value}s"] for tier in fabric.tiers)
     yield Figure(f"{switches:,}", "switches", _switches(fabric))
     links = {"host_cables": "to hosts", "spine_cables": "to spines", "core_cables": "to cores"}
@@ -133,9 +121,8 @@ def _figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...])
         yield Figure(ratio(max(ratios.values())), "oversubscription", said)
     half = Fraction(whole.hosts_gbps, 2)
     share = percent(whole.bisection_gbps / half) if half else "0 %"
-    yield Figure(
-        rate(whole.bisection_gbps), "bisection bandwidth", f"{share} of what half of the NIC ports send"
-    )
+    said = f"{share} of what half of the NIC ports send"
+    yield Figure(rate(whole.bisection_gbps), "bisection bandwidth", said)
     if hardest := hardest_single(lost):
         hit = hardest.gpus_cut or hardest.reduced
         label = f"GPUs {'cut off' if hardest.gpus_cut else 'slowed'} at worst"
@@ -143,13 +130,10 @@ def _figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...])
 
 
 def _effect(each: Failure) -> str:
-    if each.gpus_cut:
-        return (
-            f"{plural(each.hosts_cut, 'host')} without any port"
-            if each.hosts_cut
-            else "no host loses all its ports"
-        )
-    return f"they keep {kept_text(each)}"
+    if not each.gpus_cut:
+        return f"they keep {kept_text(each)}"
+    cut = plural(each.hosts_cut, "host")
+    return f"{cut} without any port" if each.hosts_cut else "no host loses all its ports"
 
 
 def _status(compiled: Compiled) -> str:
@@ -170,11 +154,7 @@ def _verdict(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[She
     if accepted:
         yield f"{plural(accepted, 'note')}, accepted findings with their reasons among them."
     if hardest := hardest_single(lost):
-        hit = (
-            f"{plural(hardest.gpus_cut, 'GPU')} off the fabric"
-            if hardest.gpus_cut
-            else "no GPU off the fabric"
-        )
+        hit = f"{plural(hardest.gpus_cut, 'GPU') if hardest.gpus_cut else 'no GPU'} off the fabric"
         yield f"The loss of any single cable, NIC or switch takes {hit} at most (one {_part(hardest)})."
     assumed = {
         (row.label, row.source) for sheet in sheets for row in sheet.rows if row.source.startswith("assumed")
@@ -210,36 +190,21 @@ def _identity(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Iterator
 def _rest(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Section:
     """Where everything else is, and the words of this page."""
     name, folder = shlex.quote(origins.spec_name(spec)), f"build/{fabric.cluster}"
-    tables = (
-        "cabling, addresses, sessions, QoS"
-        if ethernet
-        else "cabling, LIDs and GUIDs, partitions, service levels"
-    )
+    tables, words = "cabling, addresses, sessions, QoS", _WORDS
+    if not ethernet:
+        tables = "cabling, LIDs and GUIDs, partitions, service levels"
+        words = tuple(each for each in _WORDS if each[0] not in ("ECMP", "PFC", "ECN", "headroom"))
+    whole = "every configuration, proved against this plan, and its manifest"
     files = [
-        (
-            f"fabricc build {name}",
-            f"{folder}/",
-            "every configuration, proved against this plan, and its manifest",
-        ),
+        (f"fabricc build {name}", f"{folder}/", whole),
         (f"fabricc build {name}", f"{folder}/plan/", f"the whole tables: {tables}"),
         (f"fabricc plan {name} --csv DIR", "DIR/", "the same tables without a build"),
         (f"fabricc report {name}", "report.html", "this page; the same inputs give the same bytes"),
     ]
     if ethernet:
         files.insert(3, (f"fabricc plan {name} --qos", "the screen", "the worksheets"))
-    words = (
-        _WORDS
-        if ethernet
-        else tuple(each for each in _WORDS if each[0] not in ("ECMP", "PFC", "ECN", "headroom"))
-    )
-    return Section(
-        "files",
-        "Files and words",
-        "The digests at the head of the page stand in the manifest of the build too: equal digests, equal plan.",
-        (
-            Table(
-                "commands", "Where everything is", ("command", "writes", "what"), tuple(files), codes=(0, 1)
-            ),
-            Table("words", "Words", ("word", "means here"), words),
-        ),
-    )
+    head = ("command", "writes", "what")
+    commands = Table("commands", "Where everything is", head, tuple(files), codes=(0, 1))
+    lead = "The digests at the head of the page stand in the manifest of the build too: equal digests, equal plan."
+    listed = Table("words", "Words", ("word", "means here"), words)
+    return Section("files", "Files and words", lead, (commands, listed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.review.report.wording import NONE, percent
@@ -46,8 +46,7 @@ class Failure:
     device: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What fails, one by name, and how many there are."""
 
     name: str
@@ -57,17 +56,7 @@ class Part:
 
 def at_access(part: Part, links: int, hit: Hit, bisection: Fraction) -> Failure:
     """A failure that takes ports from NICs."""
-    return Failure(
-        part=part.name,
-        example=part.example,
-        number=part.number,
-        links=links,
-        hosts_cut=hit.hosts,
-        gpus_cut=hit.gpus,
-        reduced=hit.reduced,
-        kept=hit.kept,
-        bisection=bisection,
-    )
+    return Failure(*part, links, bisection, hit.hosts, hit.gpus, hit.reduced, hit.kept)
 
 
 def above_nics(
@@ -81,26 +70,14 @@ def above_nics(
 ) -> Failure:
     """A failure that leaves every NIC its ports; `kept` by the links that are left, and by even hashing over them."""
     by_links, hashed = kept
-    return Failure(
-        part=part.name,
-        example=part.example,
-        number=part.number,
-        links=links,
-        reduced=gpus if min(kept) < 1 else 0,
-        kept=by_links,
-        where=where,
-        evenly=hashed if hashed < by_links else None,
-        width=width,
-        bisection=bisection,
-    )
+    reduced, evenly = gpus if min(kept) < 1 else 0, hashed if hashed < by_links else None
+    return Failure(*part, links, bisection, 0, 0, reduced, by_links, where, evenly, width)
 
 
 def one_half(before: Capacity, after: Capacity) -> Fraction:
     """Share of the bisection bandwidth that is left where the loss is in one place: all of it falls to one half."""
-    lost = before.carried_gbps - after.carried_gbps
-    return (
-        max(Fraction(0), 1 - Fraction(2 * lost, before.carried_gbps)) if before.carried_gbps else Fraction(0)
-    )
+    lost, whole = before.carried_gbps - after.carried_gbps, before.carried_gbps
+    return max(Fraction(0), 1 - Fraction(2 * lost, whole)) if whole else Fraction(0)
 
 
 def both_halves(before: Capacity, after: Capacity) -> Fraction:

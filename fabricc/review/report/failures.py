@@ -93,11 +93,9 @@ def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -
     """A host's link, a cage of a ToR that serves several, and a NIC that has several ports."""
     attached, first = fabric.attachments[at.group], at.slots[0]
     host, tor = fabric.units[at.unit].hosts[first], first_name(fabric, at.unit)
-    cases: list[tuple[Part, list[NicPort]]] = []
     link = "Host link: cable, or transceiver at either end"
-    cases.append(
-        (Part(link, f"{host} to {tor}", hosts * attached.rails * attached.nic_ports), [(first, 0, 0)])
-    )
+    part = Part(link, f"{host} to {tor}", hosts * attached.rails * attached.nic_ports)
+    cases: list[tuple[Part, list[NicPort]]] = [(part, [(first, 0, 0)])]
     shared = shared_host_ports(fabric, at)
     if len(shared) > 1:
         layout = fabric.tor_layouts[at.group]
@@ -110,13 +108,11 @@ def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -
         cases.append((Part("NIC with all its ports", host, hosts * attached.rails), ports))
     for part, lost in cases:
         after = whole
-        for (port, _), count in Counter(
-            (port, rail // attached.rails_per_tor) for _, rail, port in lost
-        ).items():
+        of_tors = Counter((port, rail // attached.rails_per_tor) for _, rail, port in lost)
+        for (port, _), count in of_tors.items():
             narrower = (at.down_gbps - count * attached.gbps, at.up_gbps)
-            after = after.changed(
-                at.pod, port % fabric.shape.planes, {(at.down_gbps, at.up_gbps): -1, narrower: 1}
-            )
+            kinds = {(at.down_gbps, at.up_gbps): -1, narrower: 1}
+            after = after.changed(at.pod, port % fabric.shape.planes, kinds)
         yield at_access(part, len(lost), at_nics(fabric, at.group, lost), one_half(whole, after))
 
 
@@ -125,14 +121,12 @@ def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator
     shape, uplinks = fabric.shape, fabric.uplinks(at.group)
     share = tor_share(fabric, at.group)
     uplink = "ToR uplink: cable, or transceiver at either end"
-    cases = [(replace(tors, name=uplink, number=tors.number * uplinks), Counter({0: 1}))]
+    cases = [(Part(uplink, tors.example, tors.number * uplinks), Counter({0: 1}))]
     cages = uplink_cages(fabric, at)
     cage = max(cages, key=lambda above: above.total())
     if cage.total() > 1:
-        number = tors.number * len(cages)
-        cases.append(
-            (replace(tors, name="Split cage of a ToR, uplinks: its transceiver", number=number), cage)
-        )
+        name = "Split cage of a ToR, uplinks: its transceiver"
+        cases.append((Part(name, tors.example, tors.number * len(cages)), cage))
     for part, lost in cases:
         links = uplinks - lost.total()
         hashed = usable(shape.spines, fabric.tor_links[at.group], lost)
@@ -140,9 +134,8 @@ def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator
         narrower = (at.down_gbps, links * shape.uplink_gbps)
         after = whole.changed(at.pod, 0, {(at.down_gbps, at.up_gbps): -1, narrower: 1})
         width = f"{links} of {uplinks} at that ToR"
-        yield above_nics(
-            part, lost.total(), at.served, (kept[0], kept[1]), BEYOND, width, one_half(whole, after)
-        )
+        rest = one_half(whole, after)
+        yield above_nics(part, lost.total(), at.served, (kept[0], kept[1]), BEYOND, width, rest)
 
 
 def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[Failure]:
@@ -263,11 +256,8 @@ def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Fa
     groups = shape.spines // shape.spines_per_core_group
     out = usable(shape.spines, shape.spine_uplinks, one)
     back = usable(shape.cores_per_group, into_pod, one) * groups
-    part = Part(
-        "Link of a spine to a core: cable, or transceiver at either end",
-        f"{spine} to {core}",
-        counts["core_cables"],
-    )
+    name = "Link of a spine to a core: cable, or transceiver at either end"
+    part = Part(name, f"{spine} to {core}", counts["core_cables"])
     width = f"{shape.spine_uplinks - 1} of {shape.spine_uplinks} at that spine"
     rest = one_half(whole, whole.narrowed(at.pod, 0, Fraction(0), gbps))
     yield above_nics(part, 1, gpus, (kept(total - 1), kept(min(out, back))), where, width, rest)
@@ -279,16 +269,8 @@ def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Fa
     hashed = usable(shape.spines, shape.spine_uplinks, group)
     width = f"{shape.spine_uplinks - shape.links_per_core} of {shape.spine_uplinks} at its spines"
     part = Part("Core", core, counts["cores"])
-    ends = (kept(total - into_pod), kept(hashed))
-    yield above_nics(
-        part,
-        shape.pods * shape.rail_planes * into_pod,
-        counts["gpus"],
-        ends,
-        where,
-        width,
-        both_halves(whole, after),
-    )
+    lost, ends = shape.pods * shape.rail_planes * into_pod, (kept(total - into_pod), kept(hashed))
+    yield above_nics(part, lost, counts["gpus"], ends, where, width, both_halves(whole, after))
 
 
 def _gpus_of_pod(fabric: Fabric, pod: int) -> int:

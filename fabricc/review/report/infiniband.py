@@ -22,34 +22,24 @@ def subnets(ib: InfinibandFabric, where: str) -> Section:
     """The section on subnets: LIDs, rates and routing; `where` names the file with every LID and GUID."""
     wiring = ib.wiring
     top = ib.lids.top(wiring.shape, max(wiring.units) + 1)
-    lids: list[Row] = [
-        ("spines", ib.lids.spine),
-        ("units", ib.lids.unit),
-        ("highest in use", top),
-        ("most there can be", MOST_LIDS),
+    lids: list[Row] = [("cores", 1)] if wiring.shape.cores else []
+    lids += [("spines", ib.lids.spine), ("units", ib.lids.unit)]
+    lids += [("highest in use", top), ("most there can be", MOST_LIDS)]
+    rates = ("port, Gb/s", "generation", "lanes", "coding", "data, Gb/s")
+    engines = (", then ".join(ib.engine.names), ib.engine.reason)
+    note = f"Every LID and GUID: {where}."
+    parts = [
+        Table("lids", "LIDs of each subnet", ("of", "from"), tuple(lids), note=note),
+        Table("rates", "Rates", rates, tuple(_rates(ib))),
+        Table("routing", "Routing", ("engines", "why"), (engines,)),
     ]
-    if wiring.shape.cores:
-        lids.insert(0, ("cores", 1))
-    parts: tuple[Table, ...] = (
-        Table(
-            "lids", "LIDs of each subnet", ("of", "from"), tuple(lids), note=f"Every LID and GUID: {where}."
-        ),
-        Table(
-            "rates", "Rates", ("port, Gb/s", "generation", "lanes", "coding", "data, Gb/s"), tuple(_rates(ib))
-        ),
-        Table(
-            "routing", "Routing", ("engines", "why"), ((", then ".join(ib.engine.names), ib.engine.reason),)
-        ),
-    )
     if ib.ipoib:
         size = f"{ib.ipoib.subnets} subnets of /{32 - ib.ipoib.bits}"
         row = (str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)
-        parts = (
-            *parts,
-            Table("ipoib", "IP over InfiniBand", ("pool", "split into", "mode", "MTU"), (row,), codes=(0,)),
-        )
+        head = ("pool", "split into", "mode", "MTU")
+        parts.append(Table("ipoib", "IP over InfiniBand", head, (row,), codes=(0,)))
     lead = f"{plural(ib.planes, 'subnet')}; a subnet manager computes every route."
-    return Section("subnets", "Subnets", lead, parts)
+    return Section("subnets", "Subnets", lead, tuple(parts))
 
 
 def levels(ib: InfinibandFabric) -> Section:
@@ -61,9 +51,8 @@ def levels(ib: InfinibandFabric) -> Section:
     parts = [Table("classes", "Service levels", ("class", "SL", "VL", "served", "weight, %"), _cells(rows))]
     if ib.partitions:
         tenants = tuple((name, key, hosts, level) for name, key, hosts, level, _ in partition_rows(ib))
-        parts.append(
-            Table("partitions", "Partitions", ("tenant", "P_Key", "hosts", "SL"), _cells(tenants), codes=(1,))
-        )
+        head = ("tenant", "P_Key", "hosts", "SL")
+        parts.append(Table("partitions", "Partitions", head, _cells(tenants), codes=(1,)))
     lead = "Link credits keep every class lossless; no buffer needs thresholds."
     return Section("classes", "Service levels", lead, tuple(parts))
 

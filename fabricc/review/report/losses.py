@@ -97,15 +97,8 @@ def place(fabric: Fabric, group: int) -> Place:
     tor = links.tor_id(fabric, unit, 0, 0)
     slots = tuple(next(links.served(fabric, tor))[1])
     hit = at_nics(fabric, group, tor_ports(fabric, group, slots))
-    return Place(
-        group,
-        unit,
-        unit // shape.units_per_pod,
-        slots,
-        down_gbps(fabric, tor),
-        fabric.uplinks(group) * shape.uplink_gbps,
-        hit.gpus + hit.reduced,
-    )
+    pod, up_gbps = unit // shape.units_per_pod, fabric.uplinks(group) * shape.uplink_gbps
+    return Place(group, unit, pod, slots, down_gbps(fabric, tor), up_gbps, hit.gpus + hit.reduced)
 
 
 def tor_ports(fabric: Fabric, group: int, slots: tuple[int, ...]) -> list[NicPort]:

@@ -88,17 +88,10 @@ def materials(fabric: Fabric, kinds: tuple[Kind, ...], cables: Mapping[Cable, in
 
 def _cable_table(cables: Mapping[Cable, int], where: str) -> Table:
     order = tuple(LINKS)
+    ordered = sorted(cables.items(), key=lambda each: (order.index(each[0].kind), each[0]))
     rows = [
-        (
-            LINKS[c.kind],
-            count,
-            f"{c.speed_gbps}G",
-            c.medium,
-            MEDIA.get(c.medium, ""),
-            c.length_m,
-            count * c.length_m,
-        )
-        for c, count in sorted(cables.items(), key=lambda each: (order.index(each[0].kind), each[0]))
+        (LINKS[kind], count, f"{speed}G", medium, MEDIA.get(medium, ""), length, count * length)
+        for (kind, speed, medium, length), count in ordered
     ]
     return Table(
         "cabling",
@@ -113,9 +106,8 @@ def _cable_table(cables: Mapping[Cable, int], where: str) -> Table:
 def _cage_rows(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
     yield from _nic_rows(fabric, kinds)
     order = list(TierName)
-    for use, counted in sorted(
-        cages(kinds).items(), key=lambda each: (order.index(each[0].tier), each[0][1:])
-    ):
+    found = cages(kinds).items()
+    for use, counted in sorted(found, key=lambda each: (order.index(each[0].tier), each[0][1:])):
         name = f"{_TIERS[use.tier]}, {_WAYS[use.way]}"
         yield name, _use(use.children, use.speed_gbps), use.medium, *counted
 

@@ -25,27 +25,15 @@ def findings(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str) -> Sec
         return Section("findings", "Findings", "The plan has no findings.", ())
     ordered = sorted(found, key=lambda each: _ORDER.index(each.severity))
     rows = tuple(
-        (
-            each.severity.value,
-            each.code,
-            _without_folder(each.message, folder),
-            _place(each.position, folder),
-            _without_folder(each.help, folder),
-        )
+        (each.severity.value, each.code, _without_folder(each.message, folder), _place(each.position, folder),
+         _without_folder(each.help, folder))
         for each in ordered[:MOST_ROWS]
-    )
+    )  # fmt: skip
     rest = len(ordered) - len(rows)
     lead = f"{tally(found)}. What a spec accepts with a reason is a note; the reason stands with it."
     note = f"{rest:,} more: `fabricc validate {spec_name(spec)}` lists all." if rest else ""
-    table = Table(
-        "found",
-        "Every finding",
-        ("severity", "code", "what", "where", "remedy"),
-        rows,
-        codes=(1, 3),
-        note=note,
-        severity=True,
-    )
+    head = ("severity", "code", "what", "where", "remedy")
+    table = Table("found", "Every finding", head, rows, codes=(1, 3), note=note, severity=True)
     return Section("findings", "Findings", lead, (table,))
 
 
@@ -70,9 +58,8 @@ def assumptions(spec: ClusterSpec, folder: str) -> Section:
             for name in names[:MOST_ROWS]
         )
         note = f"{rest:,} more are in the spec under `overrides`." if rest > 0 else ""
-        tables.append(
-            Table("overrides", "Single devices", ("device", "what differs", "where"), rows, (0, 2), note)
-        )
+        head = ("device", "what differs", "where")
+        tables.append(Table("overrides", "Single devices", head, rows, (0, 2), note))
     return Section("assumptions", "Assumptions", lead, tuple(tables))
 
 

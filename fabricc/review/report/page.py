@@ -43,15 +43,9 @@ def rendered(page: Page) -> Rendered:
         FileNotFoundError: the installation lacks the templates.
     """
     style, script = (_file(name) for name in ("page.css", "filter.js"))
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src {_hash(style)}",
-            f"script-src {_hash(script)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
     template = _environment().get_template("page.html.j2")
     return html_document(template, page=page, style=style, script=script, policy=policy, generator=GENERATOR)

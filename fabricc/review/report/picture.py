@@ -114,9 +114,8 @@ def _drawn(fabric: Fabric, seen: Scene) -> Iterator[str]:
             yield svg.rect(at, y - 10, width, _TIER + _LINKS + HEIGHT + 44, "pod", 6)
         spines = _strips(at + frame, y, inner, shape.planes, shape.spines) if shape.spines else []
         for strip in spines:
-            yield from _between_strips(
-                strip, [core for core in cores if core.plane == strip.plane % shape.port_planes]
-            )
+            above = [core for core in cores if core.plane == strip.plane % shape.port_planes]
+            yield from _between_strips(strip, above)
         yield from _frames(spines)
         yield from _pod(fabric, pod, at + frame, inner, spines, y + (_TIER + _LINKS if spines else 0))
         yield from _shown(spines, "spine", shape.planes)
@@ -176,17 +175,13 @@ def _shown(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[str]:
 def _between_strips(lower: Strip, uppers: Sequence[Strip]) -> Iterator[str]:
     """Links of one plane's spines to its cores, as a bundle."""
     for upper in uppers:
-        top, bottom = upper.y + _TIER - 8, lower.y
-        yield _bundle(
-            lower.x, lower.x + lower.width, bottom, upper.x, upper.x + upper.width, top, lower.plane
-        )
+        yield _bundle(lower.x, lower.x + lower.width, lower.y, upper, lower.plane)
 
 
-def _bundle(
-    left: float, right: float, low: float, upper_left: float, upper_right: float, high: float, plane: int
-) -> str:
+def _bundle(left: float, right: float, low: float, upper: Strip, plane: int) -> str:
     """Many links: an area from one row to the row above."""
-    corners: list[Point] = [(left, low), (upper_left, high), (upper_right, high), (right, low)]
+    high = upper.y + _TIER - 8
+    corners: list[Point] = [(left, low), (upper.x, high), (upper.x + upper.width, high), (right, low)]
     return svg.polygon(corners, f"bundle plane{plane % COLOURS}")
 
 
@@ -212,9 +207,7 @@ def _pod(
         else:
             for strip in spines:
                 left, part = at + each * strip.plane / len(spines), each / len(spines)
-                yield _bundle(
-                    left, left + part, y, strip.x, strip.x + strip.width, strip.y + _TIER - 8, strip.plane
-                )
+                yield _bundle(left, left + part, y, strip, strip.plane)
         yield unit_picture(fabric, unit, at, each, centres, y)
         at += each + _GAP
 
@@ -305,9 +298,8 @@ def _hosts(unit: Unit, boxes: Sequence[tuple[float, float]], most: int, y: float
         yield svg.rect(left, y + _HOSTS, right - left, _BOX, "host", 4)
         if single:
             name = unit.hosts[number].removeprefix(f"{unit.name}-")
-            yield svg.text(
-                middle, y + _HOSTS + 24, shortened(name, int((right - left) / LETTER)), "small", "middle"
-            )
+            shown = shortened(name, int((right - left) / LETTER))
+            yield svg.text(middle, y + _HOSTS + 24, shown, "small", "middle")
             continue
         for line, words in enumerate((plural(len(unit.hosts), "host"), f"{unit.gpus:,} GPUs")):
             yield svg.text(middle, y + _HOSTS + 17 + 16 * line, shortened(words, most), "small", "middle")

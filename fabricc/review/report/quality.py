@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nics import host_qos, tos_byte
@@ -28,6 +29,10 @@ _PROFILE = (
     "switches", "model and NOS", "profile", "ports", "headroom, B", "xon, B", "xoff, B", "alpha, 2^", "Kmin, B",
     "Kmax, B", "Pmax, %",
 )  # fmt: skip
+_STEP = ("step", "value", "unit", "rule or source")
+_HOST = (
+    "host", "NIC", "system", "hosts", "ports", "MTU", "RDMA DSCP", "RDMA ToS", "CNP DSCP", "CNP priority", "QPs",
+)  # fmt: skip
 _FIGURES = (
     "ports", "size_bytes", "xon_bytes", "xoff_bytes", "dynamic_th", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent",
 )  # fmt: skip
@@ -50,19 +55,7 @@ def classes(fabric: Fabric, switch: Switch) -> Section:
     on_hosts = Table(
         "hosts",
         "On hosts",
-        (
-            "host",
-            "NIC",
-            "system",
-            "hosts",
-            "ports",
-            "MTU",
-            "RDMA DSCP",
-            "RDMA ToS",
-            "CNP DSCP",
-            "CNP priority",
-            "QPs",
-        ),
+        _HOST,
         tuple(_host_rows(fabric)),
         note="ToS is the byte in which the DSCP travels, ECN-capable (RFC 2474, RFC 3168). QPs: queue pairs per "
         "connection that use the fabric's parallel paths.",
@@ -88,9 +81,8 @@ def _host_rows(fabric: Fabric) -> Iterator[Row]:
     for group, host in sorted(seen.items()):
         qos = host_qos(host)
         port = host.ports[0]
-        rdma: tuple[str | int, str] = (
-            (NONE, NONE) if qos.rdma_dscp is None else (qos.rdma_dscp, f"0x{tos_byte(qos.rdma_dscp):02x}")
-        )
+        dscp = qos.rdma_dscp
+        rdma: tuple[str | int, str] = (NONE, NONE) if dscp is None else (dscp, f"0x{tos_byte(dscp):02x}")
         cnp: tuple[str | int, str | int] = qos.cnp or (NONE, NONE)
         ports = times(len(host.ports), f"{port.speed_gbps}G")
         yield (
@@ -129,13 +121,7 @@ def buffers(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], wh
         rows = tuple((row.label, row.value, row.unit, row.source) for row in sheet.rows)
         parts += [
             Picture(f"thresholds{number}", panel_svg(panel, f"thresholds{number}"), caption),
-            Table(
-                f"worksheet{number}",
-                f"Worksheet: {title}",
-                ("step", "value", "unit", "rule or source"),
-                rows,
-                folded=True,
-            ),
+            Table(f"worksheet{number}", f"Worksheet: {title}", _STEP, rows, folded=True),
         ]
     if len(grouped) > MOST_SHEETS:
         parts.append(Prose(f"{len(grouped) - MOST_SHEETS} more kinds are in {where}."))
@@ -164,10 +150,10 @@ def _owner(fabric: Fabric, name: str) -> str:
 
 
 def _profile_rows(shares: Sequence[tuple[tables.Share, int]]) -> Iterator[Row]:
-    ports: dict[tables.Row, int] = {}
+    ports = Counter[tables.Row]()
     for share, switches in shares:
         for row, count in share:
-            ports[row] = ports.get(row, 0) + count * switches
+            ports[row] += count * switches
     for row in tables.qos_rows(ports):
         of = dict(zip(tables.QOS, row, strict=True))
         tier = str(of["tier"])

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _DOWN = (Direction.HOST, Direction.DOWN)
 _LISTED = 40
+_TIER = (
+    "tier", "switches", "model", "runs", "ports down", "ports up", "free ports", "oversubscription", "declared",
+)  # fmt: skip
 
 
 def topology(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Section:
@@ -34,17 +37,7 @@ def topology(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Sect
     tiers = Table(
         "tiers",
         "Tiers",
-        (
-            "tier",
-            "switches",
-            "model",
-            "runs",
-            "ports down",
-            "ports up",
-            "free ports",
-            "oversubscription",
-            "declared",
-        ),
+        _TIER,
         tuple(_tier_rows(spec, fabric, kinds)),
         right=(7, 8),
         note="Of the busiest switch of a tier. Oversubscription is what its ports down carry over what its ports up "
@@ -117,11 +110,8 @@ def _parts(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[tuple[str, tuple
 
 def _ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
     """`32 × 400G = 12.8 Tb/s`, by speed."""
-    speeds: dict[int, int] = {}
-    for link in kind.links:
-        if link.direction in ways:
-            speed = kind.layout.slots[link.slot].speed_gbps
-            speeds[speed] = speeds.get(speed, 0) + 1
+    slots = kind.layout.slots
+    speeds = Counter(slots[link.slot].speed_gbps for link in kind.links if link.direction in ways)
     if not speeds:
         return NONE
     said = " + ".join(times(count, f"{speed}G") for speed, count in sorted(speeds.items()))
@@ -141,24 +131,17 @@ def _unit_rows(fabric: Fabric) -> Iterator[Row]:
 def _pod_table(fabric: Fabric) -> Table:
     """Pods that hold equally many units in one row."""
     shape = fabric.shape
-    units: dict[int, int] = {}
-    gpus: dict[int, int] = {}
+    units, gpus = Counter[int](), Counter[int]()
     for unit in fabric.units.values():
         pod = unit.home // shape.units_per_pod
-        units[pod] = units.get(pod, 0) + (unit.beside is None and unit.border is None)
-        gpus[pod] = gpus.get(pod, 0) + len(unit.hosts) * fabric.host_models[unit.group].gpus
+        units[pod] += unit.beside is None and unit.border is None
+        gpus[pod] += len(unit.hosts) * fabric.host_models[unit.group].gpus
     alike: dict[tuple[int, int], list[int]] = {}
     for pod in sorted(units):
         alike.setdefault((units[pod], gpus[pod]), []).append(pod + 1)
+    room, spines = shape.units_per_pod, shape.planes * shape.spines
     rows = [
-        (
-            span([f"pod{pod}" for pod in pods]),
-            len(pods),
-            number,
-            shape.units_per_pod,
-            held,
-            shape.planes * shape.spines,
-        )
+        (span([f"pod{pod}" for pod in pods]), len(pods), number, room, held, spines)
         for (number, held), pods in alike.items()
     ]
     columns = ("pods", "number", "units of each", "room for units", "GPUs of each", "spines of each")
@@ -181,15 +164,8 @@ def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -
         "what fails", "for example", "there are", "links lost", "hosts cut off", "GPUs cut off", "GPUs with less",
         "they keep at least", "equal-cost next hops" if hashed else "uplinks left", "bisection left",
     )  # fmt: skip
-    table = Table(
-        "losses",
-        "One part lost",
-        columns,
-        rows,
-        codes=(1,),
-        right=(9,),
-        note=" ".join(_notes(fabric, hashed)),
-    )
+    note = " ".join(_notes(fabric, hashed))
+    table = Table("losses", "One part lost", columns, rows, codes=(1,), right=(9,), note=note)
     return Section("failures", "Failures", lead, (table,))
 
 
