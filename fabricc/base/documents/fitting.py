@@ -16,20 +16,9 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-_NOTES = frozenset(
-    {
-        "$defs",
-        "$id",
-        "$schema",
-        "default",
-        "description",
-        "examples",
-        "patternErrorMessage",
-        "title",
-        "then",
-        "else",
-    }
-)
+_NOTES = frozenset({
+    "$defs", "$id", "$schema", "default", "description", "examples", "patternErrorMessage", "title", "then", "else",
+})  # fmt: skip
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "array": lambda value: isinstance(value, list),
     "boolean": lambda value: isinstance(value, bool),

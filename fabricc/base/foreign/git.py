@@ -30,15 +30,9 @@ _SHORT = 1 << 16
 _SECONDS = 120.0
 _CHUNK = 1 << 18
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_KEPT = frozenset(
-    (
-        "CONFIG_GLOBAL",
-        "CONFIG_SYSTEM",
-        "CONFIG_NOSYSTEM",
-        "CEILING_DIRECTORIES",
-        "DISCOVERY_ACROSS_FILESYSTEM",
-    )
-)
+_KEPT = frozenset((
+    "CONFIG_GLOBAL", "CONFIG_SYSTEM", "CONFIG_NOSYSTEM", "CEILING_DIRECTORIES", "DISCOVERY_ACROSS_FILESYSTEM",
+))  # fmt: skip
 """`GIT_…` that say where the user's own configuration is and how far to look; all others are dropped."""
 _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",  # before any `protocol.….allow`

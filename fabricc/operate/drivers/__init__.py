@@ -37,9 +37,8 @@ ACCOUNTS: Mapping[str, frozenset[str] | None] = {
     "eos": frozenset(),
     "frr": None,
     "junos": frozenset(),
-    "nxos": frozenset(
-        {"admin"}
-    ),  # cannot be deleted (Cisco Nexus 9000 Security Configuration Guide, `username`)
+    # It cannot be deleted (Cisco Nexus 9000 Security Configuration Guide, `username`).
+    "nxos": frozenset({"admin"}),
     "sonic": None,
 }
 """Network operating system -> accounts that a replace never takes away; None where no candidate states accounts."""

@@ -21,13 +21,7 @@ ETHTOOL = (
 )
 _NAMED = re.compile(r"(?m)^==> (\S+) <==$")
 _PAUSE = re.compile(r"(?m)^\s*(rx|tx)_pause_prio_(\d): (\d+)$|^\s*(ecn_marked): (\d+)$")
-_CAPABILITIES = {"Bridge": "bridge", "Router": "router", "Station": "station", "Repeater": "repeater"}
-_CAPABILITIES |= {
-    "Wlan": "wlan-access-point",
-    "Tel": "telephone",
-    "Docsis": "docsis-cable-device",
-    "Other": "other",
-}
+_CAPABILITIES = {"Wlan": "wlan-access-point", "Tel": "telephone", "Docsis": "docsis-cable-device"}
 
 
 def interfaces(links: list[Mapping[str, Any]], speeds: Mapping[str, float]) -> dict[str, Any]:
