@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
 from fabricc.fabric import links
@@ -12,8 +12,9 @@ from fabricc.fabric.management import Beyond
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas, parties
+from fabricc.review.explain.formulas import address_formula
 from fabricc.review.explain.given import given_address, given_origins
-from fabricc.review.explain.model import Explanation, Statement
+from fabricc.review.explain.model import answered
 from fabricc.review.explain.origins import strides
 from fabricc.review.explain.out_of_band import explain_endpoint
 from fabricc.review.explain.places import coordinates_text, identity_origins, tier_text
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.neighbours import Link
     from fabricc.review.explain.coordinates import Place
-    from fabricc.review.explain.model import Formula, Origin
+    from fabricc.review.explain.model import Details, Explanation, Formula, Origin
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.pools import Found
 
     Address = IPv4Address | IPv6Address
-    Details = tuple[tuple[str, str], ...]
+    Formulas = tuple[Formula, ...]
+    Origins = tuple[Origin, ...]
 
 
 def explain_address(plan: PlanSources, text: str) -> Explanation:
@@ -61,15 +63,12 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
     offset = int(address) - found.pool.first
     size = 1 << found.pool.bits
     shown = f"{offset:,}" if offset < 10**15 else f"{offset:#x}"
-    where = ("pool", f"{found.name} {found.pool}, address {shown} of {size:,}" if size < 10**15 else
-             f"{found.name} {found.pool}, address {shown}")  # fmt: skip
-    if found.name == "hosts":
-        return _host_address(plan, address, found, where)
-    if found.name == "links":
-        return _link_address(plan, address, found, where)
-    if found.name == "loopbacks":
-        return _loopback(plan, address, found, where)
-    return _management(plan, address, found, where, named)
+    shown += f" of {size:,}" if size < 10**15 else ""
+    where = ("pool", f"{found.name} {found.pool}, address {shown}")
+    if found.name == "management":
+        return _management(plan, address, found, where, named)
+    ways = {"hosts": _host_address, "links": _link_address, "loopbacks": _loopback}
+    return ways[found.name](plan, address, found, where)
 
 
 def _external(plan: PlanSources, address: Address) -> Explanation | None:
@@ -82,24 +81,15 @@ def _external(plan: PlanSources, address: Address) -> Explanation | None:
                 ("far end", " ".join(end.far)),
                 ("prefix", str(end.own.network)),
             )
-            title, origins = (
-                f"link to {end.party}, outside the fabric",
-                plan.all_of([f"external.{end.party}"]),
-            )
-            return _answer(address, title, details, parties.RULE, (), origins)
+            title = f"link to {end.party}, outside the fabric"
+            return _answer(address, title, details, parties.RULE, plan.all_of([f"external.{end.party}"]))
     return None
 
 
 def _answer(
-    address: Address,
-    title: str,
-    details: Details,
-    rule: str,
-    steps: tuple[Formula, ...],
-    origins: tuple[Origin, ...],
+    address: Address, title: str, details: Details, rule: str, origins: Origins, steps: Formulas = ()
 ) -> Explanation:
-    statement = Statement("address", str(address), rule, steps, (), origins, docs=DOCS)
-    return Explanation("address", str(address), title, details, (statement,))
+    return answered("address", str(address), title, details, rule, origins, steps, docs=DOCS)
 
 
 def _unassigned(
@@ -107,9 +97,7 @@ def _unassigned(
 ) -> Explanation:
     """In a pool, at coordinates that nothing has."""
     would = (("would be", f"{tier_text(place)}: {coordinates_text(place)}"), ("nobody's", place.missing))
-    origins = plan.all_of([found.key])
-    statement = Statement("address", str(address), rule, (), (), origins, docs=DOCS)
-    return Explanation("address", str(address), "not assigned", (*details, *would), (statement,))
+    return _answer(address, "not assigned", (*details, *would), rule, plan.all_of([found.key]))
 
 
 def _host_address(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
@@ -125,9 +113,8 @@ def _host_address(plan: PlanSources, address: Address, found: Found, where: tupl
     near, far = (f"{name} {port}", f"{link.peer} {link.peer_port}")
     lower = place.end == 1
     number = attached.seat(place.slot)[1]
-    steps = formulas.host_link_formulas(
-        fabric, tor, unit.coordinate, number, place.rail, place.end, found.pool
-    )
+    at = (unit.coordinate, number, place.rail, place.end)
+    steps = formulas.host_link_formulas(fabric, tor, *at, found.pool)
     block = int(steps[0].value)
     other = found.pool.address(offset ^ 1)
     details = (
@@ -147,11 +134,7 @@ def _host_address(plan: PlanSources, address: Address, found: Found, where: tupl
         *identity_origins(plan, unit.coordinate, place.slot),
     )
     title = f"link of {far} to {near}" if lower else f"link of {near} to {far}"
-    return _answer(address, title, details, HOST_RULE, (*steps, _last(found, offset)), origins)
-
-
-def _last(found: Found, offset: int) -> Formula:
-    return formulas.address_formula(found.pool, offset)
+    return _answer(address, title, details, HOST_RULE, origins, (*steps, address_formula(found.pool, offset)))
 
 
 def uplink_of(fabric: Fabric, place: Place) -> Link:
@@ -169,12 +152,10 @@ def _link_address(plan: PlanSources, address: Address, found: Found, where: tupl
     if not fabric.addresses.numbered:
         why = "links between switches are unnumbered: they run on IPv6 link-local addresses (RFC 8950)"
         origins = plan.all_of(["addressing.fabric_links", found.key])
-        statement = Statement("address", str(address), why, (), (), origins, docs=DOCS)
-        return Explanation("address", str(address), "not assigned", (where,), (statement,))
+        return _answer(address, "not assigned", (where,), why, origins)
     if offset is None:
         why = f"{address} is no end's: links have the two inner addresses of a /30"
-        statement = Statement("address", str(address), why, (), (), plan.all_of([found.key]), docs=DOCS)
-        return Explanation("address", str(address), "not assigned", (where,), (statement,))
+        return _answer(address, "not assigned", (where,), why, plan.all_of([found.key]))
     place = coordinates.fabric_link(fabric, offset)
     given = fabric.given.links.get(offset & ~1)
     if not place.missing and given and given[found.pool.version == 6]:
@@ -200,7 +181,7 @@ def _link_address(plan: PlanSources, address: Address, found: Found, where: tupl
         *identity_origins(plan, lower.unit),
     )
     title = f"link of {ends[place.end]} to {ends[1 - place.end]}"
-    return _answer(address, title, details, LINK_RULE, (*steps, _last(found, offset)), origins)
+    return _answer(address, title, details, LINK_RULE, origins, (*steps, address_formula(found.pool, offset)))
 
 
 def _loopback(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
@@ -223,8 +204,8 @@ def _loopback(plan: PlanSources, address: Address, found: Found, where: tuple[st
         *strides(plan, *formulas.NUMBER_STRIDES[at.tier]),
         *identity_origins(plan, at.unit),
     )
-    title = f"{used} of {fabric.name(at)}"
-    return _answer(address, title, details, LOOPBACK_RULE, (*steps, _last(found, offset)), origins)
+    title, last = f"{used} of {fabric.name(at)}", address_formula(found.pool, offset)
+    return _answer(address, title, details, LOOPBACK_RULE, origins, (*steps, last))
 
 
 def _management(
@@ -238,9 +219,7 @@ def _management(
     place = coordinates.management(fabric, network, offset)
     if place is None or named:
         title = ", ".join(use for use, _ in named) or "left free for gateways and servers"
-        keys = [found.key, *(key for _, key in named)]
-        statement = Statement("address", str(address), rule, (), (), plan.all_of(keys), docs=DOCS)
-        return Explanation("address", str(address), title, (where,), (statement,))
+        return _answer(address, title, (where,), rule, plan.all_of([found.key, *(key for _, key in named)]))
     if place.missing:
         return _unassigned(plan, address, found, place, (where,), rule)
     at = place.switch
@@ -254,7 +233,7 @@ def _management(
     names = () if at.tier is TierName.TOR else formulas.NUMBER_STRIDES[at.tier]
     origins = (*plan.all_of([found.key]), *strides(plan, *names), *identity_origins(plan, at.unit))
     title = f"management address of {fabric.name(at)}"
-    return _answer(address, title, details, rule, (*steps, _last(found, offset)), origins)
+    return _answer(address, title, details, rule, origins, (*steps, address_formula(found.pool, offset)))
 
 
 def _named(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
@@ -263,10 +242,8 @@ def _named(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
     for network in plan.fabric.addresses.management:
         offset = offset_in(network.pool, address)
         if offset is not None and offset % network.size == network.gateway:
-            yield (
-                "default gateway of the management network",
-                f"{network.key.removesuffix('.network')}.gateway",
-            )
+            key = f"{network.key.removesuffix('.network')}.gateway"
+            yield "default gateway of the management network", key
     services = management.services
     for title, kind in (("NTP server", "ntp"), ("DNS server", "dns"), ("syslog server", "syslog")):
         if text in getattr(services, kind):
@@ -278,22 +255,17 @@ def _named(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
 def _outside(plan: PlanSources, address: Address, named: Details) -> Explanation:
     every = [each for each in pools(plan.fabric) if each.pool.version == address.version]
     if named:
-        origins = plan.all_of([key for _, key in named])
-        statement = Statement("address", str(address), "The spec names it.", (), (), origins)
-        return Explanation("address", str(address), ", ".join(use for use, _ in named), (), (statement,))
+        title, origins = ", ".join(use for use, _ in named), plan.all_of([key for _, key in named])
+        return answered("address", str(address), title, (), "The spec names it.", origins)
 
     def distance(each: Found) -> int:
         last = each.pool.first + (1 << each.pool.bits) - 1
         return max(each.pool.first - int(address), int(address) - last)
 
     near = sorted(every, key=distance)
-    details = tuple(
-        ("nearest pool" if at == 0 else "pool", f"{each.name} {each.pool}") for at, each in enumerate(near)
-    )
-    if not details:
-        details = (("pools", f"this fabric has no IPv{address.version} pool"),)
+    labels = chain(["nearest pool"], repeat("pool"))
+    details = tuple((label, f"{each.name} {each.pool}") for each, label in zip(near, labels, strict=False))
+    details = details or (("pools", f"this fabric has no IPv{address.version} pool"),)
     origins = plan.all_of([each.key for each in near[:1]] or ["addressing.family"])
-    statement = Statement(
-        "address", str(address), "Every address of the plan is in one of its pools.", (), (), origins
-    )
-    return Explanation("address", str(address), "in no pool of the plan: not assigned", details, (statement,))
+    title, rule = "in no pool of the plan: not assigned", "Every address of the plan is in one of its pools."
+    return answered("address", str(address), title, details, rule, origins)

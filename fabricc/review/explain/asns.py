@@ -8,13 +8,13 @@ from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.given import explain_given
-from fabricc.review.explain.model import Explanation, Statement
+from fabricc.review.explain.model import answered
 from fabricc.review.explain.origins import strides
 from fabricc.review.explain.places import TIERS, identity_origins, switch_text
 
 if TYPE_CHECKING:
     from fabricc.fabric.shape import SwitchId
-    from fabricc.review.explain.model import Origin
+    from fabricc.review.explain.model import Details, Explanation, Formula, Origin
     from fabricc.review.explain.origins import PlanSources
 
 RULE = (
@@ -35,18 +35,13 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
         return explain_given(plan, "asn", subject, str(asn), "asn", given)
     asns = fabric.routing.asns
     if not asns.first <= asn <= asns.last:
-        block = (("block", f"{asns.first} to {asns.last}"),)
-        statement = Statement("asn", str(asn), RULE, (), (), plan.all_of(_KEYS), docs=DOCS)
         names = [party.name for party in fabric.external.outsiders if party.asn == asn]
         if names:
-            origins = plan.all_of(f"external.{name}" for name in names)
-            statement = Statement("asn", str(asn), parties.RULE, (), (), origins, docs=parties.DOCS)
-            return Explanation(
-                "asn", subject, f"ASN of {_listed(names)}, outside the fabric", (), (statement,)
-            )
-        return Explanation(
-            "asn", subject, "outside the block of this fabric: not assigned", block, (statement,)
-        )
+            origins, own = plan.all_of(f"external.{name}" for name in names), str(asn)
+            title = f"ASN of {_listed(names)}, outside the fabric"
+            return answered("asn", subject, title, (), parties.RULE, origins, value=own, docs=parties.DOCS)
+        block = (("block", f"{asns.first} to {asns.last}"),)
+        return _answer(asn, "outside the block of this fabric: not assigned", block, plan.all_of(_KEYS))
     every = list(coordinates.of_asn(fabric, number))
     places = [each for each in every if each.missing or links.asn(fabric, each.switch) == asn]
     places = places or [every[0]._replace(missing=f"{fabric.name(every[0].switch)} is given another")]
@@ -56,8 +51,7 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
             ("block", f"that of a {tier}, number {number:,} from the base"),
             ("nobody's", places[0].missing),
         )
-        statement = Statement("asn", str(asn), RULE, (), (), plan.all_of(_KEYS), docs=DOCS)
-        return Explanation("asn", subject, "not assigned", details, (statement,))
+        return _answer(asn, "not assigned", details, plan.all_of(_KEYS))
     at = places[0].switch
     names = [fabric.name(place.switch) for place in places]
     steps = formulas.asn_formulas(fabric, at)
@@ -66,13 +60,17 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
         ("coordinates", switch_text(at) if len(names) == 1 else f"pod {at.pod}, plane {at.plane}"),
     )
     origins = (*plan.all_of(_KEYS), *asn_origins(plan, at))
-    statement = Statement("asn", str(asn), RULE, steps, (), origins, docs=DOCS)
-    title = (
-        f"ASN of {names[0]}" if len(names) == 1 else f"ASN of the {len(names)} {TIERS[at.tier]}s of a plane"
-    )
-    if len(names) > 1 and at.tier is TierName.SPINE and fabric.shape.pods > 1:
-        title = f"ASN of the {len(names)} spines of a pod and plane"
-    return Explanation("asn", subject, title, details, (statement,))
+    title = f"ASN of {names[0]}"
+    if len(names) > 1:
+        of = "pod and plane" if at.tier is TierName.SPINE and fabric.shape.pods > 1 else "plane"
+        title = f"ASN of the {len(names)} {TIERS[at.tier]}s of a {of}"
+    return _answer(asn, title, details, origins, steps)
+
+
+def _answer(
+    asn: int, title: str, details: Details, origins: tuple[Origin, ...], steps: tuple[Formula, ...] = ()
+) -> Explanation:
+    return answered("asn", f"AS{asn}", title, details, RULE, origins, steps, value=str(asn), docs=DOCS)
 
 
 def asn_origins(plan: PlanSources, at: SwitchId) -> tuple[Origin, ...]:

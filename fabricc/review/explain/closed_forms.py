@@ -32,6 +32,7 @@ _PREFIX = re.compile(r"[0-9a-f.:]+/\d+")
 _INDEXED = re.compile(r"prefix_list\[[^\]]*\]/\d+")
 _ADDRESS = re.compile(r"via (\S+)")
 _FIRST_TABLE = 100
+_MOST_PATHS = "the most of 64, paths as a power of two, and stride"
 
 
 class Closed(NamedTuple):
@@ -156,12 +157,7 @@ def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
         Row("uplinks of a spine", shape.spine_uplinks, "", "plan"),
         Row("stride of uplinks", fabric.strides.uplink, "", "lock: room that a ToR's uplinks have"),
         Row(f"{least.title} holds", least.ecmp_max_paths, "", least.sources.get("ecmp_max_paths", "catalog")),
-        Row(
-            "maximum paths",
-            fabric.routing.maximum_paths,
-            "",
-            "the most of 64, paths as a power of two, and stride",
-        ),
+        Row("maximum paths", fabric.routing.maximum_paths, "", _MOST_PATHS),
     )
     return Closed((), rows)
 
@@ -176,17 +172,13 @@ def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
     limits = {group.name: group.maximum_prefixes for group in subject.device.bgp.groups}
     limit = limits[session.group]
     if session.group == "DOWNSTREAM" and subject.device.tier is TierName.SPINE:
-        return Closed(
-            (), (Row("limit", limit, "prefixes", "of a ToR: an aggregate and a loopback of each family"),)
-        )
+        rule = "of a ToR: an aggregate and a loopback of each family"
+        return Closed((), (Row("limit", limit, "prefixes", rule),))
     if session.group == "UPSTREAM" and shape.cores:
         rule = "twice what all pods could announce that the cores have ports for, as a power of two"
         return Closed((), (Row("limit", limit, "prefixes", rule),))
-    numbers: formulas.Numbers = {
-        "tors": shape.units_per_pod * shape.tors_per_unit_plane,
-        "spines": shape.spines,
-    }
-    tors, spines = (int(number) for number in numbers.values())
+    tors, spines = shape.units_per_pod * shape.tors_per_unit_plane, shape.spines
+    numbers: formulas.Numbers = {"tors": tors, "spines": spines}
     closed = formulas.formula("prefixes", "2 * tors + spines", numbers, 2 * tors + spines)
     rule = "twice that, as a power of two, 128 at least; ToRs as many as the spines have ports for"
     return Closed((closed,), (Row("limit", limit, "prefixes", rule),))
@@ -212,13 +204,9 @@ def _table(subject: Subject, path: str, _value: Value) -> Closed:
     if number := subject.plan.fabric.number:
         expression, numbers["network"] = f"first + 1000 * network + {expression.partition(' + ')[2]}", number
     table = formulas.formula("table", expression, numbers, port.table)
-    priority = formulas.formula(
-        "priority",
-        "1000 + table - first",
-        {"table": port.table, "first": _FIRST_TABLE},
-        rule_priority(port.table),
-    )
-    return Closed((table, priority))
+    numbers = {"table": port.table, "first": _FIRST_TABLE}
+    symbols = "1000 + table - first"
+    return Closed((table, formulas.formula("priority", symbols, numbers, rule_priority(port.table))))
 
 
 def _host_group(subject: Subject, path: str) -> int:
@@ -283,9 +271,8 @@ def _speed(subject: Subject, path: str, _value: Value) -> Closed:
     low, high = (TierName.TOR, TierName.SPINE) if kind == "spine" else (TierName.SPINE, TierName.CORE)
     ends = [fabric.tiers[tier].model for tier in (low, high)]
     shared = max(speeds(ends[0]) & speeds(ends[1]))
-    return Closed(
-        (), (Row("fastest that both models share", shared, "Gb/s", " and ".join(m.title for m in ends)),)
-    )
+    both = " and ".join(model.title for model in ends)
+    return Closed((), (Row("fastest that both models share", shared, "Gb/s", both),))
 
 
 FORMS: dict[str, Callable[[Subject, str, Value], Closed]] = {

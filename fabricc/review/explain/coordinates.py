@@ -205,32 +205,27 @@ def of_asn(fabric: Fabric, number: int) -> Iterator[Place]:
         yield _own(_core_of(fabric, number - block.cores), unique)
     elif number >= block.shared_spines:
         pod, plane = divmod(number - block.shared_spines, fabric.strides.plane)
-        spines = range(fabric.shape.spines) if not unique else ()
         if unique or pod >= fabric.shape.pods or plane >= fabric.shape.planes:
             yield _shared(TierName.SPINE, plane, pod, unique)
             return
-        for index in spines:
+        for index in range(fabric.shape.spines):
             yield Place(TierName.SPINE, plane, pod, -1, index, -1)
+    elif unique or number >= fabric.shape.port_planes or not fabric.shape.cores:
+        yield _shared(TierName.CORE, number, 0, unique)
     else:
-        if unique or number >= fabric.shape.port_planes or not fabric.shape.cores:
-            yield _shared(TierName.CORE, number, 0, unique)
-            return
         for index in range(fabric.shape.cores):
             yield Place(TierName.CORE, number, 0, -1, index, -1)
 
 
 def _own(place: Place, unique: bool) -> Place:
-    return (
-        place if unique else place._replace(missing="spines and cores share their ASNs (routing.spine_asn)")
-    )
+    why = "spines and cores share their ASNs (routing.spine_asn)"
+    return place if unique else place._replace(missing=why)
 
 
 def _shared(tier: TierName, plane: int, pod: int, unique: bool) -> Place:
-    why = (
-        "every spine and core has an ASN of its own (routing.spine_asn)"
-        if unique
-        else (f"there is no {tier.value} of pod {pod + 1} in plane {plane + 1}")
-    )
+    why = f"there is no {tier.value} of pod {pod + 1} in plane {plane + 1}"
+    if unique:
+        why = "every spine and core has an ASN of its own (routing.spine_asn)"
     return Place(tier, plane, pod, -1, 0, -1, missing=why)
 
 
@@ -259,25 +254,23 @@ def _spine_of(fabric: Fabric, number: int) -> Place:
     shape = fabric.shape
     rest, plane = divmod(number, fabric.strides.plane)
     pod, spine = divmod(rest, fabric.strides.spine)
-    missing = ""
-    if plane >= shape.planes:
-        missing = f"there is no plane {plane}: {plural(shape.planes, 'plane')}, from 0"
-    elif pod >= shape.pods:
-        missing = f"there is no pod {pod}: {plural(shape.pods, 'pod')}, from 0"
-    elif spine >= shape.spines:
-        missing = f"there is no spine {spine} in a pod and plane: {plural(shape.spines, 'spine')}, from 0"
+    missing = _beyond(("plane", plane, shape.planes, ""), ("pod", pod, shape.pods, ""),
+                      ("spine", spine, shape.spines, " in a pod and plane"))  # fmt: skip
     return Place(TierName.SPINE, plane, pod, -1, spine, -1, missing=missing)
 
 
 def _core_of(fabric: Fabric, number: int) -> Place:
     shape = fabric.shape
     core, plane = divmod(number, fabric.strides.plane)
-    missing = ""
-    if plane >= shape.port_planes:
-        missing = f"there is no plane {plane}: {plural(shape.port_planes, 'plane')}, from 0"
-    elif core >= shape.cores:
-        missing = f"there is no core {core} in a plane: {plural(shape.cores, 'core')}, from 0"
+    missing = _beyond(("plane", plane, shape.port_planes, ""), ("core", core, shape.cores, " in a plane"))
     return Place(TierName.CORE, plane, 0, -1, core, -1, missing=missing)
+
+
+def _beyond(*counted: tuple[str, int, int, str]) -> str:
+    """What of (noun, number, how many there are, where) there is not; "" where all are there."""
+    wrong = (each for each in counted if each[1] >= each[2])
+    said = (f"there is no {noun} {at}{of}: {plural(count, noun)}, from 0" for noun, at, count, of in wrong)
+    return next(said, "")
 
 
 def _units(fabric: Fabric) -> str:

@@ -77,10 +77,8 @@ def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
         unit = switch.unit
         own = spines(subject.plan) if unit is None else uplinks(subject.plan, fabric.units[unit].group)
         statements = (*statements, own)
-    tier = TIERS[switch.tier]
-    return Explanation(
-        "device", switch.name, f"a {tier}", tuple(_switch_details(subject, switch)), statements
-    )
+    details = tuple(_switch_details(subject, switch))
+    return Explanation("device", switch.name, f"a {TIERS[switch.tier]}", details, statements)
 
 
 def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str]]:
@@ -237,13 +235,12 @@ def uplinks(plan: PlanSources, group: int = 0) -> Statement:
     if own < shape.links_per_spine:
         rule = f"{_UPLINKS} {_OWN}"
         origins = (*origins, plan.lock_origin(f"stride {PIN}", shape.spines))
-        rows = (
-            *rows,
-            Row("links to each spine", own, "", "uplinks needed / spines that the lock tells, rounded up"),
-            Row(
-                "positions kept for each spine", shape.links_per_spine, "", "lock; the busiest group's links"
-            ),
+        needed, kept = (
+            "uplinks needed / spines that the lock tells, rounded up",
+            "lock; the busiest group's links",
         )
+        rows = (*rows, Row("links to each spine", own, "", needed),
+                Row("positions kept for each spine", shape.links_per_spine, "", kept))  # fmt: skip
     return Statement("uplinks of a ToR", str(count), rule, (closed,), rows, origins, docs=DOCS)
 
 
@@ -254,12 +251,8 @@ def _ratio(plan: PlanSources, group: int) -> Iterator[Row]:
     down = max((len(each.down) - each.reserved) * each.slots[each.down[0]].speed_gbps for each in layouts)
     of = "" if own else ", of the busiest ToR"
     yield Row("to hosts, with every slot taken", down, "Gb/s", f"host ports * speed{of}")
-    yield Row(
-        "speed of an uplink",
-        fabric.shape.uplink_gbps,
-        "Gb/s",
-        "the spec, or the fastest that both models share",
-    )
+    fastest = "the spec, or the fastest that both models share"
+    yield Row("speed of an uplink", fabric.shape.uplink_gbps, "Gb/s", fastest)
     if tier.uplinks:
         yield Row("uplinks asked for", tier.uplinks, "", "spec")
         return
@@ -272,13 +265,9 @@ def _ratio(plan: PlanSources, group: int) -> Iterator[Row]:
 def spines(plan: PlanSources) -> Statement:
     """The spines of a plane, and of a pod where there are cores."""
     shape = plan.fabric.shape
+    of = "a ToR" if plan.fabric.even else "the busiest ToR"
     rows = (
-        Row(
-            "uplinks of a ToR" if plan.fabric.even else "uplinks of the busiest ToR",
-            shape.uplinks,
-            "",
-            "plan",
-        ),
+        Row(f"uplinks of {of}", shape.uplinks, "", "plan"),
         Row("links of a ToR to each spine", shape.links_per_spine, "", "lock"),
         Row("spines", shape.spines, "", "uplinks / links to each"),
     )

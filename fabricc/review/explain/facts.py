@@ -101,12 +101,9 @@ def _origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -
     if keys and not said:
         yield Origin(Source.COMPUTED, keys[0], note="the spec has no such key")
     for name in rule.strides:
-        value = next(
-            (line.split()[2] for line in plan.lock_text.splitlines() if line.startswith(f"stride {name} ")),
-            "",
-        )
-        if value:
-            yield plan.lock_origin(f"stride {name}", value)
+        pinned = [line for line in plan.lock_text.splitlines() if line.startswith(f"stride {name} ")]
+        if pinned:
+            yield plan.lock_origin(f"stride {name}", pinned[0].split()[2])
     if isinstance(device, Host):
         yield from (catalog_origin(device.nic, figure) for figure in rule.nic)
     else:

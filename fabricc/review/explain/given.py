@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.management_addresses import management_place
 from fabricc.fabric.naming import computed_name
-from fabricc.review.explain.model import Explanation, Origin, Source, Statement
+from fabricc.review.explain.model import Origin, Source, answered
 from fabricc.review.explain.places import switch_text
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
     from fabricc.fabric.shape import SwitchId
+    from fabricc.review.explain.model import Explanation
     from fabricc.review.explain.origins import PlanSources
 
 RULE = "The spec's table of identities gives it, in the place of the computed one."
@@ -51,10 +52,8 @@ def explain_given(
         ("use", _USES[kind]),
         ("coordinates", "; ".join(map(switch_text, owners))),
     )
-    statement = Statement(question, value, RULE, (), (), origins, docs=DOCS)
-    return Explanation(
-        question, subject, f"{_USES[kind].partition(';')[0]} of {', '.join(names)}", details, (statement,)
-    )
+    title = f"{_USES[kind].partition(';')[0]} of {', '.join(names)}"
+    return answered(question, subject, title, details, RULE, origins, value=value, docs=DOCS)
 
 
 def given_address(plan: PlanSources, address: IPv4Address | IPv6Address) -> Explanation | None:
@@ -85,13 +84,11 @@ def _link(plan: PlanSources, text: str) -> Explanation | None:
             if text not in map(str, ends):
                 continue
             own, far = (row.a, row.b) if str(ends[0]) == text else (row.b, row.a)
-            device, other = (
-                fabric.name(switches[name]) if name in switches else name for name in (own[0], far[0])
-            )
+            ends_of = (fabric.name(switches[name]) if name in switches else name for name in (own[0], far[0]))
+            device, other = ends_of
             position = row.positions[f"a_ipv{version}"]
             origin = Origin(Source.SPEC, f"{TABLES}links", "", position, plan.snippet(position))
             details = (("device", device), ("port", own[1]), ("far end", f"{other} {far[1]}"))
-            statement = Statement("address", text, RULE, (), (), (origin,), docs=DOCS)
             title = f"link of {device} {own[1]} to {other} {far[1]}"
-            return Explanation("address", text, title, details, (statement,))
+            return answered("address", text, title, details, RULE, (origin,), docs=DOCS)
     return None

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from fabricc.front.qos.worksheet import Row
 
 
+Details = tuple[tuple[str, str], ...]
+"""Short fields, in the order shown: label and value."""
+
+
 class Source(StrEnum):
     """Who decided a value."""
 
@@ -90,15 +94,23 @@ class Explanation:
         kind: `address`, `prefix`, `asn`, `device`, `port`, `fact`, `line` or `code`.
         subject: what was asked about, in canonical form.
         title: what it is, in a few words.
-        details: short fields, in the order shown.
         statements: the values explained, the most asked for first.
     """
 
     kind: str
     subject: str
     title: str
-    details: tuple[tuple[str, str], ...] = ()
+    details: Details = ()
     statements: tuple[Statement, ...] = ()
+
+
+def answered(
+    kind: str, subject: str, title: str, details: Details, rule: str, origins: tuple[Origin, ...],
+    steps: tuple[Formula, ...] = (), *, name: str = "", value: str = "", docs: str = "",
+) -> Explanation:  # fmt: skip
+    """An explanation by one statement; `name` and `value` are its own where they are not kind and subject."""
+    statement = Statement(name or kind, value or subject, rule, steps, (), origins, docs=docs)
+    return Explanation(kind, subject, title, details, (statement,))
 
 
 class SubjectError(FindingsError):

@@ -12,7 +12,7 @@ from fabricc.fabric.out_of_band_cables import cables
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
 from fabricc.review.explain.given import RULE, TABLES
-from fabricc.review.explain.model import Explanation, Origin, Source, Statement
+from fabricc.review.explain.model import Origin, Source, answered
 from fabricc.review.explain.origins import strides
 from fabricc.review.explain.places import identity_origins
 from fabricc.review.explain.pools import DOCS, management_rule
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.management import ManagementNetwork
     from fabricc.fabric.management_addresses import Owner
-    from fabricc.review.explain.model import Formula
+    from fabricc.review.explain.model import Details, Explanation, Formula
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.pools import Found
 
     Address = IPv4Address | IPv6Address
-    Details = tuple[tuple[str, str], ...]
 
 
 def explain_endpoint(
@@ -46,46 +45,32 @@ def explain_endpoint(
     owner = next((each for each in of_network if each.place.offset == offset), None)
     if owner is None:
         free = offset % network.size < MANAGEMENT_RESERVED
-        title = ", ".join(use for use, _ in named) or (
-            "left free for gateways and servers" if free else "not assigned"
-        )
+        nobody = "left free for gateways and servers" if free else "not assigned"
+        title = ", ".join(use for use, _ in named) or nobody
         origins = plan.all_of([found.key, *(key for _, key in named)])
-        return Explanation(
-            "address", text, title, where, (Statement("address", text, rule, (), (), origins, docs=DOCS),)
-        )
-    details = [
-        ("device", owner.device),
-        ("port", owner.endpoint),
-        ("prefix", f"{text}/{network.length}"),
-        *where,
-    ]
+        return answered("address", text, title, where, rule, origins, docs=DOCS)
+    details = [("device", owner.device), ("port", owner.endpoint)]
     if cable := _cable(plan.fabric, owner):
-        details.insert(2, ("cable", cable))
-    title = (
-        f"{owner.endpoint} of {owner.device}"
-        if network.tier is Beyond.HOST
-        else f"management switch {owner.device}"
-    )
+        details.append(("cable", cable))
+    details += (("prefix", f"{text}/{network.length}"), *where)
+    kind = f"{owner.endpoint} of" if network.tier is Beyond.HOST else "management switch"
+    title = f"{kind} {owner.device}"
     if owner.given:
-        given = Statement("address", text, RULE, (), (), _cell(plan, owner), docs="fabricc docs identity")
-        return Explanation("address", text, title, tuple(details), (given,))
+        given = _cell(plan, owner)
+        return answered("address", text, title, tuple(details), RULE, given, docs="fabricc docs identity")
     at = plan.fabric.find(owner.device)
     steps: tuple[Formula, ...]
     if isinstance(at, HostId):
         steps = (_host_formula(plan.fabric, network, at, owner),)
-        origins = (
-            *plan.all_of([found.key]),
-            *strides(plan, "host"),
-            *identity_origins(plan, at.unit, at.slot),
-        )
+        pins = (*strides(plan, "host"), *identity_origins(plan, at.unit, at.slot))
+        origins = (*plan.all_of([found.key]), *pins)
     else:
         switches = plan.fabric.out_of_band.switches
         number = switches.numbers.get(owner.device) if switches else None
         pins = () if number is None else (plan.lock_origin(f"switch {owner.device}", number),)
         steps, origins = (), (*plan.all_of([found.key, "management.switches"]), *pins)
-    last = formulas.address_formula(network.pool, offset)
-    statement = Statement("address", text, rule, (*steps, last), (), origins, docs=DOCS)
-    return Explanation("address", text, title, tuple(details), (statement,))
+    steps = (*steps, formulas.address_formula(network.pool, offset))
+    return answered("address", text, title, tuple(details), rule, origins, steps, docs=DOCS)
 
 
 def _cable(fabric: Fabric, owner: Owner) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.review.explain.model import Explanation, Statement
+from fabricc.review.explain.model import answered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.external import Outsider
     from fabricc.fabric.fabric import Fabric
+    from fabricc.review.explain.model import Explanation
     from fabricc.review.explain.origins import PlanSources
 
 RULE = "The spec's `external` states the party, its links and their addresses."
@@ -65,5 +66,5 @@ def explain_party(plan: PlanSources, party: Outsider) -> Explanation:
         *(("link", link) for link in links),
     )
     key = f"external.{party.name}"
-    statement = Statement(key, routed, RULE, (), (), plan.all_of([key]), docs=DOCS)
-    return Explanation("party", party.name, "outside the fabric", details, (statement,))
+    origins, title = plan.all_of([key]), "outside the fabric"
+    return answered("party", party.name, title, details, RULE, origins, name=key, value=routed, docs=DOCS)

@@ -9,7 +9,7 @@ from fabricc.fabric import links
 from fabricc.review.explain import coordinates, formulas
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.given import given_origins
-from fabricc.review.explain.model import Explanation, Statement
+from fabricc.review.explain.model import Explanation, answered
 from fabricc.review.explain.origins import strides
 from fabricc.review.explain.places import coordinates_text, identity_origins
 from fabricc.review.explain.pools import (
@@ -49,19 +49,12 @@ def explain_prefix(plan: PlanSources, text: str) -> Explanation:
         inside = offset_in(found.pool, network.network_address) is not None
         if inside and found.pool.wide and network.prefixlen == found.pool.link_length:
             return explain_address(plan, str(network[1]))
-        if (
-            inside
-            and found.name == "hosts"
-            and network.prefixlen == network.max_prefixlen - fabric.aggregate_bits()
-        ):
-            place = coordinates.host_address(fabric, first - found.pool.first, network.version)
-            if (
-                place.unit in fabric.units
-                and place.switch in fabric.tor_ids(place.unit)
-                and found.pool.first
-                + links.host_blocks(fabric, place.switch, place.host_unit)[found.pool.version == 6]
-                == first
-            ):
+        whole = network.prefixlen == network.max_prefixlen - fabric.aggregate_bits()
+        if inside and found.name == "hosts" and whole:
+            offset, six = first - found.pool.first, found.pool.version == 6
+            place = coordinates.host_address(fabric, offset, network.version)
+            there = place.unit in fabric.units and place.switch in fabric.tor_ids(place.unit)
+            if there and links.host_blocks(fabric, place.switch, place.host_unit)[six] == offset:
                 return _aggregate(plan, network, found, place)
     return _part(plan, network)
 
@@ -74,10 +67,10 @@ def _pool(plan: PlanSources, network: Network, found: Found) -> Explanation:
         "management": management_rule(plan.fabric, found),
     }
     details = (("addresses", f"{network.num_addresses:,}"), ("key", found.key))
-    statement = Statement(
-        "pool", str(network), rules[found.name], (), (), plan.all_of([found.key]), docs=DOCS
+    title, origins = f"the {found.name} pool", plan.all_of([found.key])
+    return answered(
+        "prefix", str(network), title, details, rules[found.name], origins, name="pool", docs=DOCS
     )
-    return Explanation("prefix", str(network), f"the {found.name} pool", details, (statement,))
 
 
 def _aggregate(plan: PlanSources, network: Network, found: Found, place: Place) -> Explanation:
@@ -91,19 +84,17 @@ def _aggregate(plan: PlanSources, network: Network, found: Found, place: Place) 
         ("coordinates", coordinates_text(place._replace(slot=-1, rail=-1))),
     )
     given = formulas.given_block(fabric, tor, place.host_unit, network.version)
-    origins = (
-        given_origins(plan, tor, f"hosts{network.version}")
-        if given
-        else (
-            *plan.all_of([found.key]),
-            *strides(plan, "host", "rail", "unit", "nic_port"),
-            *identity_origins(plan, place.host_unit),
-        )
+    pins = (*strides(plan, "host", "rail", "unit", "nic_port"), *identity_origins(plan, place.host_unit))
+    origins = (*plan.all_of([found.key]), *pins)
+    if given:
+        origins = given_origins(plan, tor, f"hosts{network.version}")
+    steps, title = (
+        formulas.aggregate_formulas(fabric, tor, place.host_unit, found.pool),
+        f"aggregate of {fabric.name(tor)}",
     )
-    steps = formulas.aggregate_formulas(fabric, tor, place.host_unit, found.pool)
-    statement = Statement("aggregate", str(network), AGGREGATE_RULE, steps, (), origins, docs=DOCS)
-    title = f"aggregate of {fabric.name(tor)}"
-    return Explanation("prefix", str(network), title, details, (statement,))
+    return answered(
+        "prefix", str(network), title, details, AGGREGATE_RULE, origins, steps, name="aggregate", docs=DOCS
+    )
 
 
 def _part(plan: PlanSources, network: Network) -> Explanation:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.addresses import unit_number
 from fabricc.fabric.evpn import RESERVED
 from fabricc.fabric.shape import HostId
-from fabricc.review.explain.model import Explanation, Statement
+from fabricc.review.explain.model import Explanation, answered
 from fabricc.review.explain.pools import offset_in
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.evpn import Segment
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, HostPort
+    from fabricc.review.explain.model import Details, Explanation
     from fabricc.review.explain.origins import PlanSources
 
     Address = IPv4Address | IPv6Address
@@ -58,22 +59,19 @@ def segment_address(plan: PlanSources, address: Address) -> Explanation | None:
 
 
 def _told(
-    plan: PlanSources, address: Address, title: str, details: tuple[tuple[str, str], ...], rule: str, key: str
+    plan: PlanSources, address: Address, title: str, details: Details, rule: str, key: str
 ) -> Explanation:
-    statement = Statement("address", str(address), rule, (), (), plan.all_of([key]), docs=DOCS)
-    return Explanation("address", str(address), title, details, (statement,))
+    return answered("address", str(address), title, details, rule, plan.all_of([key]), docs=DOCS)
 
 
 def _ports(fabric: Fabric, segment: Segment, offset: int) -> Iterator[tuple[Host, HostPort]]:
     """The ports of the hosts of the unit that an offset belongs to."""
-    strides = fabric.strides
+    strides, evpn = fabric.strides, fabric.evpn
+    if evpn is None or offset < RESERVED:
+        return
     number = (offset - RESERVED) // (strides.rail * strides.host * strides.nic_port * strides.group)
     for coordinate, unit in fabric.units.items():
-        if (
-            offset >= RESERVED
-            and unit_number(strides, coordinate) == number
-            and (fabric.evpn.segment(unit.group) if fabric.evpn else None) is segment
-        ):
+        if unit_number(strides, coordinate) == number and evpn.segment(unit.group) is segment:
             for slot in unit.hosts:
                 host = fabric.host(HostId(coordinate, slot))
                 yield from ((host, port) for port in host.ports)

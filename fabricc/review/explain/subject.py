@@ -133,9 +133,9 @@ class Subject:
         if found := _PFC.search(path):
             return next((c.name for c in classes if c.priority == int(found[1])), "default")
         if found := _QUEUE.search(path):
-            return next(
-                (c.name for c in classes if self._number(c.data_dscp, c.priority) == int(found[1])), "default"
-            )
+            queue = int(found[1])
+            of_queue = (c.name for c in classes if self._number(c.data_dscp, c.priority) == queue)
+            return next(of_queue, "default")
         return next((c.name for c in classes if c.lossless), "default")
 
     @property
@@ -202,16 +202,10 @@ def _group_key(subject: Subject, key: str) -> tuple[str, ...]:
     return (own,) if own == f"gpus.{key}" else (own, f"gpus.{key}")
 
 
-def _model(subject: Subject, _path: str) -> tuple[str, ...]:
-    if subject.on == "host":
-        return _group_key(subject, "model")
-    own = f"overrides.{subject.device.name}.model"
-    return (own,) if subject.plan.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.model",)
-
-
-def _nos(subject: Subject, _path: str) -> tuple[str, ...]:
-    own = f"overrides.{subject.device.name}.nos"
-    return (own,) if subject.plan.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.nos",)
+def _own(subject: Subject, key: str) -> tuple[str, ...]:
+    """A key of the switch's override, or of its tier."""
+    own = f"overrides.{subject.device.name}.{key}"
+    return (own,) if subject.plan.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.{key}",)
 
 
 def _link_keys(subject: Subject, path: str, override: str, key: str) -> tuple[str, ...]:
@@ -281,9 +275,11 @@ LISTS: dict[str, Callable[[Subject, str], tuple[str, ...]]] = {
     "@lossless": _lossless,
     "@marking": _marking,
     "@medium": lambda subject, path: _link_keys(subject, path, "medium", "medium"),
-    "@model": _model,
+    "@model": lambda subject, _: (
+        _group_key(subject, "model") if subject.on == "host" else _own(subject, "model")
+    ),
     "@nic": lambda subject, _path: (*_group_key(subject, "nic"), *_group_key(subject, "model")),
-    "@nos": _nos,
+    "@nos": lambda subject, _path: _own(subject, "nos"),
     "@os": lambda subject, _path: _group_key(subject, "os"),
     "@speed": _speed,
 }

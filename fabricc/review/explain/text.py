@@ -43,10 +43,8 @@ def lines(explanation: Explanation, width: int = 100) -> Iterator[Line]:
         yield Line("plain", "")
         yield from _table(explanation.statements, width)
         yield Line("plain", "")
-        yield Line(
-            "label",
-            f"{_INDENT}Name one, or a part of it, after the subject for its rule, numbers and sources.",
-        )
+        hint = "Name one, or a part of it, after the subject for its rule, numbers and sources."
+        yield Line("label", f"{_INDENT}{hint}")
         return
     for statement in explanation.statements:
         yield Line("plain", "")
@@ -157,8 +155,7 @@ def _wrapped(head: str, text: str, width: int) -> Iterator[Line]:
 
 def plain(explanation: Explanation) -> dict[str, Any]:
     """The explanation as mappings, lists, texts and numbers, by the names of its fields."""
-    found: dict[str, Any] = _plain(explanation)
-    return found
+    return {field.name: _plain(getattr(explanation, field.name)) for field in dataclasses.fields(explanation)}
 
 
 def _plain(value: Any) -> Any:
@@ -167,10 +164,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
-        names = getattr(value, "_fields", None)
-        return (
-            {name: _plain(getattr(value, name)) for name in names}
-            if names
-            else [_plain(item) for item in value]
-        )
+        items = [_plain(item) for item in value]
+        return dict(zip(value._fields, items, strict=True)) if hasattr(value, "_fields") else items
     return value
