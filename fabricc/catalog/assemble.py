@@ -112,10 +112,7 @@ def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
         sources["power"] = citation(raw["power"])
     return SwitchModel(
         name=name,
-        title=raw["title"],
-        vendor=raw["vendor"],
-        asic=raw["asic"],
-        asic_family=raw["asic_family"],
+        **{key: raw[key] for key in ("title", "vendor", "asic", "asic_family")},
         chassis=raw.get("chassis", False),
         cages=cages,
         ecmp_max_paths=raw["ecmp_max_paths"]["value"],
@@ -211,14 +208,8 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
 
 def _cages(raw: Raw, index: int, sources: dict[str, str]) -> CageGroup:
     sources[f"cages.{index}"] = citation(raw)
-    return CageGroup(
-        first=raw["first"],
-        count=raw["count"],
-        lanes=raw["lanes"],
-        breakouts=tuple(breakout(text) for text in raw["breakouts"]),
-        fabric=raw.get("fabric", True),
-        form_factor=raw.get("form_factor", ""),
-    )
+    same = {key: raw[key] for key in ("first", "count", "lanes", "fabric", "form_factor") if key in raw}
+    return CageGroup(**same, breakouts=tuple(breakout(text) for text in raw["breakouts"]))
 
 
 def _buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> Buffers:

@@ -68,16 +68,10 @@ def generations() -> Mapping[str, Generation]:
 
 
 def _generation(name: str, raw: Mapping[str, Any]) -> Generation:
-    return Generation(
-        name=name,
-        gbaud=Fraction(str(raw["gbaud"])),
-        bits_per_symbol=raw["bits_per_symbol"],
-        modulation=raw["modulation"],
-        encodings={coding: Fraction(*ratio) for coding, ratio in raw["encodings"].items()},
-        product_4x_gbps=raw["product_4x_gbps"],
-        rate_4x=raw["rate_4x"],
-        source=citation(raw),
-    )
+    encodings = {coding: Fraction(*ratio) for coding, ratio in raw["encodings"].items()}
+    same = {key: raw[key] for key in ("bits_per_symbol", "modulation", "product_4x_gbps", "rate_4x")}
+    gbaud = Fraction(str(raw["gbaud"]))
+    return Generation(name=name, gbaud=gbaud, encodings=encodings, source=citation(raw), **same)
 
 
 def generation_at(port_gbps: int, lanes: int = 4) -> Generation | None:

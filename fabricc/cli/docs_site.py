@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.installation import folder
+from fabricc.base.order import gathered
 from fabricc.cli import output
 from fabricc.cli.entry import VERBS
 from fabricc.compiler.result import exit_status
@@ -76,9 +77,7 @@ def _codes() -> Iterator[str]:
     """The page of every code, under what they are about, there in the order of their numbers."""
     yield "# Every code\n\nWhat a code means, what causes it and what to do: `fabricc explain CODE` says the same.\n"
     known = causes()
-    subjects: dict[tuple[str, str], list[str]] = {}
-    for code in TITLES:
-        subjects.setdefault(about_code(code), []).append(code)
+    subjects = gathered((about_code(code), code) for code in TITLES)
     for (about, page), codes in subjects.items():
         topic = page.rpartition(" ")[2]
         yield f"\n## {about[0].upper()}{about[1:]}: {page}\n\nSee [{topic}]({topic}.md).\n"

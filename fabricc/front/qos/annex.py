@@ -33,7 +33,8 @@ def annex_headroom(figures: AnnexFigures, speed_gbps: int, cable_m: int, mtu_byt
         raise ValueError(f"no pause response time is known for {speed_gbps} Gb/s")
     frames = 2 * (mtu_bytes + FRAME_OVERHEAD_BYTES)
     cable = cable_bytes(speed_gbps, cable_m)
-    interfaces = 4 * bytes_in(speed_gbps, figures.interface_delay_ns)
+    delay_ns = figures.interface_delay_ns
+    interfaces = 4 * bytes_in(speed_gbps, delay_ns)
     response = quanta * QUANTUM_BYTES
     factor = cell_factor(figures.cell_bytes)
     exact = (frames + PFC_FRAME_BYTES + cable + interfaces + response) * factor
@@ -42,12 +43,7 @@ def annex_headroom(figures: AnnexFigures, speed_gbps: int, cable_m: int, mtu_byt
         Step("two frames", frames, "B", f"2 * (MTU + {FRAME_OVERHEAD_BYTES}), one begun at either end"),
         Step("PFC frame", PFC_FRAME_BYTES, "B", "smallest frame, preamble and gap"),
         Step("cable", cable, "B", "both ways, 198,000 km/s"),
-        Step(
-            "interfaces",
-            interfaces,
-            "B",
-            f"send and receive at both ends, {figures.interface_delay_ns} ns each",
-        ),
+        Step("interfaces", interfaces, "B", f"send and receive at both ends, {delay_ns} ns each"),
         Step("peer", response, "B", "quanta * 512 bit"),
         Step("worst cell factor", factor, "", f"cell of {figures.cell_bytes} B / 64 B"),
     )

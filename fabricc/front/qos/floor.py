@@ -31,13 +31,9 @@ def floor_steps(speed_gbps: int, cable_m: int, mtu_bytes: int) -> tuple[Step, ..
         cable_m: length of the cable in metres.
         mtu_bytes: port MTU; the largest frame that either end may just have begun.
     """
+    answer = ceil(response_quanta(speed_gbps) * QUANTUM_BYTES)
     return (
-        Step(
-            "answer of the peer",
-            ceil(response_quanta(speed_gbps) * QUANTUM_BYTES),
-            "B",
-            "IEEE 802.3 31B.3.7, quanta * 512 bit",
-        ),
+        Step("answer of the peer", answer, "B", "IEEE 802.3 31B.3.7, quanta * 512 bit"),
         Step("frame begun here", mtu_bytes, "B", "one MTU, before the pause frame can leave"),
         Step("frame begun there", mtu_bytes, "B", "one MTU, which the peer finishes"),
         Step("cable", cable_bytes(speed_gbps, cable_m), "B", "both ways, 198,000 km/s"),

@@ -29,6 +29,7 @@ THEME = {
     "rise": _RISE, "paper": _PAPER,
 }  # fmt: skip
 """Colours by name; a page that holds a panel sets them by custom properties, `--plot-ink` and so on."""
+_SUBTITLE = "Marking probability against occupancy of a lossless queue, all queues as full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,7 @@ def svg(title: str, panels: Sequence[Panel]) -> str:
         f'viewBox="0 0 {WIDTH} {height}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="13">',
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
         _text(_LEFT, 32, title, size=18, weight="bold"),
-        _text(
-            _LEFT,
-            54,
-            "Marking probability against occupancy of a lossless queue, all queues as full",
-            fill=_FAINT,
-        ),
+        _text(_LEFT, 54, _SUBTITLE, fill=_FAINT),
     ]
     for index, panel in enumerate(panels):
         lines.append(f'<g transform="translate(0 {HEADER_HEIGHT + index * PANEL_HEIGHT})">')

@@ -40,8 +40,7 @@ def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findin
             each["vlan"],
             base + each["vlan"],
             _vrf(name, each, vrfs, findings),
-            _subnet(name, "subnet", each, family, findings),
-            _subnet(name, "subnet6", each, family, findings),
+            *(_subnet(name, key, each, family, findings) for key in ("subnet", "subnet6")),
         )
         for name, each in sorted(raw["segments"].items(), key=lambda item: (item[1]["vlan"], item[0]))
     ]
@@ -55,13 +54,8 @@ def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findin
             findings.error("FAB3306", message, SECTION, "vrfs", vrf.name, help=remedy)
     groups = {name: tuple(each["groups"]) for name, each in raw["segments"].items() if "groups" in each}
     mtu: int = spec.get("mtu", {}).get("switch", 0) - VXLAN_BYTES
-    return EvpnWish(
-        tuple(segments),
-        tuple(vrf for vrf in vrfs if vrf.name in used),
-        raw["anycast_mac"].lower(),
-        groups,
-        mtu,
-    )
+    vrfs_used = tuple(vrf for vrf in vrfs if vrf.name in used)
+    return EvpnWish(tuple(segments), vrfs_used, raw["anycast_mac"].lower(), groups, mtu)
 
 
 def subnets(wish: EvpnWish | Evpn) -> Iterator[tuple[KeyPath, Pool]]:
@@ -111,15 +105,12 @@ def _check_fabric(spec: Mapping[str, Any], family: str, findings: Findings) -> N
         findings.error("FAB3303", message, SECTION, help=help_)
     if "mtu" in spec and (most := spec["mtu"]["switch"] - VXLAN_BYTES) < spec["mtu"]["host"]:
         switch = spec["mtu"]["host"] + VXLAN_BYTES
-        findings.error(
-            "FAB3304",
+        message = (
             f"hosts send packets of {spec['mtu']['host']} bytes, and with {VXLAN_BYTES} of VXLAN around them switch "
-            f"ports hold {most}",
-            "mtu",
-            help=f"Write `mtu: {{switch: {switch}}}`."
-            if switch <= 9416
-            else f"Write `mtu: {{host: {most}}}` or less.",
+            f"ports hold {most}"
         )
+        wider, less = f"Write `mtu: {{switch: {switch}}}`.", f"Write `mtu: {{host: {most}}}` or less."
+        findings.error("FAB3304", message, "mtu", help=wider if switch <= 9416 else less)
 
 
 def _check_vlans(raw: Mapping[str, Any], findings: Findings) -> None:

@@ -31,6 +31,11 @@ HEADER = """\
 _COUNTS = re.compile(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+|spread_spines")
 _MOST_DIGITS = 9
 _MOST_NETWORKS = 63  # as many blocks of AS numbers are private
+_LINES = (
+    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT`, `switch NAME N`, `link KEY N` and "
+    "`name NAME NAME`, and with `network NAME` before them, or a number after it, those of a further network; restore "
+    "it from Git."
+)
 CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -155,14 +160,7 @@ class _Reader:
             elif (match := LINE.fullmatch(line)) is not None:
                 self._item(match, number)
             elif (match := NETWORK.fullmatch(line)) is None or not self._network(match, number):
-                self._report(
-                    "FAB0030",
-                    f"not a line of a lock: {clip(line)}",
-                    number,
-                    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT`, `switch NAME N`, "
-                    "`link KEY N` and `name NAME NAME`, and with `network NAME` before them, or a number after it, "
-                    "those of a further network; restore it from Git.",
-                )
+                self._report("FAB0030", f"not a line of a lock: {clip(line)}", number, _LINES)
         if not versions:
             self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
         for name, part in self.networks.items():

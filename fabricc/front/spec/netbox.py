@@ -91,14 +91,9 @@ def read_export(path: Path) -> Export:
     if lists := [name for name in LISTS[1:3] if name not in found]:
         told = f"there is no list of {' nor of '.join(lists)}: what they would tell stays as computed"
         findings.append(Diagnostic("FAB3271", Severity.NOTE, told, Position(str(path), 1, 1), _HELP))
-    return Export(
-        devices,
-        tuple(_addresses(found.get("ip-addresses", []))),
-        tuple(_cables(found.get("cables", []))),
-        tuple(_text(each, "prefix") for each in found.get("prefixes", [])),
-        tuple(read),
-        tuple(findings),
-    )
+    addresses, cables = _addresses(found.get("ip-addresses", [])), _cables(found.get("cables", []))
+    prefixes = tuple(_text(each, "prefix") for each in found.get("prefixes", []))
+    return Export(devices, tuple(addresses), tuple(cables), prefixes, tuple(read), tuple(findings))
 
 
 def _files(path: Path) -> dict[Path, str]:

@@ -108,30 +108,22 @@ def _joining(
         help_ = f"Say it where group '{name}' has its model, or add the model here."
         section.findings.error("FAB3231", told, *path, own, help=help_)
     elif not homes.get(name):
-        what = (
-            "is of `gpus`, whose hosts are in every network that they have ports for"
-            if name in homes
-            else "has no model"
+        what, help_ = (
+            "is of `gpus`, whose hosts are in every network that they have ports for",
+            "Leave it out.",
         )
-        others = listed([f"`{each}`" for each in sorted(known)])
-        help_ = (
-            "Leave it out."
-            if name in homes
-            else f"Add `model` and `hosts`{f', or name {others}' if others else ''}."
-        )
+        if name not in homes:
+            others = listed([f"`{each}`" for each in sorted(known)])
+            what = "has no model"
+            help_ = f"Add `model` and `hosts`{f', or name {others}' if others else ''}."
         section.findings.error("FAB3231", f"group '{name}' {what}", *path, "name", help=help_)
     elif any(each["name"] == name for each in section.groups[:index]):
         help_ = "Delete one of them."
         section.findings.error("FAB3230", f"group '{name}' stands here twice", *path, "name", help=help_)
     elif (group := known.get(name)) is not None:
         each = raw.get("hosts_per_unit", section.hosts_per_unit)
-        attached = replace(
-            group,
-            path=path,
-            beside=raw.get("beside"),
-            rdma_class=raw.get("class"),
-            rails_per_tor=raw.get("rails_per_tor"),
-        )
+        beside, rdma_class, rails = (raw.get(key) for key in ("beside", "class", "rails_per_tor"))
+        attached = replace(group, path=path, beside=beside, rdma_class=rdma_class, rails_per_tor=rails)
         if each is None and attached.beside is None:
             return attached
         names = group.host_names or tuple(host for hosts in group.racks.values() for host in hosts)

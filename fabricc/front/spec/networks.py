@@ -72,20 +72,12 @@ def section_of(document: Document, name: str, number: int) -> Section:
     nowhere = {
         (key,): document.key_position(("networks", name)) for key in (*cluster_schema()["properties"], *_OWN)
     }
-    return Section(
-        replace(
-            document,
-            value=value,
-            positions=nowhere | _moved(document.positions, name),
-            value_positions=_moved(document.value_positions, name),
-            diagnostics=(),
-        ),
-        network,
-        stated.get("groups", ()),
-        wiring,
-        stated.get("rails_per_tor", 1 if wiring == "rail" else 0),
-        assumptions,
+    places, of_values = (_moved(each, name) for each in (document.positions, document.value_positions))
+    own = replace(
+        document, value=value, positions=nowhere | places, value_positions=of_values, diagnostics=()
     )
+    rails_per_tor = stated.get("rails_per_tor", 1 if wiring == "rail" else 0)
+    return Section(own, network, stated.get("groups", ()), wiring, rails_per_tor, assumptions)
 
 
 def free_numbers(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str], Any]:

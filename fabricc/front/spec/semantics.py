@@ -80,14 +80,14 @@ def check_routing(routing: Routing, findings: Findings) -> None:
     fewest, last = TWO_BYTE_BASES
     if not (least <= routing.asn_base <= most or fewest <= routing.asn_base <= last):
         nearest = min((fewest, last, least, most), key=lambda each: abs(each - routing.asn_base))
-        findings.error(
-            "FAB2040",
-            f"routing.asn_base {routing.asn_base}: the ASNs from here on are not all private, or too few",
-            "routing",
-            "asn_base",
-            help=f"It ranges from {least} to {most} (RFC 6996), or from {fewest} to {last} for a small fabric; the "
-            f"nearest that fits is {nearest}.",
+        message = (
+            f"routing.asn_base {routing.asn_base}: the ASNs from here on are not all private, or too few"
         )
+        help_ = (
+            f"It ranges from {least} to {most} (RFC 6996), or from {fewest} to {last} for a small fabric; the "
+            f"nearest that fits is {nearest}."
+        )
+        findings.error("FAB2040", message, "routing", "asn_base", help=help_)
     if routing.hold_s < 3 * routing.keepalive_s:
         findings.error(
             "FAB2041",

@@ -11,6 +11,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.documents.fitting import pattern as compiled
 from fabricc.base.documents.schema import breaches, validator
+from fabricc.base.order import gathered
 from fabricc.front.spec.document import dotted, listed, shown
 from fabricc.front.spec.resources import cluster_schema, resolved
 
@@ -68,9 +69,7 @@ def _relevant(error: ValidationError) -> Iterator[ValidationError]:
     if error.validator != "anyOf":
         yield error
         return
-    branches: dict[int, list[ValidationError]] = {}
-    for part in error.context or ():
-        branches.setdefault(int(part.relative_schema_path[0]), []).append(part)
+    branches = gathered((int(part.relative_schema_path[0]), part) for part in error.context or ())
     fitting = [
         parts
         for parts in branches.values()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.operate.lab import kernel, state
 from fabricc.operate.lab.failure import LabError
@@ -126,10 +127,9 @@ def _save(lab: Lab, known: Faults) -> None:
 
 
 def _set(lab: Lab, ends: Sequence[End], word: str = "up") -> None:
-    by_device: dict[str, list[str]] = {}
-    for device, port in ends:
-        by_device.setdefault(lab.record.namespace(device), []).append(f"link set {port} {word}")
-    kernel.ip_batches(by_device)
+    kernel.ip_batches(
+        gathered((lab.record.namespace(device), f"link set {port} {word}") for device, port in ends)
+    )
 
 
 def _silence(lab: Lab, ends: Sequence[End]) -> None:

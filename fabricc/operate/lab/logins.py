@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from fabricc.base.order import gathered
 from fabricc.operate.drivers.frr_files import FILES
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.running import REFERENCE, SECRETS
@@ -102,9 +103,7 @@ def furnish(lab: Lab, node: Node) -> None:
 
 def tell_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]]) -> None:
     """Let ports tell their planned speed: a veth pair has none of its own."""
-    wanted: dict[str, list[str]] = {}
-    for device, port in ports:
-        wanted.setdefault(device, []).append(port)
+    wanted = gathered(ports)
     for node in nodes:
         lines = []
         for port in wanted.get(node.name, ()):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from fabricc.base.order import gathered
 from fabricc.operate.lab.failure import LabError
 
 if TYPE_CHECKING:
@@ -59,9 +60,7 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
 
 def _spread(fabric: Fabric) -> list[int]:
     """The first units of the first pods in turn, and the first of each host group that is missing then."""
-    by_pod: dict[int, list[int]] = {}
-    for at in _serving(fabric):
-        by_pod.setdefault(at // fabric.shape.units_per_pod, []).append(at)
+    by_pod = gathered((at // fabric.shape.units_per_pod, at) for at in _serving(fabric))
     pods = [found[:_UNITS_PER_POD] for pod, found in sorted(by_pod.items()) if pod < _PODS]
     kept = [at for turn in zip_longest(*pods) for at in turn if at is not None]
     groups = {group for at in kept for group in _groups(fabric, at)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.order import gathered
 from fabricc.operate.devices.reverting import reverting
 from fabricc.operate.push.built_tree import RefusedError
 
@@ -60,8 +61,7 @@ def require(setting: Setting, names: Sequence[str]) -> None:
 
 def _by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Reverting], list[str]]:
     """The switches of each NOS and way to go back, sorted by NOS."""
-    found: dict[tuple[str, Reverting], list[str]] = {}
-    for name in names:
-        device = setting.source.devices[name]
-        found.setdefault((device.nos, reverting(device.nos, setting.access.login(device))), []).append(name)
+    devices = [setting.source.devices[name] for name in names]
+    ways = ((each.nos, reverting(each.nos, setting.access.login(each))) for each in devices)
+    found = gathered(zip(ways, names, strict=True))
     return dict(sorted(found.items(), key=lambda item: item[0][0]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.review.diff.compare import compare_views
@@ -133,11 +134,9 @@ def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
     A family that goes breaks no link on which another one stays.
     """
     everywhere = old.get("bgp/asn") != new.get("bgp/asn")
-    neighbors: dict[str, list[str]] = {}
-    for session in switch.bgp.sessions:
-        neighbors.setdefault(session.port, []).append(
-            f"bgp/neighbor[{session.remote or session.port}]/remote_asn"
-        )
+    neighbors = gathered(
+        (each.port, f"bgp/neighbor[{each.remote or each.port}]/remote_asn") for each in switch.bgp.sessions
+    )
     found = set()
     for port in switch.ports:
         if port.peer is None or port.name not in neighbors or not _in_use(old, port.name):

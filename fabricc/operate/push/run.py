@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
@@ -273,9 +274,8 @@ class Push:
         )
         remedy = "Make space for it; then `fabricc push TREE` changes the switches that are left."
         if not journal.written():
-            by: dict[str, list[str]] = {}
-            for name, (state, *_) in journal.states(self.executor.run).items():
-                by.setdefault(state.value, []).append(name)
+            known = journal.states(self.executor.run).items()
+            by = gathered((state.value, name) for name, (state, *_) in known)
             states = "; ".join(f"{state}: {', '.join(names)}" for state, names in by.items())
             message += f". It does not say how the run ended: {states}"
             remedy = (

@@ -11,6 +11,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.between import Feature, ImageStep, features, image_step, one_way
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import listed
+from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest, runs
 from fabricc.operate.maintain.specs import applied, prove, written
@@ -223,9 +224,7 @@ def _require(parts: Mapping[str, Compiled], takers: Iterable[Taker], wish: Wish)
     Raises:
         FindingsError: FAB9422, for each such model.
     """
-    found: dict[str, list[str]] = {}
-    for taker in takers:
-        found.setdefault(taker.model, []).append(taker.name)
+    found = gathered((taker.model, taker.name) for taker in takers)
     models = {tier.model.name: tier.model for part in parts.values() for tier in part.fabric.tiers.values()}
     wrong = []
     for name, names in found.items():
@@ -252,9 +251,7 @@ def _words(
         root: tuple[str, ...] = ("networks", network) if network else ()
         going = {taker.name for taker in takers if taker.network == network}
         overridden = {name for name, change in part.fabric.changes.items() if change.nos}
-        tiers: dict[str, list[str]] = {}
-        for at in part.fabric.switch_ids():
-            tiers.setdefault(at.tier.value, []).append(part.fabric.name(at))
+        tiers = gathered((at.tier.value, part.fabric.name(at)) for at in part.fabric.switch_ids())
         for tier, names in tiers.items():
             plain = [name for name in names if name not in overridden]
             if plain and going.issuperset(plain):

@@ -10,6 +10,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.formats import entry
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.foreign.text import Markdown, json_document, xml_document
+from fabricc.base.order import gathered
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import KINDS
 from fabricc.operate.verify import lossless
@@ -207,10 +208,7 @@ def as_junit(report: Report) -> Rendered:
     for aspect in report.aspects:
         suite = ElementTree.SubElement(root, "testsuite", {"name": aspect.value})
         counts = dict.fromkeys(totals, 0)
-        wrong: dict[str, list[Found]] = {}
-        for one in report.found:
-            if one.aspect is aspect:
-                wrong.setdefault(one.device, []).append(one)
+        wrong = gathered((one.device, one) for one in report.found if one.aspect is aspect)
         silent = report.unanswered.get(aspect, ())
         names = dict.fromkeys((*report.compared[aspect], *wrong, *silent, *report.unasked))
         for name in names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from fabricc.base.order import gathered
 from fabricc.fabric.links import layout_key, links, served
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import HostId, TierName
@@ -33,18 +34,11 @@ def classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
 
     Devices that overrides name, their neighbours, and those with a policy of their own are in no class.
     """
-    if (
-        not isinstance(base, SpecSide)
-        or not isinstance(head, SpecSide)
-        or not _alike(base.fabric, head.fabric)
-    ):
+    if not (isinstance(base, SpecSide) and isinstance(head, SpecSide) and _alike(base.fabric, head.fabric)):
         return {}
     fabric = head.fabric
     own = {*fabric.changes, *base.fabric.qos, *fabric.qos, *_neighbours(fabric)}
-    found: dict[Hashable, list[str]] = {}
-    for name, place in head.places.items():
-        if name not in own:
-            found.setdefault(_key(fabric, place), []).append(name)
+    found = gathered((_key(fabric, place), name) for name, place in head.places.items() if name not in own)
     return {members[0]: members[1:] for members in found.values() if len(members) > 1}
 
 
@@ -82,11 +76,8 @@ def _same_places(
 
 def _alike(base: Fabric, head: Fabric) -> bool:
     """Whether the fabrics differ in nothing but settings of all."""
-    if any(
-        getattr(base, f.name) != getattr(head, f.name)
-        for f in fields(head)
-        if f.compare and f.name not in _OF_ALL
-    ):
+    own = (field.name for field in fields(head) if field.compare and field.name not in _OF_ALL)
+    if any(getattr(base, name) != getattr(head, name) for name in own):
         return False
     old, new = base.routing, head.routing
     tiers = base.tiers.keys() == head.tiers.keys() and all(

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.order import gathered
 from fabricc.fabric.model import Direction
 from fabricc.front.qos.pools import PortGroup, budget
 
@@ -17,13 +18,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 _COUNTS = {
-    "gpus": "GPUs",
-    "hosts": "hosts",
-    "hosts_without_gpus": "hosts without GPUs",
-    "tors": "ToRs",
-    "spines": "spines",
+    "gpus": "GPUs", "hosts": "hosts", "hosts_without_gpus": "hosts without GPUs", "tors": "ToRs", "spines": "spines",
     "cores": "cores",
-}
+}  # fmt: skip
 
 
 def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transports: int) -> dict[str, str]:
@@ -50,9 +47,8 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
     found["worst single switch"] = f"ToR, {plural(behind_tor, 'GPU')} keep {kept} of their bandwidth"
     behind_link = -(-per_rail // 1)
     verb, whose = ("keeps", "its") if behind_link == 1 else ("keep", "their")
-    found["worst single link"] = (
-        f"host to ToR, {plural(behind_link, 'GPU')} {verb} {kept} of {whose} bandwidth"
-    )
+    worst = f"host to ToR, {plural(behind_link, 'GPU')} {verb} {kept} of {whose} bandwidth"
+    found["worst single link"] = worst
     return found
 
 
@@ -71,12 +67,9 @@ def fabric_figures(fabric: Fabric) -> dict[str, str]:
         of_tier = [switch for switch in samples if switch.tier is tier]
         if ratios := [ratio for switch in of_tier if (ratio := _oversubscription(switch)) is not None]:
             found[f"oversubscription, {_title(tier.value)}"] = f"{float(max(ratios)):.2f}"
-    used = {switch.tier.value: _headroom_used(switch) for switch in samples if switch.qos.profiles}
-    for tier_name, share in used.items():
-        worst = max(
-            share, *(_headroom_used(s) for s in samples if s.tier.value == tier_name and s.qos.profiles)
-        )
-        found[f"headroom used, {_title(tier_name)}"] = f"{_percent(worst)} of the buffer"
+    used = gathered((s.tier.value, _headroom_used(s)) for s in samples if s.qos.profiles)
+    for tier_name, shares in used.items():
+        found[f"headroom used, {_title(tier_name)}"] = f"{_percent(max(shares))} of the buffer"
     if marks := _lowest_marks(samples):
         found["ECN marks, earliest"] = marks
     return found

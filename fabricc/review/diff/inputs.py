@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass
@@ -28,6 +28,7 @@ from fabricc.review.diff.trees import tree_side
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.base.diagnostics import Position
     from fabricc.base.documents.document import Document
     from fabricc.compiler.compiled import Compiled
     from fabricc.review.diff.review_policy import Policy
@@ -142,21 +143,13 @@ def _renamed(compiled: Compiled, folder: Path, shown: str) -> Compiled:
     def name(text: str) -> str:
         return text.replace(f"{folder}/", f"{parent}/" if parent else "")
 
-    found = tuple(
-        replace(
-            d,
-            message=name(d.message),
-            position=_moved(d.position, name(d.position.file)) if d.position else None,
-        )
-        for d in compiled.diagnostics
-    )
-    return replace(
-        compiled, diagnostics=found, sources={name(file): text for file, text in compiled.sources.items()}
-    )
+    def moved(position: Position | None) -> Position | None:
+        return position and replace(position, file=name(position.file))
 
-
-def _moved(position: Position, file: str) -> Position:
-    return Position(file, position.line, position.column)
+    known = compiled.diagnostics
+    found = tuple(replace(d, message=name(d.message), position=moved(d.position)) for d in known)
+    sources = {name(file): text for file, text in compiled.sources.items()}
+    return replace(compiled, diagnostics=found, sources=sources)
 
 
 def _specs(before: Compiled | None, after: Compiled, base: str, head: str, spec: str = "") -> Inputs:

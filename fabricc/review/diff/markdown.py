@@ -212,8 +212,7 @@ def _left_out(diffs: int, groups: int, url: str) -> Markdown:
     parts = [f"the diffs of {diffs} groups"] if diffs else []
     parts += [f"{groups} groups of lesser risk"] if groups else []
     where = Markdown("`fabricc diff --format md --for none` shows them")
-    if url:
-        where = Markdown.link("the whole review", url)
+    where = Markdown.link("the whole review", url) if url else where
     told = " and ".join(parts)
     return Markdown("\n> Left out to fit the size of a comment: {}; {}.\n").format(told, where)
 
@@ -221,14 +220,6 @@ def _left_out(diffs: int, groups: int, url: str) -> Markdown:
 def _foot(review: Review, forge: Forge) -> Markdown:
     following = wording.next_command(review)
     labels = Markdown(", ").join(map(Markdown.code, wording.labels(review)))
-    return _lines(
-        [
-            _BLANK,
-            *([Markdown("Next: {}").format(Markdown.code(following))] if following else []),
-            _BLANK,
-            Markdown("Labels: {}").format(labels),
-            _BLANK,
-            _hidden(review.spec or review.cluster, forge),
-            _BLANK,
-        ]
-    )
+    shown = [Markdown("Next: {}").format(Markdown.code(following))] if following else []
+    hidden = _hidden(review.spec or review.cluster, forge)
+    return _lines([_BLANK, *shown, _BLANK, Markdown("Labels: {}").format(labels), _BLANK, hidden, _BLANK])

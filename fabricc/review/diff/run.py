@@ -7,7 +7,8 @@ from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.order import gathered
+from fabricc.base.values import dataclass, shared
 from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.review.diff import texts
 from fabricc.review.diff.causes import causes
@@ -115,7 +116,7 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         cluster=cluster.name or base.cluster.name,
         base=base.label,
         head=head.label,
-        spec=context.spec,
+        **shared(context, Context),
         devices=len(both) + len(boxes) + added.count + removed.count,
         groups=grouped(ordered, base, head, context.spec_changes),
         added=added,
@@ -132,11 +133,6 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         planes_kept=cluster.nic_ports - 1,
         spine_share=Fraction(1, cluster.spines) if cluster.spines else Fraction(0),
         figures=figure_rows(base, head),
-        spec_changes=context.spec_changes,
-        lock=context.lock,
-        lock_stale=context.lock_stale,
-        lock_name=context.lock_name,
-        findings=context.findings,
         renamed=tuple((old, name) for name, old in named.items() if name not in boxes),
         replaced=tuple(boxes.values()),
     )
@@ -188,9 +184,7 @@ class _Totals:
 
 
 def _fleet(side: Side, names: Sequence[str]) -> Fleet:
-    kinds: dict[str, list[str]] = {}
-    for name in names:
-        kinds.setdefault(side.kinds[name], []).append(name)
+    kinds = gathered((side.kinds[name], name) for name in names)
     gpus = whole(side.gpus_of(name) for name in kinds.get("host", ()))
     return Fleet({kind: tuple(members) for kind, members in kinds.items()}, gpus)
 
@@ -199,10 +193,10 @@ def grouped(
     diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]
 ) -> tuple[Group, ...]:
     """Groups by kind, platform and statements, ordered by impact, then tier, then size."""
-    members: dict[tuple[object, ...], list[DeviceDiff]] = {}
-    for diff in diffs:
-        key = (diff.kind, diff.platform, diff.impact, diff.ports_only, frozenset(diff.counts))
-        members.setdefault(key, []).append(diff)
+    members = gathered(
+        ((diff.kind, diff.platform, diff.impact, diff.ports_only, frozenset(diff.counts)), diff)
+        for diff in diffs
+    )
     groups = [_group(found, base, head, spec_changes) for found in members.values()]
     return tuple(sorted(groups, key=lambda g: (-g.impact, _TIERS.index(g.kind), -len(g.devices), g.devices)))
 

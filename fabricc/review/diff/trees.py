@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.foreign.files import Folder
+from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.moves import Former, Moves
@@ -212,11 +213,9 @@ def _devices(
 
 
 def _digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:
-    found: dict[str, list[tuple[str, str]]] = {}
-    for path, digest in sorted(manifest.files.items()):
-        parts = path.split("/", 2)
-        if len(parts) == 3 and parts[0] in ("switches", "hosts"):
-            found.setdefault(parts[1], []).append((parts[2], digest))
+    files = ((*path.split("/", 2), digest) for path, digest in sorted(manifest.files.items()))
+    of_devices = (each for each in files if len(each) == 4 and each[0] in ("switches", "hosts"))
+    found = gathered((name, (file, digest)) for _, name, file, digest in of_devices)
     return {name: tuple(pairs) for name, pairs in found.items()}
 
 

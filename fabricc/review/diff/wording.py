@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural, ranges
@@ -83,18 +84,15 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
         step = f"; {review.gpus_per_step:,} at a time, device by device"
         if review.gpus_per_step == review.gpus_affected or _together(review):
             step = ""
-        rows.append(
-            ("GPUs that lose service", f"{review.gpus_affected:,} of {review.gpus_total:,} ({where}){step}")
-        )
+        lost = f"{review.gpus_affected:,} of {review.gpus_total:,} ({where}){step}"
+        rows.append(("GPUs that lose service", lost))
     else:
         rows.append(("GPUs that lose service", f"0 of {review.gpus_total:,}"))
     rows.append(("BGP sessions that go down", f"{review.sessions:,}"))
-    rows.append(
-        (
-            "renumbered",
-            f"{plural(count.addresses, 'address')}, {plural(count.asns, 'ASN')}, {plural(count.ports, 'port')}",
-        )
+    stated = (
+        f"{plural(count.addresses, 'address')}, {plural(count.asns, 'ASN')}, {plural(count.ports, 'port')}"
     )
+    rows.append(("renumbered", stated))
     rows.append(("devices", _devices(review)))
     if review.lock:
         gone = sum(line.startswith("-") for line in review.lock)
@@ -103,9 +101,7 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
 
 
 def _devices(review: Review) -> str:
-    counts: dict[str, int] = {}
-    for group in review.groups:
-        counts[group.kind] = counts.get(group.kind, 0) + len(group.devices)
+    counts = Counter(group.kind for group in review.groups for _ in group.devices)
     verb = "changes" if sum(counts.values()) == 1 else "change"
     parts = [_kinds(counts, verb)] if counts else []
     for fleet, verb in ((review.added, "new"), (review.removed, "gone")):
@@ -114,17 +110,13 @@ def _devices(review: Review) -> str:
             gpus = f" ({plural(fleet.gpus, 'GPU')})" if fleet.gpus else ""
             parts.append(_kinds(kinds, verb) + gpus)
     if review.replaced:
-        boxes: dict[str, int] = {}
-        for box in review.replaced:
-            boxes[box.kind] = boxes.get(box.kind, 0) + 1
-        parts.append(_kinds(boxes, "replaced"))
+        parts.append(_kinds(Counter(box.kind for box in review.replaced), "replaced"))
     return "; ".join(parts) or "none change"
 
 
 def _kinds(counts: Mapping[str, int], verb: str) -> str:
-    return (
-        ", ".join(plural(counts[kind], noun) for kind, noun in NOUNS.items() if counts.get(kind)) + f" {verb}"
-    )
+    told = (plural(counts[kind], noun) for kind, noun in NOUNS.items() if counts.get(kind))
+    return f"{', '.join(told)} {verb}"
 
 
 def title(group: Group) -> str:
@@ -153,15 +145,9 @@ def drain_steps(review: Review) -> list[str]:
         whole = [g for g in review.groups if g.kind == kind and _heavy(g) and not g.ports_only]
         devices = [name for group in whole for name in group.devices]
         if devices:
-            left = (
-                f"; each carries {float(review.spine_share * 100):.1f} % of its ToRs' bandwidth"
-                if kind == "spine"
-                else ""
-            )
-            one = f"overrides: {{{devices[0]}: {{drain: true}}}}"
-            steps.append(
-                f"Apply the {plural(len(devices), kind)} one at a time, each drained first (`{one}`){left}."
-            )
+            left = f"; each carries {float(review.spine_share * 100):.1f} % of its ToRs' bandwidth"
+            one = f"(`overrides: {{{devices[0]}: {{drain: true}}}}`){left if kind == 'spine' else ''}"
+            steps.append(f"Apply the {plural(len(devices), kind)} one at a time, each drained first {one}.")
     tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _heavy(g) and not g.ports_only)
     if tors > 1 and not together:
         most = plural(review.gpus_per_step, "GPU")

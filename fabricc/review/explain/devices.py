@@ -6,6 +6,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from fabricc.base.order import gathered
 from fabricc.fabric.model import Direction, Host, Port
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.paths import matching
@@ -56,9 +57,7 @@ DOCS = "fabricc docs architecture"
 
 def grouped(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Paths that differ in their first key and have one value, as (the first, the others)."""
-    groups: dict[tuple[str, object], list[str]] = {}
-    for path, value in facts.items():
-        groups.setdefault((_FIRST_KEY.sub("[*]", path, count=1), value), []).append(path)
+    groups = gathered(((_FIRST_KEY.sub("[*]", path, count=1), value), path) for path, value in facts.items())
     for first, *others in groups.values():
         yield first, tuple(others)
 

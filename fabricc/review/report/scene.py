@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
@@ -64,9 +65,8 @@ class Scene:
 
 def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
     """What is shown of a fabric."""
-    by_pod: dict[int, list[int]] = {}
-    for unit in fabric.places():
-        by_pod.setdefault(unit.coordinate // fabric.shape.units_per_pod, []).append(unit.coordinate)
+    places = [unit.coordinate for unit in fabric.places()]
+    by_pod = gathered((at // fabric.shape.units_per_pod, at) for at in places)
     shown, left_out = _some(sorted(by_pod), _PODS)
     most = _UNITS[sum(1 for pod in shown if pod is not None)]
     if fabric.shape.planes > 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.back.nos.emulation import emulation
+from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.failure import LabError
 
@@ -70,16 +71,14 @@ def topology(fabric: Fabric) -> Topology:
         LabError: FAB8018, a NOS has no emulation.
     """
     cables = tuple(((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables())
-    used: dict[str, set[str]] = {}
-    for device, port in (end for cable in cables for end in cable):
-        used.setdefault(device, set()).add(port)
+    used = gathered(end for cable in cables for end in cable)
     switches = {}
     for at in fabric.switch_ids():
         switch = fabric.switch(at)
         found = emulation(switch.nos)
         if found is None:
             raise LabError("FAB8018", f"{switch.name}: no image is known that runs {switch.nos}")
-        cabled = used.get(switch.name, set())
+        cabled = {*used.get(switch.name, ())}
         places = {port.name: place for place, port in enumerate(switch.ports, 1) if port.name in cabled}
         switches[switch.name] = Emulated(switch, found, places)
     hosts = tuple(fabric.host(at) for at in fabric.host_ids())
