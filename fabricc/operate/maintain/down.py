@@ -78,9 +78,8 @@ def verified(path: Path) -> list[str]:
         why = error.strerror or str(error)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         why = "no such result"
-    raise UnknownError(
-        "FAB9405", f"cannot read {path}: {why}", "Write it with `fabricc verify TREE --format json`."
-    )
+    remedy = "Write it with `fabricc verify TREE --format json`."
+    raise UnknownError("FAB9405", f"cannot read {path}: {why}", remedy)
 
 
 def _down(stated: Mapping[str, Any]) -> Iterator[str]:

@@ -116,10 +116,8 @@ def worst_next(wiring: Wiring, out: Out) -> Next:
         more: defaultdict[str, set[Nic]] = defaultdict(set)
         for nic in (nic for tor in tors for nic in wiring.nics.get(tor, ())):
             more[nic.host].add(nic)
-        gpus = sum(
-            _hit(wiring, ports | lost.get(host, set())).gpus - cut.get(host, 0)
-            for host, ports in more.items()
-        )
+        hit = {host: _hit(wiring, ports | lost.get(host, set())) for host, ports in more.items()}
+        gpus = sum(each.gpus - cut.get(host, 0) for host, each in hit.items())
         worst = max(worst, (name, gpus), key=lambda each: each[1])
     for lower in wiring.up:
         counts, of = wiring.carrying(lower, out), len(wiring.up[lower])

@@ -75,27 +75,24 @@ def of_network(name: str, wiring: Wiring, target: Out, down: Out) -> Network:
         down: what is out already, and stays so.
     """
     standing = (wiring.shut | down).without(target)
-    switches = frozenset(target.gone & wiring.switches.keys())
+    drained = frozenset(target.gone & wiring.switches.keys())
     before = wiring.shut | down
     moments = {
         Moment.BEFORE: before,
-        Moment.DRAINED: before | Out(drained=switches, ends=target.ends),
+        Moment.DRAINED: before | Out(drained=drained, ends=target.ends),
         Moment.OUT: standing | target,
         Moment.BACK: standing,
     }
-    left = [wiring.parts(out) for out in moments.values()]
-    above = {switch: tuple(wiring.share(switch, out) for out in moments.values()) for switch in wiring.up}
-    return Network(
-        name,
-        standing,
-        moments,
-        {part: tuple(each[part] for each in left) for part in left[0]},
-        {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)},
-        tuple(touched(wiring, before, moments[Moment.OUT])),
-        tuple(gpus_cut(wiring, out) for out in moments.values()),
-        worst_next(wiring, moments[Moment.OUT]),
-        worst_next(wiring, Out()),
+    left, out = [wiring.parts(each) for each in moments.values()], moments[Moment.OUT]
+    parts = {part: tuple(each[part] for each in left) for part in left[0]}
+    above = {switch: tuple(wiring.share(switch, each) for each in moments.values()) for switch in wiring.up}
+    switches = {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)}
+    cut = tuple(gpus_cut(wiring, each) for each in moments.values())
+    hosts, following = (
+        tuple(touched(wiring, before, out)),
+        (worst_next(wiring, out), worst_next(wiring, Out())),
     )
+    return Network(name, standing, moments, parts, switches, hosts, cut, *following)
 
 
 def findings(network: Network, wiring: Wiring, target: Out, keep: Fraction | None) -> Iterator[Diagnostic]:

@@ -111,29 +111,18 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
     down = downs.named([*wish.down, *(word for word in known if word not in wish.down)], wirings)
     concerned = {name: wiring for name, wiring in wirings.items() if _concerns(wiring, target)}
     networks = tuple(of_network(name, wiring, target, down) for name, wiring in concerned.items())
-    found = [
-        each for network in networks for each in findings(network, concerned[network.name], target, wish.keep)
-    ]
+    found = [one for each in networks for one in findings(each, concerned[each.name], target, wish.keep)]
     words = specs.words(target, concerned)
     reviews, written = _specs(compiled, wish, words, progress)
     jobs, leaving = _touched(compiled, networks)
     found += _unmoved(concerned, target)
     name = f"fabricc-{'-'.join(wish.devices[:3])}"
+    slurm = slurm_commands(name, leaving, wish.start, wish.minutes) if leaving else {}
+    kubernetes = kubernetes_commands(leaving) if leaving else {}
     return Prepared(
-        compiled.fabric.cluster,
-        wish,
-        target,
-        down,
-        networks,
-        jobs,
-        leaving,
-        words,
-        reviews,
-        written,
-        slurm_commands(name, leaving, wish.start, wish.minutes) if leaving else {},
-        kubernetes_commands(leaving) if leaving else {},
-        tuple(found),
-    )
+        compiled.fabric.cluster, wish, target, down, networks, jobs, leaving, words, reviews, written,
+        slurm, kubernetes, tuple(found),
+    )  # fmt: skip
 
 
 def _has(wiring: Wiring, word: str) -> bool:
@@ -184,9 +173,8 @@ def _specs(
     there = {path: None for path, now in words.keys.items() if now}
     with TemporaryDirectory(prefix="fabricc-maintain-") as scratch:
         top = wish.write or Path(scratch)
-        drain = specs.written(
-            compiled, specs.applied(text, file, dict.fromkeys(words.keys, "true")), top / DRAIN
-        )
+        drained = specs.applied(text, file, dict.fromkeys(words.keys, "true"))
+        drain = specs.written(compiled, drained, top / DRAIN)
         specs.require_words(drain, words)
         undrain = specs.written(compiled, specs.applied(text, file, there), top / UNDRAIN)
         sides = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.wording import listed, plural, ranges
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.foreign.text import json_document
+from fabricc.base.order import gathered
 from fabricc.operate.maintain.losses import FEWER_PATHS, HOW
 from fabricc.operate.maintain.plan import Moment, percent
 
@@ -28,9 +28,8 @@ _SHOWN = 12
 def parts(found: Prepared) -> Iterator[Part]:
     """What to show of it."""
     start = found.wish.start.isoformat(sep=" ", timespec="minutes") if found.wish.start else "at once"
-    yield Line(
-        f"{found.cluster}: {', '.join(found.wish.devices)} out for {found.wish.minutes} min, {start}", "bold"
-    )
+    what = f"{', '.join(found.wish.devices)} out for {found.wish.minutes} min, {start}"
+    yield Line(f"{found.cluster}: {what}", "bold")
     for network in found.networks:
         yield from _network(network)
     yield Line()
@@ -45,11 +44,9 @@ def _network(network: Network) -> Iterator[Part]:
     yield Line()
     head = ("capacity left", *(moment.value for moment in Moment), "links while out")
     rows = [(part, *_cells(shares)) for part, shares in network.parts.items()]
-    alike = sorted(network.switches.items(), key=lambda item: _cells(item[1]))
-    grouped = [
-        ([name for name, _ in each], cells) for cells, each in groupby(alike, lambda item: _cells(item[1]))
-    ]
-    rows += [(_several(of_group), *cells) for of_group, cells in grouped[:_SHOWN]]
+    alike = gathered((_cells(shares), name) for name, shares in network.switches.items())
+    grouped = sorted(alike.items())
+    rows += [(_several(of_group), *cells) for cells, of_group in grouped[:_SHOWN]]
     yield Table("", head, rows)
     if len(grouped) > _SHOWN:
         yield Line(f"and {len(grouped) - _SHOWN:,} more groups of switches; --format json has them all")
@@ -72,9 +69,8 @@ def _next(network: Network, label: str) -> Iterator[Line]:
     now, usual = network.next, network.usual
     if now.narrows:
         more = "" if now.share < usual.share else ", as at any other time"
-        yield Line(
-            f"{label}worst next failure: {now.narrows}, which leaves {percent(now.share)} of {now.at}{more}"
-        )
+        left = f"{now.narrows}, which leaves {percent(now.share)} of {now.at}{more}"
+        yield Line(f"{label}worst next failure: {left}")
     if now.gpus:
         more = "" if now.gpus > usual.gpus else ", as many as at any other time"
         yield Line(f"{label}and for GPUs: {now.cuts}, which cuts off {now.gpus:,} more{more}")
@@ -96,9 +92,8 @@ def _ranks(jobs: Sequence[Job]) -> str:
 def _jobs(found: Prepared) -> Iterator[Line]:
     if found.jobs:
         units = list(dict.fromkeys(job.unit for job in found.jobs))
-        yield Line(
-            f"jobs: {plural(len(found.jobs), 'node')} of {listed(units, 6)}, ranks {_ranks(found.jobs)}"
-        )
+        nodes = f"{plural(len(found.jobs), 'node')} of {listed(units, 6)}"
+        yield Line(f"jobs: {nodes}, ranks {_ranks(found.jobs)}")
     if not found.leaving:
         yield Line("no reservation and no cordon is needed: no host loses a port")
         return

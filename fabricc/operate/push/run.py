@@ -118,9 +118,8 @@ class Push:
         if failed:
             raise RefusedError.of(_findings(failed))
         if trouble := self.executor.journal.trouble:
-            message = (
-                f"cannot write to the journal {self.executor.journal.path}: {trouble}; nothing was changed"
-            )
+            path = self.executor.journal.path
+            message = f"cannot write to the journal {path}: {trouble}; nothing was changed"
             raise RefusedError("FAB9124", message, "Make space for it.")
         self.effects = {name: one.effect for name, one in asked.items() if one.diff}
         return asked
@@ -148,9 +147,8 @@ class Push:
             if self._stopped or len(self.failures) > self.executor.options.failures:
                 return
             word = " (canary)" if wave.canary else ""
-            self.teller.say(
-                f"wave {number} of {len(waves)}{word}: {_named(wave.members)}, {kept_words(wave)}"
-            )
+            named = f"{_named(wave.members)}, {kept_words(wave)}"
+            self.teller.say(f"wave {number} of {len(waves)}{word}: {named}")
             try:
                 self._wave(list(wave.members), canary=wave.canary)
             except BaseException:
@@ -192,9 +190,11 @@ class Push:
         go("confirming", good, executor.confirm, always=True)
         go("undraining", [name for name in good if name in drains], executor.undrain, always=True)
         go(
-            "gates", [n for n in good if n in drains], lambda n: self._gate(n, later, State.UNDRAINED),
+            "gates",
+            [n for n in good if n in drains],
+            lambda n: self._gate(n, later, State.UNDRAINED),
             always=True,
-        )  # fmt: skip
+        )
         if canary and drains and not failed:
             failed |= self._neighbours(good)
         self.new.update(name for name in good if name not in failed)
@@ -207,10 +207,8 @@ class Push:
         """Gate a switch while those in `later` are yet to change; what they cut off, its neighbours cannot announce."""
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
         whole = not any(self.effects[other].breaks for other in later)
-        widths = not self._broken_by
-        return self.executor.gate(
-            name, waiting, later, widths=widths, received=whole, apart=self._apart, state=state
-        )
+        watched = {"widths": not self._broken_by, "received": whole}
+        return self.executor.gate(name, waiting, later, **watched, apart=self._apart, state=state)
 
     def _neighbours(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
         """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""
@@ -269,9 +267,8 @@ class Push:
         journal = self.executor.journal
         if not journal.trouble:
             return []
-        message = (
-            f"the journal {journal.path} could not be written ({journal.trouble}), and the push was stopped"
-        )
+        why = f"could not be written ({journal.trouble}), and the push was stopped"
+        message = f"the journal {journal.path} {why}"
         remedy = "Make space for it; then `fabricc push TREE` changes the switches that are left."
         if not journal.written():
             known = journal.states(self.executor.run).items()
@@ -333,15 +330,12 @@ def planned_waves(found: Plant, keep: Fraction, most: int | None) -> list[Wave]:
         return plan(found, keep, most)
     except ShareError as error:
         best = largest_keep(found, most)
-        remedy = f"--keep {percent(best)} is the most that some order keeps." if best else ""
-        remedy = (
-            remedy
-            or "No order keeps any: take the change apart, or do it in a maintenance window with --keep 0%."
-        )
-        message = (
-            f"no order keeps {percent(keep)}: the change of {error.member} leaves {percent(error.best)} of "
-        )
-        raise RefusedError("FAB9121", f"{message}the paths of {error.resource}", remedy) from None
+        remedy = "No order keeps any: take the change apart, or do it in a maintenance window with --keep 0%."
+        if best:
+            remedy = f"--keep {percent(best)} is the most that some order keeps."
+        left = f"{percent(error.best)} of the paths of {error.resource}"
+        message = f"no order keeps {percent(keep)}: the change of {error.member} leaves {left}"
+        raise RefusedError("FAB9121", message, remedy) from None
 
 
 def percent(share: Fraction) -> str:

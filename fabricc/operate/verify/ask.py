@@ -129,11 +129,9 @@ def _acts(question: Question, planned: Switch, live: Connection, answer: Answer)
 
 
 def _configuration(question: Question, name: str, live: Connection, answer: Answer) -> None:
-    source = question.source
+    source, nos = question.source, question.source.devices[name].nos
     ours = source.files(name)
-    seen = drift.compare(
-        name, source.devices[name].nos, source.tree, ours, read_files(live, ours), question.aspects
-    )
+    seen = drift.compare(name, nos, source.tree, ours, read_files(live, ours), question.aspects)
     answer.found += seen.found
     for aspect, count in seen.counts.items():
         answer.take(aspect, ([], count))

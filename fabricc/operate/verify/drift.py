@@ -12,6 +12,7 @@ from fabricc.operate.devices import running
 from fabricc.operate.verify.model import Aspect, Found, found
 from fabricc.proof.compare import compare as compare_facts
 
+Files = Mapping[str, str]
 LOSSLESS = ("qos/", "watchdog/", "pool/", "trimming/", "link_retry")
 """What facts of the lossless policy begin with."""
 _OF_PORTS = ("trust", "pfc", "watchdog", "headroom/", "queue[")
@@ -35,12 +36,7 @@ class Drift:
 
 
 def compare(
-    device: str,
-    nos: str,
-    tree: Path,
-    ours: Mapping[str, str],
-    theirs: Mapping[str, str],
-    aspects: Collection[Aspect],
+    device: str, nos: str, tree: Path, ours: Files, theirs: Files, aspects: Collection[Aspect]
 ) -> Drift:
     """Compare the facts of the files that the device told."""
     planned = running.read(nos, {name: text for name, text in ours.items() if name in theirs})

@@ -29,10 +29,8 @@ def _pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
     lossless = {one.priority for one in switch.qos.lossless}
     for kind, verb in ((PFC_RX, "was sent"), (PFC_TX, "sent")):
         counts = told.get(kind, {}).get(port, {})
-        wrong = {
-            int(n): count for n, count in counts.items() if count and n.isdecimal() and int(n) not in lossless
-        }
-        if wrong:
+        numbered = {int(n): count for n, count in counts.items() if count and n.isdecimal()}
+        if wrong := {n: count for n, count in numbered.items() if n not in lossless}:
             words = ", ".join(f"{count} for priority {n}" for n, count in sorted(wrong.items()))
             message = f"port {port} {verb} PFC frames of classes that are not lossless: {words}"
             remedy = "See the QoS facts of both ends of the link."
@@ -59,11 +57,9 @@ def _warning(switch: Switch, code: str, message: str, remedy: str) -> Found:
 
 def totals(told: Mapping[str, Counters]) -> Iterator[tuple[str, list[int | None]]]:
     """Switch -> the sum of each kind over its ports, None for what it does not state; those that count most first."""
-    sums = {
-        name: [
-            sum(sum(counts.values()) for counts in one[kind].values()) if kind in one else None
-            for kind in KINDS
-        ]
-        for name, one in told.items()
-    }
+
+    def total(one: Counters, kind: str) -> int | None:
+        return sum(sum(counts.values()) for counts in one[kind].values()) if kind in one else None
+
+    sums = {name: [total(one, kind) for kind in KINDS] for name, one in told.items()}
     yield from sorted(sums.items(), key=lambda item: [-(one or 0) for one in reversed(item[1])])

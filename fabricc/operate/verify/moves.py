@@ -44,17 +44,13 @@ class Move:
     @property
     def words(self) -> str:
         """For the person at the rack."""
+        (device, port), (other, far), a, b = self.a, self.b, _port(self.a), _port(self.b)
         if self.act is Act.SWAP:
-            if self.a[0] == self.b[0]:
-                return f"swap the cables in ports {self.a[1]} and {self.b[1]} of {self.a[0]}"
-            return f"swap the cables in {_port(self.a)} and {_port(self.b)}"
+            both = f"ports {port} and {far} of {device}" if device == other else f"{a} and {b}"
+            return f"swap the cables in {both}"
         if self.act is Act.MOVE:
-            if self.a[0] == self.b[0]:
-                return f"move the cable in port {self.a[1]} of {self.a[0]} to its port {self.b[1]}"
-            return f"move the cable in {_port(self.a)} to {_port(self.b)}"
-        if self.act is Act.LAY:
-            return f"connect {_port(self.a)} and {_port(self.b)}"
-        return f"remove the cable between {_port(self.a)} and {_port(self.b)}"
+            return f"move the cable in {a} to {f'its port {far}' if device == other else b}"
+        return f"connect {a} and {b}" if self.act is Act.LAY else f"remove the cable between {a} and {b}"
 
 
 def _port(end: End) -> str:
@@ -109,19 +105,12 @@ def _path(chain: Sequence[End], *, begins: bool, ends: bool) -> list[Move]:
     """
     if len(chain) == 1:
         return []
-    if begins and ends:
-        ways = [
-            [*_shift(way), Move(Act.LAY, *sorted(way[-2:]))] for way in (list(chain), list(reversed(chain)))
-        ]
-        return min(ways, key=_apart)
+    if begins != ends:
+        return _shift(chain if begins else chain[::-1])
+    ways = (chain, chain[::-1])
     if begins:
-        return _shift(chain)
-    if ends:
-        return _shift(list(reversed(chain)))
-    ways = [
-        [Move(Act.REMOVE, *sorted(way[:2])), *_shift(way[1:])] for way in (list(chain), list(reversed(chain)))
-    ]
-    return min(ways, key=_apart)
+        return min(([*_shift(way), Move(Act.LAY, *sorted(way[-2:]))] for way in ways), key=_apart)
+    return min(([Move(Act.REMOVE, *sorted(way[:2])), *_shift(way[1:])] for way in ways), key=_apart)
 
 
 def _shift(chain: Sequence[End]) -> list[Move]:

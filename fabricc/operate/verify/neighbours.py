@@ -49,15 +49,9 @@ def ears(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -
     """A switch's plan and NAPALM's `get_lldp_neighbors_detail` of it."""
     planned = {port.name: (port.peer.device, port.peer.port) for port in switch.ports if port.peer}
     ports = frozenset(port.name for port in switch.ports)
+    said = ("remote_system_name", "remote_port", "remote_port_description")
     heard = {
-        port: [
-            Neighbor(
-                str(one.get("remote_system_name", "")),
-                str(one.get("remote_port", "")),
-                str(one.get("remote_port_description", "")),
-            )
-            for one in announced
-        ]
+        port: [Neighbor(*(str(one.get(key, "")) for key in said)) for one in announced]
         for port, announced in neighbors.items()
         if port in ports
     }
@@ -198,9 +192,8 @@ def _tell(cabling: Cabling, partner: Mapping[End, End]) -> None:
             if move.act is Act.REMOVE:
                 at, other = (move.a, partner.get(move.a, move.b))
                 message = f"port {at[1]} leads to {other[0]} {other[1]}, which is not planned"
-                cabling.findings.append(
-                    found(Aspect.CABLING, at[0], "FAB9203", message, remedy=f"{move.words.capitalize()}.")
-                )
+                remedy = f"{move.words.capitalize()}."
+                cabling.findings.append(found(Aspect.CABLING, at[0], "FAB9203", message, remedy=remedy))
 
 
 def _touched(moves: Iterable[Move], wanted: Mapping[End, End], partner: Mapping[End, End]) -> list[Cable]:
