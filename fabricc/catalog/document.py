@@ -45,12 +45,8 @@ def read_document(path: Path, named_at: Position | None = None) -> Document | Di
         )
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or "not a usable path"
-        return error(
-            "FAB2101",
-            f"cannot read the catalog file {file}: {reason}",
-            named_at,
-            "Check the path; `catalog` of a spec names files relative to the spec.",
-        )
+        remedy = "Check the path; `catalog` of a spec names files relative to the spec."
+        return error("FAB2101", f"cannot read the catalog file {file}: {reason}", named_at, remedy)
     return document.diagnostics[0] if document.diagnostics else document
 
 

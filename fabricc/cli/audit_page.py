@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit import Audit
     from fabricc.base.foreign.text import Rendered
+    from fabricc.review.report.values import Row
 
 _STATUS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
@@ -44,16 +45,14 @@ def html(audit: Audit) -> Rendered:
 
 def _figures(audit: Audit) -> Iterator[Figure]:
     counts = Counter(one.severity for one in audit.findings)
-    yield Figure(
-        f"{audit.switches:,}", "switches", ", ".join(sorted({d.system for d in audit.devices.values()}))
-    )
+    systems = ", ".join(sorted({device.system for device in audit.devices.values()}))
+    yield Figure(f"{audit.switches:,}", "switches", systems)
     yield Figure(f"{len(audit.devices) - audit.switches:,}", "hosts")
     yield Figure(f"{len(audit.found.links):,}", "links")
     yield Figure(f"{counts[Severity.ERROR]:,}", "errors", plural(counts[Severity.WARNING], "warning"))
     for _, of in list(audit.coverage.systems())[-1:]:
-        yield Figure(
-            f"{of.percent:.1f} %", "understood", f"of {of.statements - of.aside:,} statements that matter"
-        )
+        note = f"of {of.statements - of.aside:,} statements that matter"
+        yield Figure(f"{of.percent:.1f} %", "understood", note)
 
 
 def _findings(audit: Audit) -> Section:
@@ -93,38 +92,21 @@ def _unknown(audit: Audit) -> Section:
 
 
 def _devices(audit: Audit) -> Section:
-    rows = []
+    rows: list[Row] = []
     for name, one in audit.coverage.devices.items():
         device, place = audit.devices[name], audit.found.places.get(name)
         states = (one.topics[topic].value for topic in TOPICS)
         box = device.model or device.box
-        rows.append(
-            (
-                name,
-                place.tier.value if place else "",
-                device.system,
-                box,
-                device.release,
-                one.counts.unknown,
-                *states,
-            )
-        )
+        tier = place.tier.value if place else ""
+        rows.append((name, tier, device.system, box, device.release, one.counts.unknown, *states))
     columns = ("device", "tier", "system", "box", "release", "unknown lines", *TOPICS)
     table = Table("devices-all", "Devices", columns, tuple(rows), codes=(0,), folded=True)
     return Section("devices", "Devices", "Every device with what is known of each topic.", (table,))
 
 
 def _links(audit: Audit) -> Section:
-    rows = tuple(
-        (
-            link.a.device,
-            link.a.port,
-            link.b.device,
-            link.b.port,
-            ", ".join(each.value for each in link.evidence),
-        )
-        for link in audit.found.links
-    )
+    links = ((link.a, link.b, ", ".join(each.value for each in link.evidence)) for link in audit.found.links)
+    rows = tuple((a.device, a.port, b.device, b.port, shown) for a, b, shown in links)
     columns = ("device", "port", "device", "port", "shown by")
     table = Table("links-all", "Links", columns, rows, codes=(0, 1, 2, 3), folded=True)
     return Section("links", "Links", "What is cabled to what, and what shows it.", (table,))

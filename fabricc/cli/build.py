@@ -70,18 +70,11 @@ def command(
 
         return build_devices(spec, only, out, frozen, not no_check, format_, begin)
     with output.progress() as bar:
+        before = partial(announce, say=bar.say if bar is not None else output.err)
         result, sources = build(
-            spec,
-            out,
-            jobs=jobs,
-            frozen=frozen,
-            repin=repin,
-            check=not no_check,
-            progress=bar,
-            before=partial(announce, say=bar.say if bar is not None else output.err)
-            if format_ == "text"
-            else None,
-        )
+            spec, out, jobs=jobs, frozen=frozen, repin=repin, check=not no_check, progress=bar,
+            before=before if format_ == "text" else None,
+        )  # fmt: skip
     found = (*result.diagnostics, *(_never_accepted(spec, ledger) if result.tree is not None else ()))
     output.tell(found, format_, sources)
     if format_ == "text":
@@ -121,16 +114,14 @@ def summary(
         )
     read = "every file read back" if result.proved is None else _some(result.proved)
     proof = f"{read}, {result.links:,} links agree at both ends" if checked else "not checked"
+    wrote = f"{lock_of(spec).name} written: commit it with the spec"
     rows = [
         ("GPUs", f"{counts['gpus']:,} in {counted_hosts(counts)}"),
         ("switches", switches),
         ("cables", f"{cables:,}"),
         ("files", files),
         ("proof", proof),
-        (
-            "lock",
-            f"{lock_of(spec).name} written: commit it with the spec" if result.lock_changed else "unchanged",
-        ),
+        ("lock", wrote if result.lock_changed else "unchanged"),
         *_repinned(result),
         ("findings", output.tally(found)),
         ("time", f"{seconds:.1f} s"),

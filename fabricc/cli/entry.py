@@ -64,9 +64,8 @@ class Verbs(click.Group):
         """The verb of that name."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(
-            f"fabricc.cli.{_MODULES.get(cmd_name, cmd_name)}"
-        ).command
+        module = importlib.import_module(f"fabricc.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = module.command
         command.short_help = VERBS[cmd_name]
         return command
 
@@ -157,11 +156,10 @@ def _failed(error: Exception) -> Diagnostic:
     if os.environ.get("FABRICC_DEBUG") == "1":
         output.err(*traceback.format_exc().splitlines())
     reason = str(error).strip().rpartition("\n")[2] or "no message"
-    return Diagnostic(
-        "FAB7999",
-        Severity.ERROR,
-        f"internal error, {type(error).__name__}: {reason}",
-        None,
+    remedy = (
         f"This is a defect of fabricc {__version__}. Report it with the spec and the output of the same command run "
-        "with FABRICC_DEBUG=1.",
+        "with FABRICC_DEBUG=1."
+    )
+    return Diagnostic(
+        "FAB7999", Severity.ERROR, f"internal error, {type(error).__name__}: {reason}", None, remedy
     )

@@ -52,13 +52,9 @@ def draws(fabric: Fabric) -> dict[str, Draw]:
         f"{tier.value}s": drawn([(plan.model.power or Power(), counts[f"{tier.value}s"])])
         for tier, plan in fabric.tiers.items()
     }
-    hosts = drawn(
-        (
-            fabric.host_models[unit.group].power or Power(),
-            len(set(unit.hosts.values()) - fabric.guests.keys()),
-        )
-        for unit in fabric.units.values()
-    )
+    units, guests = fabric.units.values(), fabric.guests.keys()
+    own = ((fabric.host_models[unit.group], len(set(unit.hosts.values()) - guests)) for unit in units)
+    hosts = drawn((model.power or Power(), number) for model, number in own)
     if (oob := fabric.out_of_band.switches) is not None:
         above = [(oob.aggregation.model, len(oob.aggregates))] if oob.aggregation is not None else []
         carrying = [(oob.bank.model, len(oob.numbers)), *above]

@@ -90,15 +90,9 @@ def _boot(
     begin = time.monotonic()
     with output.progress() as bar:
         ends = (_end(swap[0]), _end(swap[1])) if swap else None
+        told = bar or _in_lines()
         lab, source = lifecycle.up(
-            spec,
-            state,
-            units=units,
-            sample=sample,
-            network=part,
-            swap=ends,
-            ssh=ssh,
-            progress=bar or _in_lines(),
+            spec, state, units=units, sample=sample, network=part, swap=ends, ssh=ssh, progress=told
         )
     for sentence in source.differences:
         output.err(f"note: {sentence}")

@@ -333,15 +333,9 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     ]
     yield "BGP", ("tier", "for example", "ASN", "router ID", "sessions", "maximum paths"), bgp
     classes = [
-        (
-            c.name,
-            c.priority,
-            ranges(c.dscps),
-            _kind(c.lossless, c.strict, c.weight_percent),
-            "yes" if c.ecn else "no",
-        )
+        (c.name, c.priority, ranges(c.dscps), _kind(c.lossless, c.strict, c.weight_percent), "yes" if c.ecn else "no")
         for c in samples[0].qos.classes
-    ]
+    ]  # fmt: skip
     yield "Traffic classes", ("class", "priority", "DSCP", "service", "ECN"), classes
     profiles = {
         (s.tier.value, p.name): (

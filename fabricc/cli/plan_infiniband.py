@@ -52,10 +52,8 @@ def show_plan(
         raise ValueError("not an InfiniBand fabric")
     if ethernet_only:
         raise click.UsageError("--qos and --plot are of lossless Ethernet; InfiniBand has link credits.")
-    found = (
-        *compiled.diagnostics,
-        *full(spec, ib.wiring, rooms(ib), pinned=compiled.lock_before is not None),
-    )
+    pinned = compiled.lock_before is not None
+    found = (*compiled.diagnostics, *full(spec, ib.wiring, rooms(ib), pinned=pinned))
     bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
     found = (*found, *bought.findings) if bought else found
     written = []  # before anything is told: it may fail
@@ -92,11 +90,8 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
     wiring, counts = ib.wiring, ib.counts()
     hosts, subnets = plural(counts["hosts"], "host"), plural(ib.planes, "subnet")
     tiers = [(t.value, counts[f"{t.value}s"], p.model.title) for t, p in wiring.tiers.items()]
-    yield (
-        f"{wiring.cluster}: {counts['gpus']:,} GPUs in {hosts}, {subnets}",
-        ("tier", "switches", "model"),
-        tiers,
-    )
+    title = f"{wiring.cluster}: {counts['gpus']:,} GPUs in {hosts}, {subnets}"
+    yield title, ("tier", "switches", "model"), tiers
     yield growth.cable_table(counts, wiring.cable_kinds)
     yield growth.power_table(wiring)
     shape = wiring.shape
@@ -105,16 +100,11 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
     yield f"LIDs of each subnet, {MOST_LIDS:,} at most", ("of", "from"), lids
     used = sorted({(s.speed_gbps, s.lanes) for layout in wiring.tor_layouts for s in layout.slots})
     rates = [
-        (
-            speed,
-            g.name,
-            f"{lanes} x {float(g.lane_signal_gbps):g} {g.modulation}",
-            ", ".join(g.encodings),
-            float(round(g.data_gbps(lanes), 2)),
-        )
+        (speed, g.name, f"{lanes} x {float(g.lane_signal_gbps):g} {g.modulation}", ", ".join(g.encodings),
+         float(round(g.data_gbps(lanes), 2)))
         for speed, lanes in used
         if (g := generation_at(speed, lanes))
-    ]
+    ]  # fmt: skip
     yield "Rates", ("port", "generation", "Gb/s signalled", "coding", "Gb/s of data"), rates
     yield "Routing", ("engines", "why"), [(", then ".join(ib.engine.names), ib.engine.reason)]
     yield "Service levels", ("class", "SL", "VL", "strict", "weight %"), list(class_rows(ib))
@@ -123,10 +113,7 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
         yield "Partitions", ("tenant", "P_Key", "hosts", "SL"), [tuple(map(str, row)) for row in rows]
     if ib.ipoib:
         size = f"{ib.ipoib.subnets} subnets of /{32 - ib.ipoib.bits}"
-        yield (
-            "IPoIB",
-            ("pool", "split into", "mode", "MTU"),
-            [(str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)],
-        )
+        row = (str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)
+        yield "IPoIB", ("pool", "split into", "mode", "MTU"), [row]
     yield growth.room_table(rooms(ib))
     yield growth.assumed_table(compiled.spec)

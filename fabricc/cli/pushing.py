@@ -72,18 +72,14 @@ def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
         who = signed.signer_of(source.tree, source.digest, allowed, chosen["signature"])
         output.err(f"{source.tree}: as {who} signed it")
     path = chosen["journal"] or default_path(_journal_name(source.fabric))
-    return Setting(
-        source,
-        access,
-        path,
+    options, consents = (
         Options(**{name: asked[name] for name in _OPTIONS}),
-        only=chosen["only"],
-        stated=_stated(),
-        vouched=bool(digest),
-        login_known=not unasked,
-        consents=frozenset(chosen["allow_lockout"]),
-        hook=_hook(source, chosen),
+        frozenset(chosen["allow_lockout"]),
     )
+    return Setting(
+        source, access, path, options, only=chosen["only"], stated=_stated(), vouched=bool(digest),
+        login_known=not unasked, consents=consents, hook=_hook(source, chosen),
+    )  # fmt: skip
 
 
 def _hook(source: BuiltTree, chosen: dict[str, Any]) -> Hook | None:

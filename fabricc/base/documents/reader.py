@@ -129,14 +129,9 @@ def parsed(text: str, file: str, rules: Rules) -> Document:
         composer.diagnostics.append(rules.syntax(error, text, file))
         usable = False
     return Document(
-        file,
-        composer.root,
-        composer.positions,
-        composer.value_positions,
-        frozenset(composer.broken),
-        tuple(composer.diagnostics),
-        usable,
-    )
+        file, composer.root, composer.positions, composer.value_positions, frozenset(composer.broken),
+        tuple(composer.diagnostics), usable,
+    )  # fmt: skip
 
 
 @cache
@@ -147,34 +142,23 @@ def shipped(path: Path) -> Any:
 
 def too_large(file: str) -> Diagnostic:
     """What to say about a file of more than `MAX_BYTES`."""
-    limit = f"{MAX_BYTES // 1024 // 1024} MiB"
+    message = f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB"
     help_ = "A spec of the largest clusters fits in a few kilobytes: count hosts instead of listing them."
-    return Diagnostic(
-        "FAB0003", Severity.ERROR, f"the file is larger than {limit}", Position(file, 1, 1), help_
-    )
+    return Diagnostic("FAB0003", Severity.ERROR, message, Position(file, 1, 1), help_)
 
 
 def decode_error(source: bytes, error: UnicodeDecodeError, file: str) -> Diagnostic:
     """What to say about bytes that are not UTF-8, at the line and column of the first bad one."""
     if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return Diagnostic(
-            "FAB0004",
-            Severity.ERROR,
-            "the file is UTF-16, not UTF-8",
-            Position(file, 1, 1),
-            "Save it as UTF-8.",
-        )
+        message, start = "the file is UTF-16, not UTF-8", Position(file, 1, 1)
+        return Diagnostic("FAB0004", Severity.ERROR, message, start, "Save it as UTF-8.")
     before = source[: error.start]
     line_start = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
     line = len(re.findall(rb"\r\n|\r|\n", before)) + 1
     column = len(before[line_start:].decode("utf-8")) + 1
-    return Diagnostic(
-        "FAB0004",
-        Severity.ERROR,
-        f"byte 0x{source[error.start]:02x} is not UTF-8",
-        Position(file, line, column),
-        "Save the file as UTF-8 (it looks like Latin-1 or Windows-1252).",
-    )
+    message = f"byte 0x{source[error.start]:02x} is not UTF-8"
+    help_ = "Save the file as UTF-8 (it looks like Latin-1 or Windows-1252)."
+    return Diagnostic("FAB0004", Severity.ERROR, message, Position(file, line, column), help_)
 
 
 def _decode(source: bytes | str, file: str) -> str | Diagnostic:
@@ -192,13 +176,8 @@ def _decode(source: bytes | str, file: str) -> str | Diagnostic:
         before = text[: bad.start()]
         line = len(re.findall(r"\r\n|\r|\n", before)) + 1
         column = bad.start() - max(before.rfind("\n"), before.rfind("\r"))
-        return Diagnostic(
-            "FAB0005",
-            Severity.ERROR,
-            f"an invisible or control character, U+{ord(bad[0]):04X}",
-            Position(file, line, column),
-            "Delete it.",
-        )
+        message = f"an invisible or control character, U+{ord(bad[0]):04X}"
+        return Diagnostic("FAB0005", Severity.ERROR, message, Position(file, line, column), "Delete it.")
     return text
 
 
@@ -213,10 +192,8 @@ def syntax_diagnostic(error: yaml.MarkedYAMLError, text: str, file: str) -> Diag
     column = min(mark.column, len(lines[line])) if mark else 0
     here = lines[line]
     if "\t" in here[: len(here) - len(here.lstrip())] and "quoted" not in context:
-        place = Position(file, line + 1, here.index("\t") + 1)
-        return Diagnostic(
-            "FAB0008", Severity.ERROR, "a tab in the indentation", place, "YAML indents with spaces only."
-        )
+        place, help_ = Position(file, line + 1, here.index("\t") + 1), "YAML indents with spaces only."
+        return Diagnostic("FAB0008", Severity.ERROR, "a tab in the indentation", place, help_)
     message, remedy = _worded(context, problem, here[column : column + 1])
     # A value glued to the first key of a mapping is a text that goes on until the next line's colon.
     at = line - 1 if "mapping values" in problem and line else line

@@ -45,20 +45,16 @@ def resolve(text: str) -> Any:
     if text[0] not in "-+.0123456789":
         return text
     if NOT_FINITE.fullmatch(text):
-        raise RefusedError(
-            "FAB0014", f"{text} is not a number that can be planned with", "Write a finite number."
-        )
+        message = f"{text} is not a number that can be planned with"
+        raise RefusedError("FAB0014", message, "Write a finite number.")
     if INTEGER.fullmatch(text) or FLOAT.fullmatch(text):
         digits = sum(character.isdigit() for character in text)
         number: float = math.inf
         if digits <= MAX_DIGITS:
             number = int(text) if INTEGER.fullmatch(text) else float(text)
         if math.isinf(number):
-            raise RefusedError(
-                "FAB0013",
-                f"the number {clip(text)} is beyond every quantity of a spec ({digits} digits)",
-                "Check it, or put it in quotes if it is a name.",
-            )
+            message = f"the number {clip(text)} is beyond every quantity of a spec ({digits} digits)"
+            raise RefusedError("FAB0013", message, "Check it, or put it in quotes if it is a name.")
         return number
     return text
 
@@ -70,18 +66,14 @@ def check_text(text: str) -> None:
         RefusedError: it is, or it could.
     """
     if len(text) > MAX_TEXT:
-        raise RefusedError(
-            "FAB0020",
-            f"a text of {len(text):,} characters; the longest allowed has {MAX_TEXT:,}",
-            "Shorten it.",
-        )
+        message = f"a text of {len(text):,} characters; the longest allowed has {MAX_TEXT:,}"
+        raise RefusedError("FAB0020", message, "Shorten it.")
     if text.isprintable():
         return
     if (bad := re.search("[\t\n\r]", text) or FORBIDDEN.search(text)) is not None:
         what = "a line break or tab" if bad[0] in "\t\n\r" else f"the control character U+{ord(bad[0]):04X}"
-        raise RefusedError(
-            "FAB0005", f"the text {clip(repr(text))} holds {what}", "Write the value on one line."
-        )
+        message = f"the text {clip(repr(text))} holds {what}"
+        raise RefusedError("FAB0005", message, "Write the value on one line.")
 
 
 def resolve_1_1(text: str, code: str) -> Any:

@@ -255,9 +255,8 @@ def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
         raise _unnameable(path) from None
     if real != top and not real.startswith(top.rstrip("/") + "/"):
         by_link = _absolute(path).is_relative_to(above)
-        raise ForeignFileError(
-            f"a symbolic link leads out of {above}" if by_link else f"outside of {above}", path
-        )
+        why = "a symbolic link leads out of" if by_link else "outside of"
+        raise ForeignFileError(f"{why} {above}", path)
     handle = os.open(top, _FOLDER)
     try:
         *folders, last = real[len(top) :].strip("/").split("/")

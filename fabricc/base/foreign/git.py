@@ -29,6 +29,7 @@ LARGEST = 64 << 20
 _SHORT = 1 << 16
 _SECONDS = 120.0
 _CHUNK = 1 << 18
+_CLONE = "Name a spec in the work tree of a clone."
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KEPT = frozenset((
     "CONFIG_GLOBAL", "CONFIG_SYSTEM", "CONFIG_NOSYSTEM", "CEILING_DIRECTORIES", "DISCOVERY_ACROSS_FILESYSTEM",
@@ -50,26 +51,12 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 _SETTINGS = (
-    "safe.bareRepository=explicit",
-    "protocol.allow=never",
-    "core.alternateRefsCommand=",
-    "core.askPass=true",
-    "core.attributesFile=/dev/null",
-    "core.bigFileThreshold=1m",
-    "core.commitGraph=false",
-    "core.editor=true",
-    "core.excludesFile=/dev/null",
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.sshCommand=false",
-    "credential.helper=",
-    "gc.auto=0",
-    "gpg.program=false",
-    "log.showSignature=false",
-    "maintenance.auto=false",
-    "submodule.recurse=false",
-)
+    "safe.bareRepository=explicit", "protocol.allow=never", "core.alternateRefsCommand=", "core.askPass=true",
+    "core.attributesFile=/dev/null", "core.bigFileThreshold=1m", "core.commitGraph=false", "core.editor=true",
+    "core.excludesFile=/dev/null", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat",
+    "core.sshCommand=false", "credential.helper=", "gc.auto=0", "gpg.program=false", "log.showSignature=false",
+    "maintenance.auto=false", "submodule.recurse=false",
+)  # fmt: skip
 
 
 class GitError(Exception):
@@ -129,10 +116,7 @@ class Repository:
             raise _no_repository(folder, answer.stderr)
         inside, bare, own, prefix = os.fsdecode(answer.out).split("\n", 3)
         if (inside, bare) != ("true", "false") or folder.is_relative_to(own):
-            raise GitError(
-                f"{folder} is inside a Git repository without a work tree",
-                "Name a spec in the work tree of a clone.",
-            )
+            raise GitError(f"{folder} is inside a Git repository without a work tree", _CLONE)
         return Repository(folder, prefix.removesuffix("\n"))
 
     def commit(self, revision: str) -> str:
@@ -147,10 +131,8 @@ class Repository:
             found = os.fsdecode(answer.out).strip()
             if answer.status == 0 and _OBJECT.fullmatch(found):
                 return found
-        raise GitError(
-            f"Git knows no revision {revision!r}",
-            "Fetch it first: `git fetch origin main`; in CI, check out with the full history.",
-        )
+        remedy = "Fetch it first: `git fetch origin main`; in CI, check out with the full history."
+        raise GitError(f"Git knows no revision {revision!r}", remedy)
 
     def merge_base(self, first: str, second: str) -> str | None:
         """Where the histories of two commits part; None when they have nothing in common."""
@@ -258,16 +240,15 @@ def _entry(row: bytes) -> Entry:
 
 def _checked(path: str) -> None:
     if "\0" in path or not path or any(part in ("", ".", "..") for part in path.split("/")):
-        raise GitError(
-            f"{path!r} is no path inside a repository", "Name a file or folder below the spec's own."
-        )
+        remedy = "Name a file or folder below the spec's own."
+        raise GitError(f"{path!r} is no path inside a repository", remedy)
 
 
 def _not_here(what: str) -> GitError:
-    return GitError(
-        f"Git cannot read {what} from the objects that are here",
-        "In a partial or shallow clone, get them with git itself: `git fetch --refetch --no-filter origin`.",
+    remedy = (
+        "In a partial or shallow clone, get them with git itself: `git fetch --refetch --no-filter origin`."
     )
+    return GitError(f"Git cannot read {what} from the objects that are here", remedy)
 
 
 def _no_repository(folder: Path, stderr: str) -> GitError:
@@ -275,8 +256,7 @@ def _no_repository(folder: Path, stderr: str) -> GitError:
         remedy = f"If you trust it: `git config --global --add safe.directory {folder}`."
         return GitError(f"the Git repository of {folder} belongs to another user", remedy)
     if "bare repository" in stderr:
-        remedy = "Name a spec in the work tree of a clone."
-        return GitError(f"{folder} is inside a bare Git repository, which is not read", remedy)
+        return GitError(f"{folder} is inside a bare Git repository, which is not read", _CLONE)
     return GitError(f"{folder} is in no Git repository", "Give two specs instead of a revision.")
 
 
@@ -309,15 +289,10 @@ class _Child:
         self._kept = b""
         self._deadline = time.monotonic() + _SECONDS
         self._process = subprocess.Popen(
-            [program(), "--no-pager", *settings, "-C", str(folder), *arguments],
-            cwd="/",
-            env=environment(),
-            stdin=stdin or subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            bufsize=0,
-        )
+            [program(), "--no-pager", *settings, "-C", str(folder), *arguments], cwd="/", env=environment(),
+            stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True, bufsize=0,
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self

@@ -10,6 +10,5 @@ from pathlib import Path
 def found(name: str) -> str | None:
     """The path of a program in the folders of `PATH` that are named from the root; None where there is none."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return shutil.which(
-        name, path=os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-    )
+    rooted = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+    return shutil.which(name, path=rooted)

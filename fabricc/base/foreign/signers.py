@@ -133,17 +133,11 @@ def _by_minisign(folder: str, keys: Sequence[str], purpose: str) -> str:
 
 
 def _asked(kind: Kind, folder: str, *words: str, content: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [_program(kind), *words]
     try:
         return subprocess.run(
-            command,
-            cwd=folder,
-            input=content,
-            capture_output=True,
-            env=_environment(),
-            timeout=_SECONDS,
-            check=False,
-        )
+            [_program(kind), *words], cwd=folder, input=content, capture_output=True, env=_environment(),
+            timeout=_SECONDS, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         late = f"{kind.program} did not answer within {_SECONDS:.0f} seconds"
         raise _error(Fault.PROGRAM, late.encode()) from None

@@ -79,9 +79,8 @@ class _Template(Safe):
     def join(self, parts: Iterable[str]) -> Self:
         """The parts, each escaped, with the literal between."""
         kind = type(self)
-        return kind(
-            str.join(self, [part if isinstance(part, kind) else kind.escaped(part) for part in parts])
-        )
+        shown = [part if isinstance(part, kind) else kind.escaped(part) for part in parts]
+        return kind(str.join(self, shown))
 
     def __add__(self, other: str) -> Self:
         kind = type(self)

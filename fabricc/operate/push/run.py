@@ -188,13 +188,9 @@ class Push:
         failed.clear()
         good = [name for name in members if name not in self.failures]
         go("confirming", good, executor.confirm, always=True)
-        go("undraining", [name for name in good if name in drains], executor.undrain, always=True)
-        go(
-            "gates",
-            [n for n in good if n in drains],
-            lambda n: self._gate(n, later, State.UNDRAINED),
-            always=True,
-        )
+        drained = [name for name in good if name in drains]
+        go("undraining", drained, executor.undrain, always=True)
+        go("gates", drained, lambda name: self._gate(name, later, State.UNDRAINED), always=True)
         if canary and drains and not failed:
             failed |= self._neighbours(good)
         self.new.update(name for name in good if name not in failed)

@@ -158,32 +158,18 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
     old, new = _gaps(parts, names), _gaps(ways, names)
     used = {Wanted(wish.to.nos, wish.to.release, taker.model) for taker in takers}
     images = read_images(wish.images, used) if wish.images else Images({}, ())
-    left = {taker.release for taker in takers}
+    nos, to, left = wish.to.nos, wish.to.release, sorted({taker.release for taker in takers})
+    features = tuple(dict.fromkeys(_features(parts, ways, takers)))
+    gaps = tuple(gap for key, gap in new.items() if key not in old)
+    closed = tuple(gap for key, gap in old.items() if key not in new)
+    going = {name: [each.name for each in takers if each.network == name] for name in ways}
+    waves = {name: _waves(part.fabric, going[name], wish) for name, part in ways.items()}
+    image_steps = dict.fromkeys(filter(None, (image_step(nos, release, to) for release in left)))
+    returns = tuple(filter(None, (one_way(nos, release, to) for release in left)))
     return Upgrade(
-        compiled.fabric.cluster,
-        wish,
-        takers,
-        tuple(dict.fromkeys(_features(parts, ways, takers))),
-        tuple(gap for key, gap in new.items() if key not in old),
-        tuple(gap for key, gap in old.items() if key not in new),
-        found,
-        {
-            name: _waves(part.fabric, [t.name for t in takers if t.network == name], wish)
-            for name, part in ways.items()
-        },
-        images,
-        tuple(
-            dict.fromkeys(
-                step
-                for release in sorted(left)
-                if (step := image_step(wish.to.nos, release, wish.to.release)) is not None
-            )
-        ),
-        tuple(filter(None, (one_way(wish.to.nos, release, wish.to.release) for release in sorted(left)))),
-        words,
-        files,
-        images.findings,
-    )
+        compiled.fabric.cluster, wish, takers, features, gaps, closed, found, waves, images, tuple(image_steps),
+        returns, words, files, images.findings,
+    )  # fmt: skip
 
 
 def _takers(parts: Mapping[str, Compiled], wish: Wish) -> Iterator[Taker]:

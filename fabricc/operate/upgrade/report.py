@@ -11,6 +11,7 @@ from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.wording import listed, plural
 from fabricc.base.foreign.screen import Line
 from fabricc.base.foreign.text import json_document
+from fabricc.base.order import gathered
 from fabricc.front.spec.document import dotted
 from fabricc.operate.push.images import Wanted
 from fabricc.operate.push.run import kept_words, percent
@@ -68,12 +69,13 @@ def by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
     """Groups of the review, each taken apart by the feature that its statements are of; "" for the release itself."""
     settings = {each.setting: each.name for each in found.features if each.setting}
     for group in found.review.groups:
-        of: dict[str, list[Any]] = {}
-        for line in group.lines:
-            cause = next(
-                (name for key, name in settings.items() if line.statement.subject.startswith(key)), ""
-            )
-            of.setdefault(cause, []).append(line)
+        subjects = [(line, line.statement.subject) for line in group.lines]
+        causes = (
+            [name for key, name in settings.items() if subject.startswith(key)] for _, subject in subjects
+        )
+        of = gathered(
+            (next(iter(found), ""), line) for found, (line, _) in zip(causes, subjects, strict=True)
+        )
         for cause, lines in of.items():
             yield cause, replace(group, lines=tuple(lines))
 
