@@ -32,12 +32,7 @@ def command() -> None:
 @options.jobs_option
 @options.data_option("A table for people, or one JSON object with what is not carried, and the findings.")
 def openconfig(
-    spec: Path,
-    folder: Path,
-    only: tuple[str, ...],
-    network: str | None,
-    jobs: int | None,
-    format_: str,
+    spec: Path, folder: Path, only: tuple[str, ...], network: str | None, jobs: int | None, format_: str
 ) -> int:
     """Write interfaces, BGP and LLDP of every switch of SPEC as JSON of OpenConfig's models (RFC 7951).
 

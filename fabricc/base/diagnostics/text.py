@@ -85,11 +85,7 @@ def _wrapped(text: str, first: int, margin: int, width: int | None) -> list[str]
     width = max(width, _NARROWEST)
     begun = "x" * min(first, width - 1)
     lines = textwrap.wrap(
-        begun + shown,
-        width,
-        subsequent_indent=" " * margin,
-        break_long_words=False,
-        break_on_hyphens=False,
+        begun + shown, width, subsequent_indent=" " * margin, break_long_words=False, break_on_hyphens=False
     )
     return [lines[0][len(begun) :], *(part[margin:] for part in lines[1:])]
 

@@ -46,6 +46,10 @@ class _Case(NamedTuple):
     marking: Marking | None
     oversubscription: Fraction | None
 
+    def cited(self, key: str) -> str:
+        """What the catalog has a figure of the model from."""
+        return self.model.sources.get(key, "catalog")
+
 
 def worksheet(
     qos: SwitchQos,
@@ -58,10 +62,8 @@ def worksheet(
     oversubscription: Fraction | None = None,
 ) -> Mapping[str, tuple[Row, ...]]:
     """Profile name -> its lines, for the policy that `switch_qos` gave for the same arguments."""
-    found = {}
-    for kind in sorted(links):
-        if (figures := looked_up(model, kind, mtu, oversubscription)) is not None:
-            found[kind] = figures
+    tables = {kind: looked_up(model, kind, mtu, oversubscription) for kind in sorted(links)}
+    found = {kind: figures for kind, figures in tables.items() if figures is not None}
     profiles = {p.name: p for p in qos.profiles}
     groups = port_groups(model, links, found) if profiles else ()
     if not groups:
@@ -120,14 +122,10 @@ def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
     if formula is None:
         return
     tabled = group.headroom.source.startswith("table")
-    result = computed(
-        formula,
-        group.speed_gbps,
-        group.headroom.cable_m,
-        TABLE_MTU_BYTES if tabled else case.mtu,
-        lanes=group.lanes,
-        shared_pool=has_shared_headroom(case.model.buffers, case.oversubscription),
-    )
+    mtu = TABLE_MTU_BYTES if tabled else case.mtu
+    pooled = has_shared_headroom(case.model.buffers, case.oversubscription)
+    kind = group.speed_gbps, group.headroom.cable_m
+    result = computed(formula, *kind, mtu, lanes=group.lanes, shared_pool=pooled)
     if result is None:
         return
     for step in result.steps:
@@ -149,38 +147,32 @@ def _headroom_steps(case: _Case, profile: PortProfile) -> Iterator[Step]:
     yield Step("size", figures.size_bytes, "B", source)
     yield Step("dynamic threshold", figures.dynamic_th, "", "alpha = 2**this, of the platform's table")
     if (limits := case.model.buffers.limits.alpha_exponents) is not None:
-        cited = case.model.sources.get("buffers.limits.alpha_exponents", "catalog")
+        cited = case.cited("buffers.limits.alpha_exponents")
         yield Step("dynamic threshold, least", limits[0], "", cited)
         yield Step("dynamic threshold, most", limits[1], "", cited)
 
 
 def _pool_steps(case: _Case) -> Iterator[Step]:
-    divided, sources = case.divided, case.model.sources
-    most = case.model.buffers.max_lossless_classes
+    divided, most = case.divided, case.model.buffers.max_lossless_classes
     yield Step("lossless classes", case.classes, "", "spec")
-    yield Step("lossless classes, most", most, "", sources.get("buffers.max_lossless_classes", "catalog"))
+    yield Step("lossless classes, most", most, "", case.cited("buffers.max_lossless_classes"))
     yield Step("headroom of all ports", divided.demand_bytes, "B", "sum over the switch's ports and classes")
     yield Step("buffer taken", divided.used_bytes, "B", "headroom, reserves and pools")
-    yield Step(
-        "packet buffer", case.model.buffers.total_bytes, "B", sources.get("buffers.total_bytes", "catalog")
-    )
+    yield Step("packet buffer", case.model.buffers.total_bytes, "B", case.cited("buffers.total_bytes"))
     yield Step("buffer", divided.capacity_bytes, "B", "what pools and headroom have to fit into")
     yield Step("shared by lossless queues", divided.shared_bytes, "B", "ingress pool without headroom")
-    yield Step(
-        "ingress pool", divided.pools.ingress_lossless_bytes, "B", "what the buffer leaves, or catalog"
-    )
-    if divided.pools.headroom_bytes and case.model.buffers.pools.size_includes_headroom:
-        reading = sources.get("buffers.pools.size_includes_headroom", "catalog")
-        together = divided.pools.ingress_lossless_bytes + divided.pools.headroom_bytes
+    pools = divided.pools
+    yield Step("ingress pool", pools.ingress_lossless_bytes, "B", "what the buffer leaves, or catalog")
+    if pools.headroom_bytes and case.model.buffers.pools.size_includes_headroom:
+        reading = case.cited("buffers.pools.size_includes_headroom")
+        together = pools.ingress_lossless_bytes + pools.headroom_bytes
         yield Step("ingress pool, if headroom lay beside it", together, "B", reading)
-    yield Step("egress lossless pool", divided.pools.egress_lossless_bytes, "B", "catalog")
-    if divided.pools.egress_lossy_bytes is not None:
-        yield Step(
-            "egress lossy pool", divided.pools.egress_lossy_bytes, "B", "as the ingress pool, or catalog"
-        )
+    yield Step("egress lossless pool", pools.egress_lossless_bytes, "B", "catalog")
+    if pools.egress_lossy_bytes is not None:
+        yield Step("egress lossy pool", pools.egress_lossy_bytes, "B", "as the ingress pool, or catalog")
     if divided.oversubscription is not None:
         declared = "spec" if case.oversubscription is not None else "catalog"
-        yield Step("headroom pool", divided.pools.headroom_bytes, "B", declared)
+        yield Step("headroom pool", pools.headroom_bytes, "B", declared)
         yield Step("headroom pool oversubscription", divided.oversubscription, "", "demand / pool")
 
 
@@ -190,7 +182,7 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     yield Step("BDP", bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip")
     yield Step("congested queues", case.queues, "", "every lossless queue")
     if (lossy := case.divided.pools.lossy_egress_alpha) is not None:
-        rule = case.model.sources.get("buffers.pools", "catalog")
+        rule = case.cited("buffers.pools")
         yield Step("lossy queue, congested too", lossy, "", f"alpha = 2**this: {rule}")
     rule = "least alpha * shared / (1 + alpha * queues + lossy)"
     yield Step("pause point", case.pause, "B", rule)
@@ -200,7 +192,7 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     low, high = wanted(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
     rule = f"{marking.name}: {marking.source}"
     floor = "" if isinstance(marking, FixedMarking) else f"; {FLOOR_MTUS} MTU at least"
-    yield Step("buffer cell", cell, "B", case.model.sources.get("buffers.cell_bytes", "catalog"))
+    yield Step("buffer cell", cell, "B", case.cited("buffers.cell_bytes"))
     yield Step("highest Kmax", highest, "B", "pause point less one packet or 64 cells")
     yield Step("Kmin as wanted", low, "B", rule + floor)
     yield Step("Kmax as wanted", high, "B", rule)

@@ -69,11 +69,9 @@ def demand(fabric: Fabric) -> Demand:
 def require_root() -> None:
     """Raise FAB8001 unless this is root: namespaces of all kinds are made."""
     if os.geteuid() != 0:
-        raise LabError(
-            "FAB8001",
-            "the lab makes network, mount and process namespaces: only root may",
-            "Run it with sudo; nothing outside the lab's own namespaces is changed.",
-        )
+        message = "the lab makes network, mount and process namespaces: only root may"
+        remedy = "Run it with sudo; nothing outside the lab's own namespaces is changed."
+        raise LabError("FAB8001", message, remedy)
 
 
 def missing_programs() -> list[str]:

@@ -63,19 +63,14 @@ def ends_of(lab: Lab, target: str) -> list[End]:
     device, colon, port = target.partition(":")
     found = []
     for lower, lower_port, upper, upper_port in lab.record.cables:
-        for near, far in (
-            ((lower, lower_port), (upper, upper_port)),
-            ((upper, upper_port), (lower, lower_port)),
-        ):
+        ends = (lower, lower_port), (upper, upper_port)
+        for near, far in (ends, ends[::-1]):
             if near[0] == device and (near[1] == port or not colon):
                 found.append(far if device in lab.record.hosts else near)
     if not found or (not colon and device in lab.record.hosts):
-        raise LabError(
-            "FAB8011",
-            f"no link or switch is named {target!r}",
-            "A link is DEVICE:PORT of either end, for example "
-            f"{lab.record.cables[-1][0]}:{lab.record.cables[-1][1]}; a switch is its name.",
-        )
+        example = ":".join(lab.record.cables[-1][:2])
+        remedy = f"A link is DEVICE:PORT of either end, for example {example}; a switch is its name."
+        raise LabError("FAB8011", f"no link or switch is named {target!r}", remedy)
     return found
 
 

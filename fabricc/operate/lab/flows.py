@@ -14,7 +14,6 @@ from fabricc.operate.lab.endpoints import arrivals, mark, opened
 if TYPE_CHECKING:
     import socket
     from collections.abc import Sequence
-    from types import TracebackType
 
     from fabricc.operate.lab.endpoints import Endpoint
     from fabricc.operate.lab.running import Lab
@@ -88,9 +87,7 @@ class Stream:
         self._due = time.monotonic()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the sockets."""
         self._stack.close()
 

@@ -106,11 +106,10 @@ def _require_growth(old: state.Record, new: state.Record) -> None:
     moved = sorted(set(old.cables) - set(new.cables) | more)
     if old.cluster != new.cluster or gone or moved:
         what = gone[:1] or [" ".join(cable) for cable in moved[:1]] or [new.cluster]
-        raise LabError(
-            "FAB8017",
-            f"not a growth of {old.cluster}: {what[0]} would go or move",
-            "A lab grows by devices and cables; --cable leaves cables that move to `fabricc lab recable`.",
+        remedy = (
+            "A lab grows by devices and cables; --cable leaves cables that move to `fabricc lab recable`."
         )
+        raise LabError("FAB8017", f"not a growth of {old.cluster}: {what[0]} would go or move", remedy)
 
 
 def grow(step: Step, trial: Trial) -> Event:

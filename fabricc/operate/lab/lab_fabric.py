@@ -84,14 +84,11 @@ def read_source(
     differences: list[str] = []
     part = _part(compiled.of_network(network).planned or fabric, units, sample, differences)
     if part.evpn:
-        raise LabError(
-            "FAB3330",
-            "the lab boots routed fabrics, and this one has segments with EVPN-VXLAN",
-            "Boot another network of the hosts by `--network`, or the fabric without `evpn`.",
-        )
-    return LabFabric(
-        _through_frr(part, frr_release, differences), compiled, tuple(differences), units, sample
-    )
+        message = "the lab boots routed fabrics, and this one has segments with EVPN-VXLAN"
+        remedy = "Boot another network of the hosts by `--network`, or the fabric without `evpn`."
+        raise LabError("FAB3330", message, remedy)
+    through_frr = _through_frr(part, frr_release, differences)
+    return LabFabric(through_frr, compiled, tuple(differences), units, sample)
 
 
 def planned(

@@ -52,14 +52,8 @@ def wire(
     first = not (kernel.NAMESPACES / bridge).exists()
     kernel.ip_batch(f"netns add {namespace}" for namespace in ([bridge] if first else []) + new)
     if first:
-        kernel.ip_batch(
-            [
-                "link add br0 type bridge",
-                *(f"addr add {gateway} dev br0" for gateway in plan.gateways),
-                "link set br0 up",
-            ],
-            bridge,
-        )
+        gateways = (f"addr add {gateway} dev br0" for gateway in plan.gateways)
+        kernel.ip_batch(["link add br0 type bridge", *gateways, "link set br0 up"], bridge)
     for count, node in enumerate(nodes):
         kernel.write_sysctls(name(node.name), node.kernel)
         if progress:
@@ -94,10 +88,8 @@ def unplug(lab: Lab, ports: Iterable[End], *, dark: bool = True) -> None:
     for device, port in ports:
         kernel.ip_batch([f"link del {port}"], name(device), force=True)
         if dark:
-            nowhere = _short("d", f"{device}:{port}")
-            kernel.ip_batch(
-                [f"link add name {port} netns {name(device)} type veth peer name {nowhere} netns {bridge}"]
-            )
+            nowhere = f"name {_short('d', f'{device}:{port}')} netns {bridge}"
+            kernel.ip_batch([f"link add name {port} netns {name(device)} type veth peer {nowhere}"])
 
 
 def _short(kind: str, name: str) -> str:

@@ -101,7 +101,10 @@ def predict(
     answers at ports that lead outside, where elsewhere nobody does.
     """
     known = {switch.name: switch for switch in switches}
-    live = {name: _live_ports(switch, down) for name, switch in known.items()}
+    live = {
+        name: {port.name for port in switch.ports if _is_up(name, port, down)}
+        for name, switch in known.items()
+    }
     adjacencies = [one for switch in known.values() for one in _adjacencies(switch, known, live)]
     beyond = {
         name: {port: found for (at, port), found in outside.items() if at == name and port in live[name]}
@@ -129,10 +132,6 @@ def predict(
             for prefix in (party.prefixes if party.asn is None else ())
         }
     return prediction
-
-
-def _live_ports(switch: Switch, down: frozenset[End]) -> set[str]:
-    return {port.name for port in switch.ports if _is_up(switch.name, port, down)}
 
 
 def _is_up(name: str, port: Port, down: frozenset[End]) -> bool:

@@ -87,10 +87,13 @@ class Lab:
         Raises:
             LabError: FAB8012, the switch does not run.
         """
+        return Path(f"/proc/{self._alive(switch)}/root/run/frr/{name}.vty")
+
+    def _alive(self, switch: str) -> int:
         process = self.process(switch)
         if process is None:
             raise LabError("FAB8012", f"{switch} does not run", "See `fabricc lab status`.")
-        return Path(f"/proc/{process}/root/run/frr/{name}.vty")
+        return process
 
     def ask(self, switch: str, name: str, command: str) -> dict[str, Any]:
         """The JSON answer of a switch's daemon.
@@ -113,10 +116,7 @@ class Lab:
             return ["ip", "netns", "exec", self.record.namespace(node)]
         if node not in self.record.switches:
             raise LabError("FAB8011", f"no node is named {node!r}", meant(node, self.nodes))
-        process = self.process(node)
-        if process is None:
-            raise LabError("FAB8012", f"{node} does not run", "See `fabricc lab status`.")
-        return ["nsenter", "-t", str(process), "-m", "-u", "-p", "-n"]
+        return ["nsenter", "-t", str(self._alive(node)), "-m", "-u", "-p", "-n"]
 
     @property
     def nodes(self) -> tuple[str, ...]:

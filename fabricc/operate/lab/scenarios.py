@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
@@ -48,25 +47,24 @@ def failures(network: Network) -> Iterator[Scenario]:
         (TierName.SPINE, Direction.UP, "spine up-link"),
     ):
         for switch in network.switches:
-            ports = [p for p in switch.ports if p.direction is direction and p.enabled and p.peer]
-            if switch.tier is tier and ports:
-                yield Scenario(f"{words} {switch.name} {ports[0].name}", f"{switch.name}:{ports[0].name}")
+            if switch.tier is tier and (ports := _cabled(switch, direction)):
+                yield Scenario(f"{words} {switch.name} {ports[0]}", f"{switch.name}:{ports[0]}")
                 break
     for tier, words in ((TierName.TOR, "ToR"), (TierName.SPINE, "spine"), (TierName.CORE, "core")):
         of_tier = [switch.name for switch in network.switches if switch.tier is tier]
         if of_tier:
             yield Scenario(f"{words} {of_tier[0]}", of_tier[0])
-    for up_link in islice((end for switch in network.switches for end in _upward(switch)), 1):
-        yield Scenario(f"silent cut {up_link[0]} {up_link[1]}", ":".join(up_link), silent=True)
+    for switch in network.switches:
+        if ports := _cabled(switch, Direction.UP):
+            yield Scenario(f"silent cut {switch.name} {ports[0]}", f"{switch.name}:{ports[0]}", silent=True)
+            break
     spines = [switch.name for switch in network.switches if switch.tier is TierName.SPINE]
     if len(spines) > 1:
         yield Scenario(f"silent spine {spines[0]}", spines[0], silent=True)
 
 
-def _upward(switch: Switch) -> Iterator[End]:
-    for port in switch.ports:
-        if port.direction is Direction.UP and port.enabled and port.peer:
-            yield switch.name, port.name
+def _cabled(switch: Switch, direction: Direction) -> list[str]:
+    return [each.name for each in switch.ports if each.direction is direction and each.enabled and each.peer]
 
 
 def notice_s(network: Network, scenario: Scenario) -> float:
@@ -108,9 +106,8 @@ def fail(network: Network, scenario: Scenario, trial: Trial) -> Event:
     _came(trial, f"{name}, healed", returned, back)
     if returned is None:
         steady.compare_widths(network, before, trial, f"{name}, healed")
-    return Event(
-        name, _remaining(before, after), settled, outage, returned, back, notice_s(network, scenario)
-    )
+    remaining, notice = _remaining(before, after), notice_s(network, scenario)
+    return Event(name, remaining, settled, outage, returned, back, notice)
 
 
 def _compare_silence(
@@ -119,9 +116,8 @@ def _compare_silence(
     """Whether timers alone found it: every broken end still has its carrier, and only its sessions are down."""
     carrier = trial.check(name, "carrier of the silent ports", "up all the while")
     for device, port in sorted(ends):
-        carrier.add(
-            kernel.has_carrier(network.lab.record.namespace(device), port), f"{device}:{port} is down"
-        )
+        lit = kernel.has_carrier(network.lab.record.namespace(device), port)
+        carrier.add(lit, f"{device}:{port} is down")
     sessions = trial.check(name, "BGP sessions", "down over silent links, Established elsewhere")
     steady.compare_sessions(network, after, sessions)
 
@@ -251,6 +247,5 @@ def compare_lossless(trial: Trial, name: str, settled: float | None, outage: Out
         check = trial.check(name, "flows", "no datagram lost")
         check.facts, check.agreed = outage.flows, outage.flows - outage.hit
         if outage.lost:
-            check.wrong.append(
-                f"{outage.lost} of {outage.sent} lost, longest gap {outage.worst_s * 1000:.0f} ms"
-            )
+            longest = f"longest gap {outage.worst_s * 1000:.0f} ms"
+            check.wrong.append(f"{outage.lost} of {outage.sent} lost, {longest}")

@@ -217,12 +217,9 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
             for pair in (probes.Pair(rail, out, hops), probes.Pair(out, rail, hops))
         ]
         heard = probes.exchange(network.lab, both, wanted, network.marks())
-        ways = {
-            inward: trial.check(
-                STEADY, "outside to host" if inward else "host to outside", "who reaches whom"
-            )
-            for inward in (False, True)
-        }
+        ways = [
+            trial.check(STEADY, way, "who reaches whom") for way in ("host to outside", "outside to host")
+        ]
         for number, pair in enumerate(wanted):
             names = f"{both[pair.sender].address} to {both[pair.receiver].address}"
             arrived = number in heard
@@ -235,10 +232,8 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
             name = outside.name_of(party)
             seen = _heard(network.lab.record.namespace(name), aggregates)
             for prefix in sorted(seen | aggregates):
-                check.add(
-                    prefix in seen and prefix in aggregates,
-                    f"{name}: {prefix} is {'not one' if prefix in seen else 'missing'}",
-                )
+                words = f"{name}: {prefix} is {'not one' if prefix in seen else 'missing'}"
+                check.add(prefix in seen and prefix in aggregates, words)
 
 
 def _heard(namespace: str, wanted: set[str]) -> set[str]:
@@ -255,11 +250,7 @@ def compare_policy_routes(network: Network, trial: Trial) -> None:
     endpoints = network.rails()
     for host in network.hosts:
         own = {endpoint.address: endpoint for endpoint in endpoints if endpoint.node == host.name}
-        asked = [
-            (far.address, near.address)
-            for near in own.values()
-            for far in _far(near, endpoints)
-        ]  # fmt: skip
+        asked = [(far.address, near.address) for near in own.values() for far in _far(near, endpoints)]
         answers = _routes(network.lab.record.namespace(host.name), asked)
         for destination, source in asked:
             seen = answers.get((destination, source))
@@ -279,13 +270,8 @@ def _far(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[Endpoint]:
 def _routes(namespace: str, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """(destination, source) -> interface, as the kernel of a namespace decides."""
     text = "".join(f"route get {destination} from {source}\n" for destination, source in asked)
-    ran = subprocess.run(
-        ["ip", "-n", namespace, "-force", "-batch", "-"],
-        input=text,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    command = ["ip", "-n", namespace, "-force", "-batch", "-"]
+    ran = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     found = (_LINE.match(line) for line in ran.stdout.splitlines())
     return {(match[1], match[2]): match[3] for match in found if match}
 

@@ -7,13 +7,12 @@ own paths, and one keeps all others'.
 
 from __future__ import annotations
 
-import csv
 from collections import Counter, defaultdict
 from dataclasses import replace
-from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.foreign.text import csv_text
 from fabricc.fabric.links import UP, asn, host_blocks, links, loopback_offset, port_names, served, upward
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
@@ -165,21 +164,19 @@ class _Way:
         """The step by which some switches have their other numbers."""
         now = {key: self.wanted[key] if key.owner in done else value for key, value in self.own.items()}
         bare = {key.owner for key, value in now.items() if not any(value) and any(self.computed[key])}
-        rows = {key: value for key, value in now.items() if value != self.computed[key] and any(value)}
+        said = {key: value for key, value in now.items() if value != self.computed[key] and any(value)}
         devices: defaultdict[SwitchId, dict[str, str | None]] = defaultdict(dict)
-        for key, value in rows.items():
+        for key, value in said.items():
             if key.lower is None:
                 devices[key.owner][key.column] = value[0]
         named = [{"device": self.before.name(at), **cells} for at, cells in devices.items()]
-        given = [(*self.ends[key], *value) for key, value in rows.items() if key.lower is not None]
+        given = [(*self.ends[key], *value) for key, value in said.items() if key.lower is not None]
         tables: dict[str, tuple[str, str]] = {}
         if named:
-            tables["devices"] = (
-                DEVICE_TABLE,
-                _table(DEVICES, [[row.get(each) for each in DEVICES] for row in named]),
-            )
+            rows = [[row.get(each) for each in DEVICES] for row in named]
+            tables["devices"] = DEVICE_TABLE, csv_text([DEVICES, *rows])
         if given:
-            tables["links"] = LINK_TABLE, _table(LINKS, given)
+            tables["links"] = LINK_TABLE, csv_text([LINKS, *given])
         words = _words(self.before.addresses, self.middle.addresses)
         return Part(name, what, tables, words, sorted(map(self.before.name, bare)))
 
@@ -331,9 +328,3 @@ def _touched(fabric: Fabric, way: _Way, batch: Sequence[SwitchId]) -> str:
     if whole:
         return f"take {who} out of service: all their ToRs restart BGP"
     return f"let {who} do without one port of each NIC: those ToRs restart BGP"
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *rows])
-    return text.getvalue()

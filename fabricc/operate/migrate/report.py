@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import listed, plural
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.foreign.text import json_document
+from fabricc.base.foreign.text import csv_text, json_document
 from fabricc.operate.migrate.cables import turns
 from fabricc.operate.push.run import kept_words
 from fabricc.review.diff import wording
@@ -109,12 +107,8 @@ def _moved(stage: Stage) -> str:
 
 def worksheet(stage: Stage) -> str:
     """The cables of a step in the order of their rounds, as CSV; empty cells where a cable goes or is new."""
-    text = StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(_HEAD)
-    for move in stage.moves:
-        table.writerow((move.round, *_ends(move.was), *_ends(move.now), f"{float(move.keeps):.2f}"))
-    return text.getvalue()
+    rows = ((one.round, *_ends(one.was), *_ends(one.now), f"{float(one.keeps):.2f}") for one in stage.moves)
+    return csv_text([_HEAD, *rows])
 
 
 def _ends(ends: Ends | None) -> tuple[str, ...]:

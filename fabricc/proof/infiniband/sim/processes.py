@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from fabricc.proof.infiniband.sim.inputs import Needs
 
@@ -70,9 +69,7 @@ class SimulatedSubnet:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for process in (self._opensm, self._ibsim):
             if process is not None:
                 _end(process)
