@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -79,9 +80,7 @@ def show(parts: Iterable[Part]) -> None:
 
 def width() -> int:
     """Columns of the terminal, 80 where there is none."""
-    from fabricc.cli import (
-        drawing,  # rich takes as long to import as many verbs to run: where it draws, and no sooner
-    )
+    from fabricc.cli import drawing  # rich takes as long to import as many verbs to run: where it draws alone
 
     return drawing.width()
 
@@ -129,9 +128,7 @@ def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, 
 
 def tally(diagnostics: Iterable[Diagnostic]) -> str:
     """The findings as numbers: `2 errors, 1 warning`, or `no findings`."""
-    counts: dict[str, int] = {}
-    for diagnostic in diagnostics:
-        counts[diagnostic.severity.value] = counts.get(diagnostic.severity.value, 0) + 1
+    counts = Counter(each.severity.value for each in diagnostics)
     parts = [plural(counts[name], name) for name in ("error", "warning", "note") if name in counts]
     return ", ".join(parts) or "no findings"
 

@@ -116,12 +116,7 @@ def _sarif_result(each: Diagnostic, rule: int) -> dict[str, Any]:
     if each.position:
         place = each.position
         uri = quote(_NO_BYTE.sub("\ufffd", place.file).encode("utf-8", "surrogateescape"))
-        result["locations"] = [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": f"file://{uri}" if uri.startswith("/") else uri},
-                    "region": {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)},
-                }
-            }
-        ]
+        artifact = {"uri": f"file://{uri}" if uri.startswith("/") else uri}
+        region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
+        result["locations"] = [{"physicalLocation": {"artifactLocation": artifact, "region": region}}]
     return result

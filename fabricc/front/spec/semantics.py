@@ -23,14 +23,8 @@ TWO_BYTE_BASES = (64_512, TWO_BYTES - 16)  # RFC 6996; 16 ASNs, of which ToRs ha
 ROCE_MTU = 4192  # 4096 + GRH 40 + UDP 8 + BTH 12 + XRC 4 + AtomicETH 28 + ICRC 4 (Linux ib_addr.h)
 # Longest cable of a medium at any data-centre speed: 100GBASE-CR4 5 m (IEEE 802.3 clause 92), AEC 7 m and AOC 100 m
 # (vendors' longest), 100GBASE-SR10 on OM4 150 m (clause 86), 100GBASE-LR4 10 km (clause 88).
-TOR_KEYS_NEEDING_SPINES = (
-    "oversubscription",
-    "n_minus_1",
-    "uplinks",
-    "uplink_gbps",
-    "border",
-    "border_links",
-)
+TOR_KEYS_NEEDING_SPINES = ("oversubscription", "n_minus_1", "uplinks", "uplink_gbps", "border",
+                           "border_links")  # fmt: skip
 SPINE_KEYS_NEEDING_CORES = ("oversubscription", "n_minus_1", "uplinks", "uplink_gbps", "units_per_pod")
 
 

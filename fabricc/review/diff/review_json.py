@@ -9,7 +9,7 @@ from fabricc.review.diff import wording
 from fabricc.review.diff.phrases import phrases
 
 if TYPE_CHECKING:
-    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.diagnostics import Diagnostic, Position
     from fabricc.base.foreign.text import Rendered
     from fabricc.review.diff.model import Fleet, Group, Review
 
@@ -51,13 +51,7 @@ def as_json(review: Review) -> dict[str, Any]:
         "next": wording.next_command(review),
         "figures": [{"name": f.name, "before": f.before, "after": f.after} for f in review.figures],
         "spec_changes": [
-            {
-                "path": c.path,
-                "before": c.before,
-                "after": c.after,
-                "file": c.position.file if c.position else None,
-                "line": c.position.line if c.position else None,
-            }
+            {"path": c.path, "before": c.before, "after": c.after, **_place(c.position)}
             for c in review.spec_changes
         ],
         "lock": list(review.lock),
@@ -118,12 +112,9 @@ def _fleet(fleet: Fleet) -> dict[str, Any]:
 
 
 def _finding(d: Diagnostic) -> dict[str, Any]:
-    place = d.position
-    return {
-        "code": d.code,
-        "severity": d.severity.value,
-        "message": d.message,
-        "help": d.help,
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-    }
+    stated = {"code": d.code, "severity": d.severity.value, "message": d.message, "help": d.help}
+    return stated | _place(d.position)
+
+
+def _place(place: Position | None) -> dict[str, Any]:
+    return {"file": place.file, "line": place.line} if place else {"file": None, "line": None}

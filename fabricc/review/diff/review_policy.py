@@ -80,14 +80,8 @@ def spec_policy(document: Document) -> Policy | None:
 
 def _policy(stated: dict[str, Any], file: str) -> Policy:
     worst = stated.get("max_impact")
-    return Policy(
-        forbid_renumbering=stated.get("forbid_renumbering", False),
-        max_gpus_affected=stated.get("max_gpus_affected"),
-        max_impact=Impact[worst.upper().replace("-", "_")] if worst else None,
-        require_label_for_lossless=stated.get("require_label_for_lossless"),
-        forbid_removal=stated.get("forbid_removal", False),
-        file=file,
-    )
+    impact = Impact[worst.upper().replace("-", "_")] if worst else None
+    return Policy(**{**stated, "max_impact": impact, "file": file})
 
 
 def violations(
@@ -113,26 +107,17 @@ def _place(code: str, review: Review, spec: str) -> Position:
 
 
 def _guilty(code: str, group: Group, review: Review) -> bool:
-    match code:
-        case "FAB9011":
-            return group.gpus > 0
-        case "FAB9012":
-            return group.impact is review.impact
-        case "FAB9013":
-            return _lossless(group)
-        case _:
-            return False
+    if code == "FAB9013":
+        return _lossless(group)
+    return {"FAB9011": group.gpus > 0, "FAB9012": group.impact is review.impact}.get(code, False)
 
 
 def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterator[tuple[str, str, str]]:
     count = review.renumbering
     if policy.forbid_renumbering and count.total:
         stated = f"{plural(count.addresses, 'address')}, {plural(count.asns, 'ASN')}, {plural(count.ports, 'port')}"
-        yield (
-            "FAB9010",
-            f"the policy forbids renumbering: {stated} would change",
-            "Keep the lock and the pools.",
-        )
+        message = f"the policy forbids renumbering: {stated} would change"
+        yield "FAB9010", message, "Keep the lock and the pools."
     limit = policy.max_gpus_affected
     if limit is not None and review.gpus_affected > limit:
         message = f"{review.gpus_affected:,} GPUs lose service, the policy allows {limit:,} at once"
@@ -145,11 +130,8 @@ def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterato
         message = f"a change of classes, PFC, ECN or buffers needs the label {needed!r}"
         yield "FAB9013", message, "Have the owners of the lossless policy approve it."
     if policy.forbid_removal and review.removed.count:
-        yield (
-            "FAB9014",
-            f"the policy forbids removal: {plural(review.removed.count, 'device')} would leave",
-            ("Remove devices in a change of their own, under another policy."),
-        )
+        message = f"the policy forbids removal: {plural(review.removed.count, 'device')} would leave"
+        yield "FAB9014", message, "Remove devices in a change of their own, under another policy."
 
 
 def changes_lossless(review: Review) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import field
 from fractions import Fraction
 from types import MappingProxyType
@@ -83,9 +84,7 @@ class DeviceView:
             view = self.ports.get(name)
             if view is None or view.role not in ("host", "rail"):
                 continue
-            own = self.name.partition(" ")[
-                0
-            ]  # the part of a host in a further network says so behind its name
+            own = self.name.partition(" ")[0]  # a host's part in a further network says so behind its name
             host, end = (own, name) if view.role == "rail" else (view.peer, view.peer_port)
             if match := _RAIL.fullmatch(end):
                 found[host, int(match[1])] = self.others.get(host, self.rail_gpus)
@@ -117,10 +116,10 @@ def numbered_ports(
 
     `panel` says where on the box a port is, as far as that is known.
     """
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     found = {}
     for port, role, peer, peer_port in cables:
-        found[port] = PortView(role, peer, peer_port, counts.setdefault(peer, 0), panel.get(port, -1))
+        found[port] = PortView(role, peer, peer_port, counts[peer], panel.get(port, -1))
         counts[peer] += 1
     return found
 

@@ -61,7 +61,7 @@ def kinds(fabric: Fabric) -> tuple[Kind, ...]:
     for unit in fabric.places():
         for tor in fabric.tor_ids(unit.coordinate):
             pods[tor.pod] += fabric.tor_links[unit.group]
-    counts: dict[object, int] = {}
+    counts: Counter[object] = Counter()
     samples: dict[object, SwitchId] = {}
     for at in fabric.switch_ids():
         key: object
@@ -72,7 +72,7 @@ def kinds(fabric: Fabric) -> tuple[Kind, ...]:
         else:
             key = (at.tier, pods[at.pod]) if at.tier is TierName.SPINE else at.tier
         samples.setdefault(key, at)
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] += 1
     return tuple(
         Kind(at, fabric.name(at), links.layout(fabric, at), tuple(links.links(fabric, at)), counts[key])
         for key, at in samples.items()
