@@ -56,15 +56,12 @@ def _over_fibre(near: End, far: End, medium: str) -> Iterator[Fit]:
         for other in _modules(far, medium):
             if one.family != other.family:
                 continue
-            shared = tuple(
-                end.use.children // len(module.connectors) for end, module in ((near, one), (far, other))
-            )
+            sides = (near, one), (far, other)
+            shared = tuple(end.use.children // len(module.connectors) for end, module in sides)
             if min(shared) > 1 or (max(shared) > 1 and not table.families[one.family].parallel):
                 continue
             if max(shared) <= 1:
-                each = [
-                    len(module.connectors) // end.use.children for end, module in ((near, one), (far, other))
-                ]
+                each = [len(module.connectors) // end.use.children for end, module in sides]
                 if each[0] != each[1]:
                     continue
                 fibre = _fibre(medium, one.connectors[0], other.connectors[0], 1)
@@ -81,20 +78,15 @@ def _modules(end: End, medium: str) -> Iterator[Transceiver]:
     table = optics()
     for plug in plugs(end.form_factor):
         for module in table.transceivers:
-            if (
-                module.form_factor == plug
-                and end.use in module.uses
-                and table.families[module.family].medium == medium
-            ):
+            over = table.families[module.family].medium
+            if module.form_factor == plug and end.use in module.uses and over == medium:
                 yield module
 
 
 def _fibre(medium: str, near: str, far: str, fan: int) -> Fibre:
-    known = optics().fibres
     wanted = (medium, near, far, fan)
-    return next(
-        (each for each in known if (each.medium, each.near, each.far, each.fan) == wanted), Fibre(*wanted)
-    )
+    known = (each for each in optics().fibres if (each.medium, each.near, each.far, each.fan) == wanted)
+    return next(known, Fibre(*wanted))
 
 
 def _assembled(near: End, far: End, medium: str, *, alone: bool) -> Iterator[Fit]:
@@ -110,14 +102,8 @@ def _assembled(near: End, far: End, medium: str, *, alone: bool) -> Iterator[Fit
         rates = lane_gbps(head.use), lane_gbps(tail.use)
         for cable in optics().assemblies:
             joined = _ends(cable, head, tail) or (fan == 1 and _ends(cable, tail, head))
-            same = rates[0] == rates[1] or cable.converts
-            if (
-                cable.medium == medium
-                and fan in cable.fan
-                and joined
-                and same
-                and max(rates) <= cable.lane_gbps
-            ):
+            carried = (rates[0] == rates[1] or cable.converts) and max(rates) <= cable.lane_gbps
+            if cable.medium == medium and fan in cable.fan and joined and carried:
                 yield Fit(cable=cable, split=split)
 
 

@@ -84,10 +84,8 @@ def _catalog(library: Library) -> Catalog:
 
 def _file_problems(document: Document) -> Iterator[Diagnostic]:
     if not isinstance(document.value, dict):
-        start = document.key_position(())
-        yield error(
-            "FAB2103", "a catalog file is a mapping", start, f"Begin with one of: {', '.join(SECTIONS)}."
-        )
+        remedy = f"Begin with one of: {', '.join(SECTIONS)}."
+        yield error("FAB2103", "a catalog file is a mapping", document.key_position(()), remedy)
         return
     from fabricc.catalog.validate import schema_breaches
 
@@ -109,9 +107,8 @@ def _unknown_sources(document: Document, value: Any, path: KeyPath) -> Iterator[
     for key, item in value.items():
         if key == "source" and " " not in item and item not in known:
             remedy = did_you_mean(item, known) or "Add it to `sources`, or write the citation out."
-            yield error(
-                "FAB2104", f"unknown source {item[:60]!r}", document.key_position((*path, key)), remedy
-            )
+            at = document.key_position((*path, key))
+            yield error("FAB2104", f"unknown source {item[:60]!r}", at, remedy)
         else:
             yield from _unknown_sources(document, item, (*path, key))
 
@@ -144,9 +141,8 @@ def _model_problems(library: Library, section: str, name: str, document: Documen
         referred = {"tables": ("buffers", "headroom"), "nics": ("nic",)}
         key = ("extends",) if unknown.section == section else referred.get(unknown.section, ("extends",))
         remedy = did_you_mean(unknown.name, library.names(unknown.section))
-        yield error(
-            "FAB2105", f"{name}: no {kind} `{unknown.name}`", document.key_position((*path, *key)), remedy
-        )
+        where = document.key_position((*path, *key))
+        yield error("FAB2105", f"{name}: no {kind} `{unknown.name}`", where, remedy)
     except ExtendsTooDeepError:
         where = document.key_position((*path, "extends"))
         told = f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away"

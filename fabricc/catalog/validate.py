@@ -35,9 +35,7 @@ def _diagnostics(root: Any, document: Document) -> list[Diagnostic]:
         for key, message, remedy in _explain(breach):
             where = (*path, key) if key is not None else path
             found[error("FAB2103", f"{_dotted(path)}{message}", document.key_position(where), remedy)] = None
-    return sorted(
-        list(found)[:MAX_BREACHES], key=lambda diagnostic: (diagnostic.position, diagnostic.message)
-    )
+    return sorted(list(found)[:MAX_BREACHES], key=lambda one: (one.position, one.message))
 
 
 def _explain(breach: Any) -> Iterator[tuple[str | None, str, str]]:

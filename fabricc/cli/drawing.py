@@ -46,9 +46,8 @@ def page(text: str) -> str:
 
 def parts(shown: Iterable[Part]) -> str:
     """Lines in their style, and tables."""
-    console = Console(
-        highlight=False, no_color="NO_COLOR" in os.environ, width=None if sys.stdout.isatty() else _WHOLE
-    )
+    room = None if sys.stdout.isatty() else _WHOLE
+    console = Console(highlight=False, no_color="NO_COLOR" in os.environ, width=room)
     with console.capture() as captured:
         for part in shown:
             if isinstance(part, Line):

@@ -50,14 +50,12 @@ def openconfig(
     help_ = "What `fabricc build` writes for each operating system has them all."
     told = Diagnostic("FAB0081", Severity.NOTE, message, None, help_)
     if format_ == "json":
-        output.document(
-            json_document({**found.as_json(), "removed": found.removed, "findings": [entry(told)]})
-        )
+        stated = {**found.as_json(), "removed": found.removed, "findings": [entry(told)]}
+        output.document(json_document(stated))
         return 0
     rows = [(kind, f"{count:,}") for kind, count in found.missing.items()]
-    output.show(
-        [Table(f"Not carried, the {_SHOWN} most frequent of {len(rows)}", ("fact", "times"), rows[:_SHOWN])]
-    )
+    title = f"Not carried, the {_SHOWN} most frequent of {len(rows)}"
+    output.show([Table(title, ("fact", "times"), rows[:_SHOWN])])
     output.tell([told], "text", {})
     gone = f", {found.removed:,} of switches that are gone removed" if found.removed else ""
     output.out(

@@ -54,9 +54,8 @@ def _deployed(first: Path, second: Path | None, base: str) -> Iterator[Path]:
     with TemporaryDirectory(prefix="fabricc-deployed-") as scratch:
         found = history.extract(history.commit(base), first, Path(scratch))
         if found is None:
-            raise FindingsError(
-                "FAB9451", f"{first} is not in {base}", "Name the spec that is deployed, then this one."
-            )
+            remedy = "Name the spec that is deployed, then this one."
+            raise FindingsError("FAB9451", f"{first} is not in {base}", remedy)
         yield found
 
 

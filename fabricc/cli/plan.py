@@ -123,9 +123,8 @@ def command(
     sheets = {_name(part): _sheets(part) for part in parts} if qos or picture or csv_folder else {}
     bought: Bought | None = None
     if wanted is not None and compiled.planned is not None:
-        bought = bill.bought(
-            wanted, [(_label(part), part.spec, fabric) for part, fabric in planned], "ethernet"
-        )
+        owned = [(_label(part), part.spec, fabric) for part, fabric in planned]
+        bought = bill.bought(wanted, owned, "ethernet")
         found = (*found, *bought.findings)
     computed, written = compiled.planned or compiled.draft, []  # before anything is told: it may fail
     if picture is not None and computed is not None:
@@ -239,9 +238,8 @@ def _png(text: str) -> bytes:
             if done.returncode == 0 and done.stdout:
                 return done.stdout
     names = ", ".join(program for program, _ in _RENDERERS)
-    raise FindingsError(
-        "FAB3148", f"a .png needs one of {names}, and none is installed", "Write a .svg, or install one."
-    )
+    message = f"a .png needs one of {names}, and none is installed"
+    raise FindingsError("FAB3148", message, "Write a .svg, or install one.")
 
 
 def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[str]:

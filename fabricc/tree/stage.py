@@ -288,9 +288,8 @@ def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
 
 def _about_links(target: Path, replaced: set[str]) -> tuple[Diagnostic, ...]:
     message = "{} was a symbolic link and is now a file; what it pointed to is untouched"
-    return tuple(
-        Diagnostic("FAB7005", Severity.WARNING, message.format(target / path)) for path in sorted(replaced)
-    )
+    told = (message.format(target / path) for path in sorted(replaced))
+    return tuple(Diagnostic("FAB7005", Severity.WARNING, each) for each in told)
 
 
 def _about_foreign(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ...]:

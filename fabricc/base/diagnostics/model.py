@@ -54,9 +54,8 @@ class FindingsError(Exception):
     def __init__(self, code: str, message: str, remedy: str = "", position: Position | None = None) -> None:
         super().__init__(message)
         self.code = code
-        self.diagnostics: tuple[Diagnostic, ...] = (
-            Diagnostic(code, Severity.ERROR, message, position, remedy),
-        )
+        found = Diagnostic(code, Severity.ERROR, message, position, remedy)
+        self.diagnostics: tuple[Diagnostic, ...] = (found,)
         self.sources: Mapping[str, str] = {}
 
     @classmethod

@@ -166,9 +166,8 @@ def spectrum_reserved_bytes(buffers: Buffers, groups: Sequence[PortGroup]) -> in
         raise ValueError("the reserves of a platform without Spectrum figures are not known")
     per_switch = SPECTRUM_MANAGEMENT_BYTES
     for group in groups:
-        per_switch += group.ports * (
-            2 * spectrum_xon_bytes(buffers.formula, group.lanes) + SPECTRUM_PORT_OVERHEAD_BYTES
-        )
+        reserved = 2 * spectrum_xon_bytes(buffers.formula, group.lanes) + SPECTRUM_PORT_OVERHEAD_BYTES
+        per_switch += group.ports * reserved
     return per_switch
 
 
@@ -194,10 +193,8 @@ def _with_headroom_pool(
     includes = buffers.pools.size_includes_headroom
     if oversubscription is not None:
         pool = _headroom_pool(buffers, groups, demand, oversubscription)
-        freed = 0 if includes else pools.headroom_bytes - pool
-        pools = replace(
-            pools, headroom_bytes=pool, ingress_lossless_bytes=pools.ingress_lossless_bytes + freed
-        )
+        left = pools.ingress_lossless_bytes + (0 if includes else pools.headroom_bytes - pool)
+        pools = replace(pools, headroom_bytes=pool, ingress_lossless_bytes=left)
     inside = pools.headroom_bytes if includes else 0
     return Budget(
         pools=pools,

@@ -81,7 +81,7 @@ def build_management(
         assumptions.forget("management", "network")
     servers = {
         service: tuple(
-            _server(text, ("management", service, i), findings) for i, text in enumerate(raw[service])
+            _server(each, ("management", service, i), findings) for i, each in enumerate(raw[service])
         )
         for service in ("ntp", "dns", "syslog")
     }

@@ -81,9 +81,8 @@ def _fetch(device: Device, access: Access, folder: Path) -> Fetched:
                         texts[file] = json_document(told)
                 except DeviceError as error:
                     found = error.diagnostic
-                    fetched.lacks.append(
-                        Diagnostic(found.code, Severity.WARNING, found.message, None, found.help)
-                    )
+                    told = Diagnostic(found.code, Severity.WARNING, found.message, None, found.help)
+                    fetched.lacks.append(told)
         make_folder(folder)
         for file, text in texts.items():
             write_file(folder / file, text.encode("utf-8", "surrogateescape"))

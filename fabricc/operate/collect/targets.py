@@ -31,9 +31,8 @@ def targets(words: Iterable[str]) -> dict[str, Device]:
     for word in words:
         for device in _in_file(Path(word)) if Path(word).is_file() else (_said(word),):
             if device.name in found:
-                raise DeviceError(
-                    "FAB9522", f"two targets are called {device.name}", "Give each a name of its own."
-                )
+                message = f"two targets are called {device.name}"
+                raise DeviceError("FAB9522", message, "Give each a name of its own.")
             found[device.name] = device
     return found
 
@@ -66,9 +65,8 @@ def _in_file(path: Path) -> Iterator[Device]:
         named = entries.items() if isinstance(entries, dict) else ((each, each) for each in _listed(entries))
         for name, address in named:
             if not isinstance(address, str) or not isinstance(name, str):
-                raise DeviceError(
-                    "FAB9520", f"{path}: a target of {system} is no text", _FORM, Position(str(path), 1)
-                )
+                message = f"{path}: a target of {system} is no text"
+                raise DeviceError("FAB9520", message, _FORM, Position(str(path), 1))
             yield _device(str(system), name, address, f"{path}: {name}")
 
 

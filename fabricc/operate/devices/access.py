@@ -123,11 +123,13 @@ class Access:
         """
         if name not in self._named:
             if (place := self._places.get(name)) is None:
-                raise DeviceError(
-                    "FAB9131",
-                    f"configurations need the secret {name!r}, and the access file does not say where it is",
-                    f"Add `secrets: {{{name}: {{env: NAME}}}}`, or {{file: PATH}}, or {{keyring: SERVICE}}.",
+                message = (
+                    f"configurations need the secret {name!r}, and the access file does not say where it is"
                 )
+                remedy = (
+                    f"Add `secrets: {{{name}: {{env: NAME}}}}`, or {{file: PATH}}, or {{keyring: SERVICE}}."
+                )
+                raise DeviceError("FAB9131", message, remedy)
             try:
                 found = place.resolve(name)
             except DeviceError as error:
@@ -223,9 +225,8 @@ def access_of(spec: Path, stated: Path | None) -> Access:
 def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:
     """A fault in the syntax by its line alone: no text of the file is shown."""
     mark = getattr(error, "problem_mark", None)
-    return Diagnostic(
-        "FAB9101", Severity.ERROR, "this is not YAML", Position(file, mark.line + 1 if mark else 1)
-    )
+    place = Position(file, mark.line + 1 if mark else 1)
+    return Diagnostic("FAB9101", Severity.ERROR, "this is not YAML", place)
 
 
 def not_own(path: Path) -> str:

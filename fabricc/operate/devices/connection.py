@@ -39,9 +39,8 @@ def driver_class(nos: str, login: Login) -> Any:
     try:
         return base.get_network_driver(name)
     except base.exceptions.ModuleImportError:
-        raise DeviceError(
-            "FAB9104", f"NAPALM finds no driver {name!r} for {nos}", "Install it, or name one with `driver:`."
-        ) from None
+        message = f"NAPALM finds no driver {name!r} for {nos}"
+        raise DeviceError("FAB9104", message, "Install it, or name one with `driver:`.") from None
 
 
 class Connection:
@@ -192,11 +191,9 @@ def connected(
         )
         live.open()
     except Exception as error:
-        raise DeviceError(
-            "FAB9110",
-            f"{device.name} ({address}) cannot be logged in to: {reason_of(error, clean)}",
-            "See that it is up, that its host key is known and that the access file is right.",
-        ) from None
+        message = f"{device.name} ({address}) cannot be logged in to: {reason_of(error, clean)}"
+        remedy = "See that it is up, that its host key is known and that the access file is right."
+        raise DeviceError("FAB9110", message, remedy) from None
     try:
         yield Connection(device.name, live, clean)
     finally:

@@ -79,9 +79,8 @@ def _from_file(path: Path) -> str:
     try:
         with Folder(path.parent, root=Path("/")) as folder, folder.open(path.name) as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
-                raise DeviceError(
-                    "FAB9102", f"{path} holds a secret and others may read it", f"Run `chmod 600 {path}`."
-                )
+                message = f"{path} holds a secret and others may read it"
+                raise DeviceError("FAB9102", message, f"Run `chmod 600 {path}`.")
             value = file.read(_LONGEST).decode().partition("\n")[0].rstrip("\r")
     except OSError as error:
         raise _missing(f"{path}: {error.strerror}") from None

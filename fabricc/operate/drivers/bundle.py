@@ -32,9 +32,7 @@ def pack(files: Mapping[str, str]) -> str:
             raise ValueError(f"{name!r} is not a plain file name")
         if any(_MARK.fullmatch(line) for line in text.split("\n")):
             raise ValueError(f"{name} holds a line that marks the start of a file")
-        parts.append(
-            f"==> {name} <==\n{text}" if text.endswith("\n") or not text else f"==> {name} <==\n{text}\n"
-        )
+        parts.append(f"==> {name} <==\n{text}" + ("" if text.endswith("\n") or not text else "\n"))
     return "".join(parts)
 
 

@@ -215,13 +215,10 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         tally = Tally()
         rpc = self.device.rpc
         with self._clean(CommandErrorException):
-            ports = self._asked(
-                lambda: rpc.get_interface_information(interface_name=junos_views.PORTS, extensive=True)
-            )
-            junos_views.pfc(ports, tally)
-            junos_views.queues(
-                str(self._asked(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])), tally
-            )
+            asked = {"interface_name": junos_views.PORTS, "extensive": True}
+            junos_views.pfc(self._asked(lambda: rpc.get_interface_information(**asked)), tally)
+            queues = self._asked(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])
+            junos_views.queues(str(queues), tally)
             return tally.counters()
 
     @staticmethod

@@ -109,6 +109,5 @@ def alarms(dump: Mapping[str, Any]) -> list[str]:
     told = {name: str(text) for row in dump.values() for name, text in row.get("value", {}).items()}
     if told.pop("summary", "OK") == "OK":
         return []
-    return [f"{name}: {text}" for name, text in sorted(told.items()) if not text.startswith("OK")] or [
-        "Not OK"
-    ]
+    wrong = [f"{name}: {text}" for name, text in sorted(told.items()) if not text.startswith("OK")]
+    return wrong or ["Not OK"]

@@ -86,9 +86,8 @@ class Trial:
 
     def settles(self, group: str, settled_s: float | None, limit_s: float) -> None:
         """Whether the predicted next hops were reached, and not only after the limit."""
-        self.check(group, "next hops settle", "as predicted").add(
-            settled_s is not None, f"not within {limit_s:.0f} s"
-        )
+        check = self.check(group, "next hops settle", "as predicted")
+        check.add(settled_s is not None, f"not within {limit_s:.0f} s")
 
     @property
     def facts(self) -> int:

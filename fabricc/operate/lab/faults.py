@@ -122,9 +122,8 @@ def _save(lab: Lab, known: Faults) -> None:
 
 
 def _set(lab: Lab, ends: Sequence[End], word: str = "up") -> None:
-    kernel.ip_batches(
-        gathered((lab.record.namespace(device), f"link set {port} {word}") for device, port in ends)
-    )
+    lines = ((lab.record.namespace(device), f"link set {port} {word}") for device, port in ends)
+    kernel.ip_batches(gathered(lines))
 
 
 def _silence(lab: Lab, ends: Sequence[End]) -> None:

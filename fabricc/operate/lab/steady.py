@@ -160,9 +160,8 @@ def compare_widths(network: Network, prediction: Prediction, trial: Trial, group
             wanted = widths.get(prefix, 0)
             key = (tiers[switch], classes.get(prefix, "unplanned prefix"), wanted)
             if key not in checks:
-                checks[key] = trial.check(
-                    group, f"next hops in the kernel: {key[0]} to {key[1]}", str(wanted)
-                )
+                what = f"next hops in the kernel: {key[0]} to {key[1]}"
+                checks[key] = trial.check(group, what, str(wanted))
             seen = wrong.get((switch, prefix), wanted)
             checks[key].add(seen == wanted, f"{switch} {prefix}: predicted {wanted}, observed {seen}")
 
@@ -191,9 +190,8 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
     for number, pair in enumerate(wanted):
         names = f"{endpoints[pair.sender].address} to {endpoints[pair.receiver].address}"
         found = heard.get(number)
-        reach.add(
-            (found is not None) == (pair.hops is not None), f"{names}: {'lost' if pair.hops else 'arrived'}"
-        )
+        words = f"{names}: {'lost' if pair.hops else 'arrived'}"
+        reach.add((found is not None) == (pair.hops is not None), words)
         if found is not None:
             hops.add(found.hops == pair.hops, f"{names}: {found.hops} switches, predicted {pair.hops}")
             source.add(found.source, f"{names}: from another address")

@@ -73,9 +73,8 @@ def _cables(fabric: Fabric) -> set[Ends]:
 def exchanged(old: Fabric, new: Fabric) -> set[str]:
     """Switches that are boxes of another model."""
     models = {new.name(at): new.model(at) for at in new.switch_ids()}
-    return {
-        name for at in old.switch_ids() if (name := old.name(at)) in models and models[name] != old.model(at)
-    }
+    before = {old.name(at): old.model(at) for at in old.switch_ids()}
+    return {name for name, model in before.items() if models.get(name, model) != model}
 
 
 @dataclass(frozen=True, slots=True)

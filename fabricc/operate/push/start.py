@@ -250,9 +250,8 @@ def planned(setting: Setting) -> Preview:
             else:
                 unknown += 1
                 effects[name] = Effect.unknown(source.devices[name])
-        waves = planned_waves(
-            plant(source.fabric, source.places, effects), setting.options.keep, setting.options.most
-        )
+        planted = plant(source.fabric, source.places, effects)
+        waves = planned_waves(planted, setting.options.keep, setting.options.most)
         seconds, basis = estimate_s(waves, effects, executor)
         drained = left_drained(executor, effects, waves)
     return Preview(

@@ -190,18 +190,16 @@ def _takers(parts: Mapping[str, Compiled], wish: Wish) -> Iterator[Taker]:
                 count += 1
                 yield Taker(name, network, at.tier.value, part.fabric.model(at).name, release)
     if unknown := [name for name in wish.only if name not in known]:
-        raise FindingsError(
-            "FAB9421", f"the fabric has no switch {unknown[0]!r}", "`fabricc plan` has them all."
-        )
+        message = f"the fabric has no switch {unknown[0]!r}"
+        raise FindingsError("FAB9421", message, "`fabricc plan` has them all.")
     if not count:
         what = (
             f"runs {wish.since}"
             if wish.since
             else f"runs another release of {wish.to.nos} than {wish.to.release}"
         )
-        raise FindingsError(
-            "FAB9421", f"no switch that is meant {what}", "See which releases `fabricc plan` shows."
-        )
+        remedy = "See which releases `fabricc plan` shows."
+        raise FindingsError("FAB9421", f"no switch that is meant {what}", remedy)
 
 
 def _require(parts: Mapping[str, Compiled], takers: Iterable[Taker], wish: Wish) -> None:

@@ -70,11 +70,9 @@ def by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
     settings = {each.setting: each.name for each in found.features if each.setting}
     for group in found.review.groups:
         subjects = [(line, line.statement.subject) for line in group.lines]
-        causes = (
-            [name for key, name in settings.items() if subject.startswith(key)] for _, subject in subjects
-        )
         of = gathered(
-            (next(iter(found), ""), line) for found, (line, _) in zip(causes, subjects, strict=True)
+            (next((name for key, name in settings.items() if subject.startswith(key)), ""), line)
+            for line, subject in subjects
         )
         for cause, lines in of.items():
             yield cause, replace(group, lines=tuple(lines))

@@ -33,9 +33,8 @@ def compare(
     for port in planned:
         one = told.get(port.name)
         if one is None:
-            findings.append(
-                _wrong(switch.name, "FAB9231", f"there is no port {port.name}", port_down=port.name)
-            )
+            message = f"there is no port {port.name}"
+            findings.append(_wrong(switch.name, "FAB9231", message, port_down=port.name))
             continue
         findings += _port(switch.name, port, one)
         counted = (counters or {}).get(port.name, {})

@@ -212,9 +212,8 @@ def as_junit(report: Report) -> Rendered:
         silent = report.unanswered.get(aspect, ())
         names = dict.fromkeys((*report.compared[aspect], *wrong, *silent, *report.unasked))
         for name in names:
-            case = ElementTree.SubElement(
-                suite, "testcase", {"classname": f"fabricc.{aspect.value}", "name": name}
-            )
+            named = {"classname": f"fabricc.{aspect.value}", "name": name}
+            case = ElementTree.SubElement(suite, "testcase", named)
             counts["tests"] += 1
             if judged := _judge(case, report, aspect, name, wrong.get(name, [])):
                 counts[judged] += 1

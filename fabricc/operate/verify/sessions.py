@@ -30,9 +30,8 @@ def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
         where = f"the session to {session.peer} ({key})"
         peer = peers.get(key)
         if peer is None:
-            findings.append(
-                _wrong(switch.name, "FAB9211", f"{where} is not configured", port_down=session.port)
-            )
+            message = f"{where} is not configured"
+            findings.append(_wrong(switch.name, "FAB9211", message, port_down=session.port))
         elif not peer.get("is_up"):
             state = "is down" if peer.get("is_enabled", True) else "is shut down"
             findings.append(_wrong(switch.name, "FAB9211", f"{where} {state}", port_down=session.port))
