@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from napalm.base.base import NetworkDriver
 from napalm.base.exceptions import CommandErrorException, CommitError, NapalmException, ReplaceConfigException
 
+Options = dict[str, Any] | None
+"""NAPALM's `optional_args`, as every driver is made with them."""
 _VTYSH = re.compile(r"line (\d+): (.*?)(?=; (?:line \d+:|vtysh\b)|$|\n)")
 _WORD = re.compile(r"[^\s\"':,;{}\[\]]+")
 _LEAST = 4

@@ -22,7 +22,7 @@ from pyeapi.eapilib import CommandError, HttpsEapiConnection
 from pyeapi.eapilib import ConnectionError as EapiConnectionError
 
 from fabricc.operate.drivers import eos_views
-from fabricc.operate.drivers.checking import Checking, Refusal
+from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.limits import TIMES, bound, cutting
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
@@ -78,12 +78,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     config_session: str | None
 
     def __init__(
-        self,
-        hostname: str,
-        username: str,
-        password: str,
-        timeout: int = 60,
-        optional_args: dict[str, Any] | None = None,
+        self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
     ) -> None:
         options = dict(optional_args or {})
         if options.get("transport", "https") == "https":

@@ -29,7 +29,7 @@ from napalm.base.exceptions import (
 from ncclient.transport.errors import SessionCloseError, TransportError
 
 from fabricc.operate.drivers import junos_views
-from fabricc.operate.drivers.checking import Refusal
+from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.limits import SESSION_BYTES, AnswerTooLargeError
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
@@ -57,12 +57,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     CONFIRM_LIMITS = (_MINUTE_S, 65535 * _MINUTE_S)
 
     def __init__(
-        self,
-        hostname: str,
-        username: str,
-        password: str,
-        timeout: int = 60,
-        optional_args: dict[str, Any] | None = None,
+        self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
     ) -> None:
         options = {"port": 830, **(optional_args or {})}
         super().__init__(hostname, username, password, timeout, options)

@@ -11,7 +11,7 @@ from typing import Any
 from napalm.base.exceptions import CommandErrorException, NapalmException
 
 from fabricc.operate.drivers import linux_views, vtysh_views
-from fabricc.operate.drivers.checking import Checking
+from fabricc.operate.drivers.checking import Checking, Options
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.shell import Shell
@@ -32,12 +32,7 @@ class LinuxDriver(Checking):
     LLDPCLI: tuple[str, ...] = ()
 
     def __init__(
-        self,
-        hostname: str,
-        username: str,
-        password: str,
-        timeout: int = 60,
-        optional_args: dict[str, Any] | None = None,
+        self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
     ) -> None:
         self.hostname, self.username, self.password, self.timeout = hostname, username, password, timeout
         self.optional_args = dict(optional_args or {})

@@ -32,7 +32,7 @@ from requests import Response
 from requests.exceptions import RequestException
 
 from fabricc.operate.drivers import nxos_views
-from fabricc.operate.drivers.checking import Checking
+from fabricc.operate.drivers.checking import Checking, Options
 from fabricc.operate.drivers.limits import TIMES, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.single import clean, one_text, tls_context
@@ -90,12 +90,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     loaded: bool
 
     def __init__(
-        self,
-        hostname: str,
-        username: str,
-        password: str,
-        timeout: int = 60,
-        optional_args: dict[str, Any] | None = None,
+        self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
     ) -> None:
         options = {"ssl_verify": True, "ssh_strict": True, "system_host_keys": True, **(optional_args or {})}
         if not options["ssh_strict"]:
@@ -119,7 +114,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         }
         return clean(self.hostname, foreign, self.password)
 
-    def _netmiko_open(self, device_type: str, netmiko_optional_args: dict[str, Any] | None = None) -> Any:
+    def _netmiko_open(self, device_type: str, netmiko_optional_args: Options = None) -> Any:
         return super()._netmiko_open(device_type, {**(netmiko_optional_args or {}), "port": self._ssh_port})
 
     def open(self) -> None:
