@@ -67,12 +67,18 @@ def scopes(node: ast.AST) -> Iterator[list[ast.AST]]:
     yield outside
 
 
-def said_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
-    """What is said beside a code: literals, and those of names that they were given in the same function."""
+def assigned(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Name -> what it is given in a function."""
     named: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             named.setdefault(node.targets[0].id, []).append(node.value)
+    return named
+
+
+def said_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
+    """What is said beside a code: literals, and those of names that they were given in the same function."""
+    named = assigned(nodes)
     for node in nodes:
         given: list[tuple[str, ast.expr]] = []
         if isinstance(node, ast.Call):
@@ -210,16 +216,19 @@ def test_messages_have_no_final_stop() -> None:
 
 
 def remedies() -> Iterator[Text]:
-    """The remedy of each `Diagnostic` and of each error with a code, where it is written out."""
+    """The remedy of each `Diagnostic` and of each error with a code: as it is written, or as its name was given it."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            name = getattr(getattr(node, "func", None), "id", "")
-            if isinstance(node, ast.Call) and (name == "Diagnostic" or name.endswith("Error")):
-                given = node.args[4:] if name == "Diagnostic" else node.args[2:]
-                coded = node.args and isinstance(node.args[0], ast.Constant) and str(node.args[0].value)
-                for each in given if coded and CODE.fullmatch(coded) else ():
-                    if " " in (text := text_of(each) or ""):
-                        yield Text(f"{path.relative_to(PACKAGE)}:{each.lineno}", name, text)
+        for nodes in scopes(ast.parse(path.read_text("utf-8"))):
+            named = assigned(nodes)
+            for node in nodes:
+                name = getattr(getattr(node, "func", None), "id", "")
+                if isinstance(node, ast.Call) and (name == "Diagnostic" or name.endswith("Error")):
+                    given = node.args[4:] if name == "Diagnostic" else node.args[2:]
+                    coded = node.args and isinstance(node.args[0], ast.Constant) and str(node.args[0].value)
+                    for each in given if coded and CODE.fullmatch(coded) else ():
+                        for value in named.get(each.id, []) if isinstance(each, ast.Name) else [each]:
+                            if " " in (text := text_of(value) or ""):
+                                yield Text(f"{path.relative_to(PACKAGE)}:{value.lineno}", name, text)
 
 
 def is_sentence(text: str) -> bool:
@@ -229,7 +238,7 @@ def is_sentence(text: str) -> bool:
 
 def test_remedies_are_sentences() -> None:
     found = list(remedies())
-    assert len(found) > 100
+    assert len(found) > 150
     assert [each for each in found if not is_sentence(each.text.replace("{}", "It."))] == []
 
 
