@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
@@ -15,7 +15,6 @@ from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
-from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.qos import unsent
 from fabricc.operate.devices.device import devices
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
     from pathlib import Path
 
+    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
     from fabricc.fabric.plans import AddressPlan
     from fabricc.fabric.shape import SwitchId
@@ -99,11 +99,8 @@ class BuiltTree:
 
     def leaving(self, prefixes: Iterable[str]) -> set[str]:
         """Those of the fabric's own pools that no switch announces by the plan: numbers of before."""
-        pools = [
-            ip_network(str(pool))
-            for name, pool in self.fabric.addresses.pools().items()
-            if name.startswith(("hosts", "loopbacks"))
-        ]
+        known = self.fabric.addresses.pools().items()
+        pools = [ip_network(str(pool)) for name, pool in known if name.startswith(("hosts", "loopbacks"))]
         own = {prefix for prefix in prefixes if any(_holds(pool, prefix) for pool in pools)}
         if not own:
             return own
@@ -137,16 +134,12 @@ def _holds(pool: IPv4Network | IPv6Network, prefix: str) -> bool:
 
 def _of_versions(addresses: AddressPlan, versions: Container[int]) -> AddressPlan:
     """The pools of some IP versions; any will do for one that the fabric is not to have."""
-    hosts4, links4, hosts6, links6, loopbacks6 = (
-        (pool or Pool(0, 0, version)) if version in versions else None
-        for version, pool in (
-            (4, addresses.hosts4), (4, addresses.links4),
-            (6, addresses.hosts6), (6, addresses.links6), (6, addresses.loopbacks6),
-        )
-    )  # fmt: skip
-    return replace(
-        addresses, hosts4=hosts4, links4=links4, hosts6=hosts6, links6=links6, loopbacks6=loopbacks6
-    )
+    versioned = {"hosts4": 4, "links4": 4, "hosts6": 6, "links6": 6, "loopbacks6": 6}
+    pools: dict[str, Any] = {
+        name: (getattr(addresses, name) or Pool(0, 0, version)) if version in versions else None
+        for name, version in versioned.items()
+    }
+    return replace(addresses, **pools)
 
 
 def read_source(
@@ -189,9 +182,5 @@ def read_source(
         message = f"{tree} was built from another state of {path}, its lock or its catalog"
         raise RefusedError("FAB9120", message, _REBUILD)
     fabric = compiled.of_network(network).fabric
-    if not isinstance(fabric, Fabric):
-        raise RefusedError(
-            "FAB9130", f"the switches of {path} are not configured one by one: its subnet manager routes"
-        )
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     return BuiltTree(held, path, fabric, places, devices(fabric))

@@ -44,17 +44,13 @@ def require(setting: Setting, names: Sequence[str]) -> None:
         RefusedError: FAB9133, a finding for each NOS, with the times that its driver takes.
     """
     wanted = setting.options.confirm_s
-    findings = tuple(
-        Diagnostic(
-            "FAB9133",
-            Severity.ERROR,
-            f"{len(chosen)} switches with {nos}, such as {chosen[0]}, revert a commit within {limits}, not {wanted} s",
-            None,
-            f"--confirm-within must be {limits} for them; --only pushes to some switches.",
-        )
-        for (nos, driver), chosen in _by_reverting(setting, names).items()
-        if (limits := driver.refuses(wanted))
-    )
+    findings = []
+    for (nos, driver), chosen in _by_reverting(setting, names).items():
+        if limits := driver.refuses(wanted):
+            of = f"{len(chosen)} switches with {nos}, such as {chosen[0]}"
+            text = f"{of}, revert a commit within {limits}, not {wanted} s"
+            remedy = f"--confirm-within must be {limits} for them; --only pushes to some switches."
+            findings.append(Diagnostic("FAB9133", Severity.ERROR, text, None, remedy))
     if findings:
         raise RefusedError.of(findings)
 

@@ -46,9 +46,8 @@ def drained(
                 raise _unfit(name, f"its {file} has no such place")
             found[file] = text
     made = _change(nos, {f: files[f] for f in told}, {f: found[f] for f in told})
-    if {path: after for path, (_, after) in made.items()} != {
-        path: after for path, (_, after) in wanted.items()
-    }:
+    now, planned = ({path: after for path, (_, after) in each.items()} for each in (made, wanted))
+    if now != planned:
         raise _unfit(name, "other facts would change than those of a drain")
     return found
 
@@ -60,11 +59,8 @@ def _unfit(name: str, why: str) -> DeviceError:
 
 def _change(nos: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
     old, new = running.read(nos, before).facts, running.read(nos, after).facts
-    return {
-        path: (old.get(path), new.get(path))
-        for path in old.keys() | new.keys()
-        if old.get(path) != new.get(path)
-    }
+    both = ((path, old.get(path), new.get(path)) for path in old.keys() | new.keys())
+    return {path: (was, now) for path, was, now in both if was != now}
 
 
 def patched(text: str, old: str, new: str) -> str | None:
@@ -92,12 +88,8 @@ def _edits(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, 
     while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
         tail += 1
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return [
-        (head + i1, head + i2, list(new[j1:j2]))
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
-        if tag != "equal"
-    ]
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(head + i1, head + i2, list(new[j1:j2])) for tag, i1, i2, j1, j2 in steps if tag != "equal"]
 
 
 def _place(lines: Sequence[str], before: Sequence[str], start: int, end: int) -> int | None:
@@ -123,8 +115,5 @@ def _place(lines: Sequence[str], before: Sequence[str], start: int, end: int) ->
 
 def _starts(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     size = len(wanted)
-    return [
-        at
-        for at in range(len(lines) - size + 1)
-        if lines[at] == wanted[0] and list(lines[at : at + size]) == wanted
-    ]
+    places = (at for at in range(len(lines) - size + 1) if lines[at] == wanted[0])
+    return [at for at in places if list(lines[at : at + size]) == wanted]

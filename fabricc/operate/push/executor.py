@@ -100,8 +100,8 @@ class Executor(Reach):
             return
         known = self.journal.known(self.source.devices[name])
         if not known:
-            message = f"{name}: no push has been here, and it does not run what the tree says"
             remedy = "See `fabricc push TREE --dry-run --adopt`; --adopt takes what it runs now as known."
+            message = f"{name}: no push has been here, and it does not run what the tree says"
             raise DeviceError("FAB9113", message, remedy)
         if wrong := self._unlike(name, files, running.unpacked(known, wanted)):
             remedy = "Bring the change into the spec or undo it; --adopt gives it up for what the tree says."
@@ -162,8 +162,8 @@ class Executor(Reach):
         files: Files,
         revert_s: int,
         *,
+        first: bool,
         announce: bool = False,
-        first: bool = False,
         guard: bool = False,
     ) -> None:
         with self._connected(name) as switch:
@@ -389,8 +389,6 @@ class Executor(Reach):
     def _word(self, name: str, files: Files, wanted: Files, old: Files) -> str:
         states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
         if self.drains(name):
-            states += [
-                ("new, drained", lambda: self._drained(name, wanted)),
-                ("old, drained", lambda: self._drained(name, old)),
-            ]
+            states.append(("new, drained", lambda: self._drained(name, wanted)))
+            states.append(("old, drained", lambda: self._drained(name, old)))
         return next((word for word, state in states if not self._unlike(name, files, state())), "")

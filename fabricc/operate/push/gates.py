@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.operate.devices.connection import Connection
 
+    Names = Collection[str]
+
 Measured = dict[str, Any]
 """`sessions`: neighbour -> [is up, prefixes received]; `widths`: prefix -> next hops; `alarms`: a line each.
 
@@ -56,21 +58,20 @@ def health(connection: Connection) -> Measured:
 
 
 def _received(peer: Mapping[str, Any]) -> int:
-    return sum(
-        max(0, family.get("received_prefixes", 0)) for family in peer.get("address_family", {}).values()
-    )
+    families = peer.get("address_family", {}).values()
+    return sum(max(0, family.get("received_prefixes", 0)) for family in families)
 
 
 def complaints(
     switch: Switch,
     before: Measured,
     now: Measured,
-    waiting: Collection[str],
-    later: Collection[str],
+    waiting: Names,
+    later: Names,
     *,
     widths: bool,
     received: bool = True,
-    leaving: Callable[[list[str]], Collection[str]] = lambda _: (),
+    leaving: Callable[[list[str]], Names] = lambda _: (),
 ) -> list[str]:
     """What is worse than before and may still come good, in words.
 
@@ -105,9 +106,8 @@ def _versions(switch: Switch) -> set[int]:
     ports = [port for port in switch.ports if port.peer]
     if any(port.unnumbered for port in ports):
         return {4, 6}
-    return {
-        version for version, own in ((4, "ipv4"), (6, "ipv6")) if any(getattr(port, own) for port in ports)
-    }
+    families = ((4, "ipv4"), (6, "ipv6"))
+    return {version for version, own in families if any(getattr(port, own) for port in ports)}
 
 
 def _left(switch: Switch, before: Measured) -> Counter[int]:
@@ -124,13 +124,7 @@ def _version(address: str) -> int:
 
 
 def _sessions(
-    switch: Switch,
-    before: Measured,
-    now: Measured,
-    waiting: Collection[str],
-    later: Collection[str],
-    *,
-    received: bool,
+    switch: Switch, before: Measured, now: Measured, waiting: Names, later: Names, *, received: bool
 ) -> list[str]:
     old, new = before.get("sessions"), now.get("sessions")
     if old is None or new is None:

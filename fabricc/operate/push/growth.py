@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.devices import readings
@@ -40,16 +41,11 @@ def counters(switch: Connection) -> dict[str, Any]:
 def lasting(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options) -> list[str]:
     """What no waiting cures: interface errors, storms, and packets dropped from lossless classes."""
     old = before.get("errors", {})
-    found = [
-        f"{port} counts {count - old.get(port, 0)} more errors"
-        for port, count in sorted(now.get("errors", {}).items())
-        if count - old.get(port, 0) > options.errors
-    ]
+    more = ((port, count - old.get(port, 0)) for port, count in sorted(now.get("errors", {}).items()))
+    found = [f"{port} counts {count} more errors" for port, count in more if count > options.errors]
     found += storms(switch, before, now)
-    for port, dropped in _growth(switch, DROPPED, before, now):
-        if dropped > options.drops:
-            found.append(f"{port} dropped {dropped} packets of lossless classes")
-    return found
+    drops = ((port, count) for port, count in _growth(switch, DROPPED, before, now) if count > options.drops)
+    return [*found, *(f"{port} dropped {count} packets of lossless classes" for port, count in drops)]
 
 
 def storms(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -70,10 +66,9 @@ def congestion(
     seconds = max(1.0, now["at"] - before["at"])
     found = []
     for (kinds, what), limit in zip(_RATES, (options.pauses, options.marks), strict=True):
-        sums: dict[str, int] = {}
-        for kind in kinds:
-            for port, count in _growth(switch, kind, before, now):
-                sums[port] = sums.get(port, 0) + count
+        sums = Counter[str]()
+        for port, count in (each for kind in kinds for each in _growth(switch, kind, before, now)):
+            sums[port] += count
         found += [
             f"{port} counts {count / seconds:,.0f} {what} a second"
             for port, count in sums.items()

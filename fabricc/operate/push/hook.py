@@ -80,10 +80,8 @@ class Hook:
             raise DeviceError("FAB9431", message) from None
         if process.returncode:
             last = said.decode("utf-8", "replace").strip().rpartition("\n")[2][:_LONGEST]
-            message = (
-                f"{device.name}: {self.program.name} {action} ended with status {process.returncode}: {last}"
-            )
-            raise DeviceError("FAB9430", message)
+            ended = f"{self.program.name} {action} ended with status {process.returncode}"
+            raise DeviceError("FAB9430", f"{device.name}: {ended}: {last}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

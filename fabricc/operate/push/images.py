@@ -75,11 +75,9 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
         if wanted in found:
             findings.append(_wrong(path, line, f"{' '.join(wanted)} has two lines"))
             continue
-        concerned = any(wanted in (each, each._replace(model="*")) for each in needed)
         present = False
-        if concerned:
-            place = path.parent / name
-            present, told = _checked(place, digest)
+        if any(wanted in (each, each._replace(model="*")) for each in needed):
+            present, told = _checked(path.parent / name, digest)
             findings += [_wrong(path, line, told, "FAB9425")] if told else []
         found[wanted] = Image(name, digest, present)
     return Images(found, (*findings, *_lacking(path, needed, Images(found, ()))))
@@ -99,14 +97,11 @@ def _checked(place: Path, digest: str) -> tuple[bool, str]:
 def _lacking(path: Path, needed: Iterable[Wanted], images: Images) -> Iterator[Diagnostic]:
     for wanted in sorted(needed):
         if images.of(wanted) is None:
-            message = f"no image of {wanted.nos} {wanted.release} for {wanted.model}"
-            yield _wrong(path, 1, message)
+            yield _wrong(path, 1, f"no image of {wanted.nos} {wanted.release} for {wanted.model}")
 
 
 def _wrong(path: Path, line: int, message: str, code: str = "FAB9424") -> Diagnostic:
-    remedy = (
-        "Fetch the file again, or correct its checksum."
-        if code == "FAB9425"
-        else "Correct the table of images."
-    )
+    remedy = "Correct the table of images."
+    if code == "FAB9425":
+        remedy = "Fetch the file again, or correct its checksum."
     return Diagnostic(code, Severity.ERROR, message, Position(str(path), max(line, 1)), remedy)

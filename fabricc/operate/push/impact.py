@@ -72,11 +72,8 @@ def effect(
     old = _open(device, before)
     new = _open(device, {name: text for name, text in after.items() if name in before})
     platform = f"{device.nos} {device.release}".strip()
-    planned = [
-        (port.name, port.direction.value, port.peer.device, port.peer.port)
-        for port in switch.ports
-        if port.peer
-    ]
+    cabled = [(port, port.peer) for port in switch.ports if port.peer]
+    planned = [(port.name, port.direction.value, peer.device, peer.port) for port, peer in cabled]
     base, head = (
         _view(device, platform, facts, [cable for cable in planned if _in_use(facts, cable[0])], silent)
         for facts in (old, new)
@@ -84,9 +81,8 @@ def effect(
     found = compare_views(base, head)
     if found is None:
         return Effect(platform, Impact.NONE)
-    return Effect(
-        platform, found.impact, _why(found.counts, device.nos, found.impact), _breaks(switch, old, new)
-    )
+    why = _why(found.counts, device.nos, found.impact)
+    return Effect(platform, found.impact, why, _breaks(switch, old, new))
 
 
 def _open(device: Device, files: Mapping[str, str]) -> Facts:
@@ -106,17 +102,9 @@ def _view(
     cables: list[tuple[str, str, str, str]],
     silent: frozenset[int],
 ) -> DeviceView:
-    return DeviceView(
-        device.name,
-        device.kind,
-        device.nos,
-        platform,
-        "",
-        {**facts, **identity_facts("", platform)},
-        numbered_ports(cables),
-        sessions_of(facts),
-        unsent=silent,
-    )
+    whole, ports = {**facts, **identity_facts("", platform)}, numbered_ports(cables)
+    named = (device.name, device.kind, device.nos, platform)
+    return DeviceView(*named, "", whole, ports, sessions_of(facts), unsent=silent)
 
 
 def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:

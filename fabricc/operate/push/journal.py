@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from fabricc.operate.devices.device import Device
 
+    Secrets = Mapping[str, str]
+
 
 class State(StrEnum):
     """Where a switch stands in a run."""
@@ -116,15 +118,11 @@ class Journal(JournalFile):
         """
 
         def act(base: sqlite3.Connection) -> int:
-            cursor = base.execute(
-                "INSERT INTO run (kind, tree, digest, options, begun) VALUES (?, ?, ?, ?, ?)",
-                (kind, tree, digest, json.dumps(options), time.time()),
-            )
+            statement = "INSERT INTO run (kind, tree, digest, options, begun) VALUES (?, ?, ?, ?, ?)"
+            cursor = base.execute(statement, (kind, tree, digest, json.dumps(options), time.time()))
             run = int(cursor.lastrowid or 0)
-            base.executemany(
-                "INSERT INTO device VALUES (?, ?, 'planned', '', '', 0, 0, NULL, NULL, '{}', ?)",
-                ((run, name, time.time()) for name in names),
-            )
+            statement = "INSERT INTO device VALUES (?, ?, 'planned', '', '', 0, 0, NULL, NULL, '{}', ?)"
+            base.executemany(statement, ((run, name, time.time()) for name in names))
             return run
 
         try:
@@ -234,14 +232,7 @@ class Journal(JournalFile):
         return {row[0]: self._state(run, row) for row in self.rows(query, run)}
 
     def asked(
-        self,
-        run: int,
-        name: str,
-        before: str,
-        after: str,
-        disruptive: bool,
-        baseline: Any,
-        secrets: Mapping[str, str],
+        self, run: int, name: str, before: str, after: str, disruptive: bool, baseline: Any, secrets: Secrets
     ) -> None:
         """What a switch ran, is to run, and how it was, before anything changes; mark -> secret of what it ran."""
         if secrets:
@@ -266,10 +257,8 @@ class Journal(JournalFile):
         now = time.time()
 
         def act(base: sqlite3.Connection) -> None:
-            base.execute(
-                "UPDATE device SET state=?, intent='', detail=?, at=? WHERE run=? AND name=?",
-                (state.value, detail, now, run, name),
-            )
+            statement = "UPDATE device SET state=?, intent='', detail=?, at=? WHERE run=? AND name=?"
+            base.execute(statement, (state.value, detail, now, run, name))
             base.execute("INSERT INTO step VALUES (?, ?, ?, ?, ?)", (run, name, now, state.value, seconds))
 
         self.transaction(act)

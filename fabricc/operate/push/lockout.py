@@ -58,9 +58,8 @@ def require(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
         login = Login(stated.username, held, "" if _offers_more(stated) else keys[stated.ssh_key])
         verdict = _judged(device, stated, login, facts)
         cases.setdefault(_Case(device.nos, stated.username, verdict), []).append(name)
-    findings = [
-        finding for case, chosen in cases.items() if (finding := _finding(case, chosen, setting.consents))
-    ]
+    found = (_finding(case, chosen, setting.consents) for case, chosen in cases.items())
+    findings = [finding for finding in found if finding]
     if wrong := tuple(one for one in findings if one.severity is Severity.ERROR):
         raise RefusedError.of(wrong)
     return tuple(findings)

@@ -43,15 +43,9 @@ def plant(fabric: Fabric, places: Mapping[str, SwitchId], effects: Mapping[str, 
             if lower not in totals and (uplinks := _uplinks(fabric, places[lower])):
                 totals[lower] = uplinks
                 tiers[lower] = TIERS.index(places[lower].tier.value)
-        members[name] = Member(
-            name,
-            TIERS.index(at.tier.value),
-            effect.platform,
-            effect.disruptive,
-            _redundancy(fabric, at),
-            dict(_carries(fabric, at)),
-            below,
-        )
+        tier, carries = TIERS.index(at.tier.value), dict(_carries(fabric, at))
+        what = (effect.platform, effect.disruptive, _redundancy(fabric, at))
+        members[name] = Member(name, tier, *what, carries, below)
     drained = frozenset(name for name, change in fabric.changes.items() if change.drained)
     return Plant(members, totals, tiers, frozenset(breaking), drained)
 

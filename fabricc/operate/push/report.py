@@ -34,11 +34,8 @@ def preview(found: Preview, options: Options) -> list[str]:
     lines = [f"tree sha256 {found.digest}"]
     for name, one in found.asked.items():
         if one.diff:
-            lines += [
-                f"--- {name} ({one.effect.impact.label}) {one.effect.why}".rstrip(),
-                *masked(one.diff).split("\n"),
-                "",
-            ]
+            head = f"--- {name} ({one.effect.impact.label}) {one.effect.why}".rstrip()
+            lines += [head, *masked(one.diff).split("\n"), ""]
     if not found.effects:
         return [*lines, "Every switch runs what the tree says."]
     for number, wave in enumerate(found.waves, 1):
@@ -54,10 +51,8 @@ def preview(found: Preview, options: Options) -> list[str]:
     )
     lines += [*found.unwatched, *found.drained]
     if found.assumed:
-        lines.append(
-            f"{found.assumed} switches were never pushed to: their change is counted as disruptive; "
-            "--dry-run asks them"
-        )
+        told = "switches were never pushed to: their change is counted as disruptive; --dry-run asks them"
+        lines.append(f"{found.assumed} {told}")
     return lines
 
 

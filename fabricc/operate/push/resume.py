@@ -56,16 +56,14 @@ def settle(push: Push) -> list[str]:
             push.failures[name] = error
             journal.reached(executor.run, name, State.UNKNOWN, str(error))
         elif word == "old":
-            journal.reached(
-                executor.run, name, State.PLANNED, "asked after the run was killed: runs the old one"
-            )
+            told = "asked after the run was killed: runs the old one"
+            journal.reached(executor.run, name, State.PLANNED, told)
         elif word == "":
             wrong = DeviceError("FAB9112", f"{name} runs neither the old nor the new configuration")
             push.failures[name] = wrong
             journal.reached(executor.run, name, State.UNKNOWN, str(wrong))
-    halfway = [
-        name for name, (word, error) in found.items() if error is None and word in ("new", "new, drained")
-    ]
+    new = ("new", "new, drained")
+    halfway = [name for name, (word, error) in found.items() if error is None and word in new]
     _finish(push, halfway, {name: word for name, (word, _) in found.items()})
     return [name for name, (word, _) in found.items() if word == "old"]
 
