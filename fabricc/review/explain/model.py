@@ -100,7 +100,7 @@ class Explanation:
     kind: str
     subject: str
     title: str
-    details: Details = ()
+    details: tuple[tuple[str, str], ...] = ()
     statements: tuple[Statement, ...] = ()
 
 
