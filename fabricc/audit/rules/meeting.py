@@ -184,11 +184,11 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
     told_of: set[frozenset[Peer]] = set()
     for peer, other, right, unlike in pairs:
         if not right and (other.device, other.key[0]) not in guilty:
-            yield _wrong_number(devices, peer, other, meeting)
+            yield _wrong_number(meeting, peer, other, devices)
         both = frozenset((peer, other))
         if both not in told_of:
             told_of.add(both)
-            yield from _differences(devices, peer, other, unlike, meeting)
+            yield from _differences(meeting, peer, other, unlike, devices)
 
 
 def _expects(remote: Value | None, asn: int | None, own: int | None) -> bool:
@@ -205,7 +205,7 @@ def _called(peer: Peer) -> str:
     return f"{peer.device}: neighbour {neighbour}" + (f" of VRF {vrf}" if vrf else "")
 
 
-def _wrong_number(devices: Mapping[str, Device], peer: Peer, other: Peer, meeting: Meeting) -> Finding:
+def _wrong_number(meeting: Meeting, peer: Peer, other: Peer, devices: Mapping[str, Device]) -> Finding:
     named, has = meeting.said(peer).remote, meeting.said(other).asn
     message = f"{_called(peer)} is to have AS {named}, {other.device} has AS {has}: no session comes up"
     at = [session_path(peer.key, leaf) for leaf in ("remote_asn", "remote_kind")]
@@ -269,7 +269,7 @@ def _unlike(mine: Said, its: Said) -> list[str]:
 
 
 def _differences(
-    devices: Mapping[str, Device], peer: Peer, other: Peer, unlike: list[str], meeting: Meeting
+    meeting: Meeting, peer: Peer, other: Peer, unlike: list[str], devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
     """What two ends of a session state differently, told at the end that is to change."""
 
