@@ -209,15 +209,12 @@ class Journal(JournalFile):
         stood = self._state(run, (name, state, intent, detail, wave))
         try:
             measured = json.loads(baseline)
-            texts = (
-                self._apart.filled(run, name, _text(before)),
-                self._apart.filled(run, name, _text(after)),
-            )
+            was, wanted = (self._apart.filled(run, name, _text(each)) for each in (before, after))
             if not isinstance(measured, dict):
                 raise ValueError("what was measured is no mapping")
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
             raise self.damaged(f"run {run}, {name}: {error}") from None
-        return Entry(name, stood[0], intent, detail, bool(disruptive), *texts, measured)
+        return Entry(name, stood[0], intent, detail, bool(disruptive), was, wanted, measured)
 
     def _state(self, run: int, row: tuple[Any, ...]) -> tuple[State, str, str, int]:
         name, state, intent, detail, wave = row
@@ -275,9 +272,8 @@ class Journal(JournalFile):
         try:
             for run, state, before, after in self.rows(query, name):
                 if state in (*NEW, State.UNCHANGED, State.ROLLED_BACK):
-                    return self._apart.filled(
-                        run, name, _text(before if state == State.ROLLED_BACK else after)
-                    )
+                    runs = before if state == State.ROLLED_BACK else after
+                    return self._apart.filled(run, name, _text(runs))
         except (ValueError, TypeError, zlib.error) as error:
             raise self.damaged(f"{name}: {error}") from None
         return ""
