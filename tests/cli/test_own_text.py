@@ -75,6 +75,7 @@ def test_a_changed_template_is_noticed_and_one_left_out_too(repo: Path, own: Pat
     ("bad", "why"),
     [
         (b"{% for %}\n", "syntax"),
+        (b"{# no end\n", "Missing end of comment"),
         (b"{{ router.nothing }}\n", "'router' is undefined"),
         (b"{{ 1 // 0 }}\n", "by zero"),
         (b'{% include "none.j2" %}\n', "there is no template none.j2"),

@@ -99,8 +99,9 @@ def fault_of(error: Exception) -> Fault | None:
 
     if not _overrides:
         return None
-    if isinstance(error, TemplateSyntaxError) and error.filename:
-        return Fault(error.filename, error.lineno, f"syntax: {error.message}")
+    if isinstance(error, TemplateSyntaxError) and (file := error.filename or error.name):
+        # Jinja's lexer gives the file as the name.
+        return Fault(file, error.lineno, f"syntax: {error.message}")
     if isinstance(error, UnicodeDecodeError):
         return next((Fault(str(file), 1, "not UTF-8 text") for file in _files() if not _is_text(file)), None)
     place = _innermost(error.__traceback__)
