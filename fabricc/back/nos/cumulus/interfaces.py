@@ -197,7 +197,7 @@ def finish(file: File) -> None:
     if loopback := at(interface, LOOPBACK):
         file.expect(("interface", LOOPBACK, "ip"), "loopback/ipv4", "loopback/ipv6")
         for family in _families(release):
-            _finish_addresses(file, at(loopback, family), family, "loopback/{}")
+            _finish_addresses(file, at(loopback, family), family, "loopback")
     policy = qos_rows.Policy(file)
     split: set[str] = set()
     for key, port in interface.each("port").items() if interface else ():
@@ -220,7 +220,7 @@ def _finish_management(file: File, management: Scope, release: Release) -> None:
     families = _families(release)
     file.expect(("interface", MANAGEMENT, families[0]), "management/address", "management/gateway")
     for family in families:
-        _finish_addresses(file, at(management, family), family, "management/address")
+        _finish_addresses(file, at(management, family), family, "management/address", whole=True)
     above = management if release.family_addresses else at(management, families[0]) or management
     word, line = above.values.get("vrf", ("", above.line))
     if not word:
@@ -232,11 +232,16 @@ def _finish_management(file: File, management: Scope, release: Release) -> None:
         state_isolation(document.reading, word == MANAGEMENT_VRF, (document.file, line), _LEAK)
 
 
-def _finish_addresses(file: File, scope: Scope | None, parent: str, path: str) -> None:
-    """State an interface's addresses; a second one of the same family is no plan's and not known."""
+def _finish_addresses(
+    file: File, scope: Scope | None, parent: str, path: str, *, whole: bool = False
+) -> None:
+    """State an interface's addresses; a second one of the same family is no plan's and not known.
+
+    `path` states them by family, or all of them where it is `whole`.
+    """
     for address, (_, line) in scope.table(parent).items() if scope else ():
         family = "ipv6" if ":" in str(address) else "ipv4"
-        stated = path.format(family)
+        stated = path if whole else f"{path}/{family}"
         if stated in file.facts or parent not in ("ip", family):
             file.reject(line)
         else:
@@ -270,7 +275,7 @@ def _finish_port(file: File, name: str, port: Scope, release: Release) -> None:
         word, line = next(iter(states.values()), ("up", port.line))
         file.put(paths["enabled"], "true" if word == "up" else "false", line)
     for family in _families(release):
-        _finish_addresses(file, port, family, f"interface[{name}]/{{}}")
+        _finish_addresses(file, port, family, f"interface[{name}]")
     if adaptive := at(port, "adaptive-routing"):
         taking_part = "true" if is_on(adaptive) else "false"
         file.put(paths["adaptive_routing"], taking_part, line_of(adaptive))
