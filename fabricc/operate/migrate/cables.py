@@ -26,8 +26,8 @@ class Move(NamedTuple):
 
     Attributes:
         round: all cables of a round may be out at once.
-        keeps: the least share of its links that a device below has meanwhile, when upper switches whose cables are
-            pulled are drained before and run the new step before the next round.
+        keeps: the least share of its links that a device below has meanwhile, of those that stay, when upper switches
+            whose cables are pulled are drained before and run the new step before the next round.
         turn: the switch that is out for it: the upper one, or a lower one that is exchanged.
     """
 
@@ -43,13 +43,17 @@ def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
 
     A switch that is exchanged for one of another model is out with all of its cables.
 
-    Every lower switch and host keeps the share `keep` of its links in a round; one upper switch may always be out.
+    Every lower switch and host that stays keeps the share `keep` of its links in a round; one upper switch may always
+    be out. Devices of another name are those that they were.
     """
-    before, after = _cables(old), _cables(new)
+    after = _cables(new)
+    before = _renamed(_cables(old), after, new.moves.renamed)
+    stay = {lower for (lower, _), _ in after}
+    kept = {ends for ends in before if ends[0][0] in stay}
     gone, come = before - after, after - before
     pairs = _paired(gone, come)
     turn = _Turns(exchanged(old, new))
-    rounds, keeps = _rounds(before, pairs, _ready(old, new, {lower for lower, _ in come}), keep, turn)
+    rounds, keeps = _rounds(kept, pairs, _ready(old, new, {lower for lower, _ in come}), keep, turn)
     found = [
         Move(number, was, now, keeps.get(number, Fraction(1)), turn(was) if was else "")
         for pair in pairs
@@ -68,6 +72,18 @@ def turns(moved: Iterable[Move]) -> dict[int, tuple[str, ...]]:
 
 def _cables(fabric: Fabric) -> set[Ends]:
     return {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables()}
+
+
+def _renamed(before: set[Ends], after: set[Ends], renamed: Mapping[str, str]) -> set[Ends]:
+    """Cables as they are, by the names that their devices have afterwards; `renamed`: a device's name -> its former."""
+    if not renamed:
+        return before
+    had, have = ({device for ends in cables for device, _ in ends} for cables in (before, after))
+    present = {was: now for now, was in renamed.items() if was in had - have and now in have - had}
+    return {
+        ((present.get(lower, lower), port), (present.get(upper, upper), upper_port))
+        for (lower, port), (upper, upper_port) in before
+    }
 
 
 def exchanged(old: Fabric, new: Fabric) -> set[str]:
@@ -164,7 +180,7 @@ def _rounds(
     """Switch -> its round, and round -> the least share of its links that a device below the others has in it.
 
     Args:
-        before: the cables as they are.
+        before: the cables as they are, of lower devices that stay.
         pairs: those that move.
         ready: lower ends whose cable carries traffic once it is plugged.
         keep: the share; one switch may always be out.

@@ -44,7 +44,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
 
 
 class Step(NamedTuple):
-    """A step as it was told: its spec, what `diff` says of it, the least share that its waves keep; 0 if none does."""
+    """A step as it was told: its spec, what `diff` says of it, the least share that its order keeps; 0 if none does."""
 
     spec: Path
     rating: str
@@ -87,8 +87,9 @@ def steps(
 
 def kept(step: Mapping[str, Any]) -> Fraction:
     orders = step["waves"].values()
-    shares = [wave["kept"] for order in orders for wave in order["order"]]
-    return min(map(Fraction, shares), default=Fraction(not any(order["refused"] for order in orders)))
+    parts = [*step["rounds"], *(wave for order in orders for wave in order["order"])]
+    refused = any(order["refused"] for order in orders)
+    return min((Fraction(part["kept"]) for part in parts), default=Fraction(not refused))
 
 
 def told(name: str, rating: str, seen: Seen) -> None:

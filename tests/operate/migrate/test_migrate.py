@@ -408,6 +408,23 @@ def test_cables_move_in_rounds_that_keep_what_they_say(
     assert min(move.keeps for move in found) == least
 
 
+def test_a_rack_that_leaves_lets_a_round_keep_what_the_others_have(tmp_path: Path) -> None:
+    racks = "wiring: rack, hosts_per_rack: 2, racks: {rack01: 2, rack02: 2, rack03: 2}"
+    base = SPEC.replace("hosts: 8, hosts_per_unit: 4", racks)
+    gone = (", rack03: 2}", "}"), ("priorities:", "retired: [rack03]\npriorities:")
+    (stage,) = migrated(tmp_path, *gone, base=base, keep=HALF).stages
+    assert all(move.was and not move.now for move in stage.moves)
+    assert {move.keeps for move in stage.moves} == {HALF}
+    rounds = {number: [name for name in out if "spine" in name] for number, out in turns(stage.moves).items()}
+    assert rounds == {1: ["spine01a", "spine02a"], 2: ["spine03a", "spine04a"]}
+
+
+def test_another_name_of_a_switch_moves_no_cable(tmp_path: Path) -> None:
+    names = "moved: {spine01a: spine-east, su001-tor1a: tor-east}\npriorities:"
+    (stage,) = migrated(tmp_path, ("priorities:", names)).stages
+    assert (stage.review.impact.label, stage.moves) == ("hitless", ())
+
+
 @pytest.mark.parametrize(
     "change",
     [("count: 4", "count: 4, reserved_ports: 1"), ("cluster: zone", "mtu: {host: 4200}\ncluster: zone")],
