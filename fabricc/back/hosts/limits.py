@@ -42,8 +42,7 @@ def _lossless(host: Host) -> list[str]:
 _NAMES: tuple[Limit[Host], ...] = (
     Limit("FAB5601", feature="fixed names for {it}", asked=_unplaced,
         reason="the catalog gives host model {device.model.name} no PCI addresses",
-        remedy="add `pci` to the host model, in rail order, or name the devices on the hosts",
-        fatal=False),
+        remedy="add `pci` to the host model, in rail order, or name the devices on the hosts", fatal=False),
     Limit("FAB5602", feature="the names {it}", asked=_unusable,
         reason=f"an interface name has at most {MAX_NAME_CHARACTERS} characters, these files take letters, digits and "
         "`_.:@-` only, and a PCI address reads 0000:18:00.0",
@@ -68,30 +67,22 @@ _NICS: tuple[Limit[Host], ...] = (
         asked=lambda host: [count for count in (len(host.classes),) if count > host.nic.traffic_classes],
         reason="{device.nic.title} schedules {device.nic.traffic_classes}",
         remedy="merge classes, or name another NIC with `nic`"),
-    Limit(
-        "FAB5606",
-        feature="some settings of {device.nic.title}",
-        asked=lambda host: bool(FAMILIES[host.nic.driver].cannot),
-        reason="{family.cannot}",
+    Limit("FAB5606", feature="some settings of {device.nic.title}",
+        asked=lambda host: bool(FAMILIES[host.nic.driver].cannot), reason="{family.cannot}",
         remedy="leave its cable length to the firmware, and look at `nicctl show qos` and `nicctl show dcqcn` yourself",
-        fatal=False,
-    ),
-    Limit(
-        "FAB5610",
-        feature="{family.kept} of {device.nic.title}",
+        fatal=False),
+    Limit("FAB5610", feature="{family.kept} of {device.nic.title}",
         asked=lambda host: bool(FAMILIES[host.nic.driver].kept and _lossless(host)),
         reason="the NIC keeps them, `fabricc-roce --firmware` writes none, and niccli names NICs by numbers of its own",
         remedy="for each NIC of `niccli --list`: `niccli -i N nvm -getoption support_rdma -scope 0`, then `nvm "
         "-setoption support_rdma -value 1 -scope 0`; the others likewise, by the maker's sheet, and restart the host",
-        fatal=False,
-    ),
+        fatal=False),
     Limit("FAB5606", feature="the code point of congestion notifications of {device.nic.title}",
         asked=lambda host: (
             FAMILIES[host.nic.driver].unsaid_cnp and not over_tcp(host) and any(c.cnp for c in host.classes)
         ),
         reason="its driver has no published setting for it",
-        remedy="capture one notification on the switch and compare its DSCP with the spec's",
-        fatal=False),
+        remedy="capture one notification on the switch and compare its DSCP with the spec's", fatal=False),
     Limit("FAB5605", feature="the lossless class {lossless}",
         asked=lambda host: over_tcp(host) and bool(_lossless(host)),
         reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and stays out of it",
@@ -106,8 +97,7 @@ _NICS: tuple[Limit[Host], ...] = (
     Limit("FAB5607", feature="RDMA over TCP with {device.nic.title} on {device.os}",
         asked=lambda host: over_tcp(host) and host.os == "ubuntu-22.04",
         reason="its kernel 5.15 starts the NIC as RoCE v2, and `enable_iwarp` came with 5.17",
-        remedy="use ubuntu-24.04, or Intel's own driver with `options irdma roce_ena=0`",
-        fatal=False),
+        remedy="use ubuntu-24.04, or Intel's own driver with `options irdma roce_ena=0`", fatal=False),
 )  # fmt: skip
 LIMITS = (*_NAMES, *_DRIVERS, *_NICS)
 

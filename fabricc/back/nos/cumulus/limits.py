@@ -7,21 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
-from fabricc.back.nos.cumulus.words import (
-    ALPHAS,
-    FABRIC,
-    LANES_PER_PORT,
-    MTU_RANGE,
-    OWN_ACCOUNT,
-    POLLING_RANGE_MS,
-    ROBUSTNESS_RANGE,
-    SPEEDS,
-    pause_bytes,
-    shared_alpha,
-    ssh_key,
-    timers,
-    used_profiles,
-)
+from fabricc.back.nos.cumulus import words
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.base.values import dataclass
 from fabricc.fabric.routing import Spreading
@@ -87,20 +73,10 @@ _5_11 = replace(
 )
 _5_12 = replace(_5_11, name="5.12", tacacs_by_address=True)
 _5_13 = replace(_5_12, name="5.13", syslog="system")
-_5_15 = replace(
-    _5_13,
-    name="5.15",
-    on="enabled",
-    off="disabled",
-    enable="state",
-    ntp="system",
-    lldp="system",
-    login_list=True,
-    family_addresses=True,
-    bfd_profiles=True,
-    ebgp_paths=256,
-    reboot_mode=False,
-)
+_5_15 = replace(_5_13,
+    name="5.15", on="enabled", off="disabled", enable="state", ntp="system", lldp="system", login_list=True,
+    family_addresses=True, bfd_profiles=True, ebgp_paths=256, reboot_mode=False,
+)  # fmt: skip
 RELEASES: dict[str, Release] = {
     release.name: release
     for release in (
@@ -145,12 +121,12 @@ def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
     """Headroom and marking of the profiles that ports have."""
     marks = {mark["profile"]: mark for mark in limits.marks(switch)}
     unmarked = dict.fromkeys(("min_bytes", "ramp_bytes", "max_percent"))
-    for profile in used_profiles(switch):
+    for profile in words.used_profiles(switch):
         headroom = profile.headroom
         yield {
             **marks.get(profile.name, {"profile": profile.name, **unmarked}),
             "headroom": headroom,
-            "pause_bytes": pause_bytes(headroom),
+            "pause_bytes": words.pause_bytes(headroom),
             "offset_bytes": headroom.xon_offset_bytes or 0,
             "cable_m": headroom.cable_m,
         }
@@ -158,19 +134,19 @@ def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
 
 def _alphas(switch: Switch) -> Iterator[tuple[str, str]]:
     """The thresholds that are asked for and the one that is written, where it is another."""
-    profiles = used_profiles(switch)
-    alpha = shared_alpha(profiles)
+    profiles = words.used_profiles(switch)
+    alpha = words.shared_alpha(profiles)
     asked = sorted({profile.headroom.dynamic_th for profile in profiles})
     if alpha is not None and asked != [alpha]:
-        yield ", ".join(f"2^{exponent}" for exponent in asked), ALPHAS[alpha]
+        yield ", ".join(f"2^{exponent}" for exponent in asked), words.ALPHAS[alpha]
 
 
 def _watchdog(switch: Switch) -> Iterator[dict[str, Any]]:
     """Timers of the watchdog as asked and as NVUE holds them."""
     for asked in limits.watchdogs(switch):
-        held = timers(asked)
+        held = words.timers(asked)
         same = (asked.poll_ms, asked.detect_ms) == (held.polling_ms, held.detect_ms)
-        exact = same or held.robustness not in Range(*ROBUSTNESS_RANGE)
+        exact = same or held.robustness not in Range(*words.ROBUSTNESS_RANGE)
         yield {"asked": asked, "held": held, "polls": held.robustness, "exact": exact}
 
 
@@ -188,14 +164,14 @@ def _keys(switch: Switch) -> Iterator[tuple[str, str, str]]:
     """Accounts, the kind of their keys and those that there are, where a key is of no such kind."""
     types = release_of(switch.release).key_types
     for account in switch.management.users:
-        kind, key = ssh_key(account)
+        kind, key = words.ssh_key(account)
         if kind not in types or not key:
             yield account.name, kind, ", ".join(sorted(types))
 
 
 def _beside_adaptive_routing(switch: Switch) -> list[str]:
     """Where adaptive routing is asked for and does not work: the speed of a port, or the ASIC."""
-    speeds = {port.speed_gbps for port in switch.ports if port.direction in FABRIC}
+    speeds = {port.speed_gbps for port in switch.ports if port.direction in words.FABRIC}
     beside = sorted(speeds.difference(_ADAPTIVE_SPEEDS))
     works = switch.model.asic_family in _ADAPTIVE_ASICS and not beside
     if works or switch.load_balancing.mode is not Spreading.PACKET:
@@ -213,37 +189,30 @@ def _odd_sizes(switch: Switch) -> list[int]:
 
 
 _PER_PACKET = "adaptive routing decides for every packet (NVIDIA, Equal Cost Multipath), NVUE has no flowlets"
-GNMI_SERVER = Limit(
-    "FAB5719",
-    setting="management/gnmi_port",
+GNMI_SERVER = Limit("FAB5719", setting="management/gnmi_port",
     reason="`system gnmi-server` is there from {since} on; with {release} gNMI belongs to NetQ's agent, which NVUE "
     "does not configure",
-    remedy="use release {since} or later, or enable it in NetQ's agent and leave it out here",
-    since="5.13",
-)
-TRIMMING = Limit(
-    "FAB5723",
-    setting="trimming/",
-    reason="`packet-trim` is there from {since} on, this is {release}",
-    remedy="use release {since} or later",
+    remedy="use release {since} or later, or enable it in NetQ's agent and leave it out here", since="5.13",
+)  # fmt: skip
+TRIMMING = Limit("FAB5723", setting="trimming/",
+    reason="`packet-trim` is there from {since} on, this is {release}", remedy="use release {since} or later",
     since="5.14",
-)
+)  # fmt: skip
 LIMITS = (
     limits.segments("fabricc does not write it for Cumulus yet"),
-    Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": SPEEDS},
+    Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": words.SPEEDS},
         reason="`link speed` has no word for it (NVUE object model)",
-        remedy="use one of " + ", ".join(f"{speed}G" for speed in SPEEDS)),
+        remedy="use one of " + ", ".join(f"{speed}G" for speed in words.SPEEDS)),
     Limit("FAB5703", feature="IP MTU {it}", asked=lambda switch: sorted({port.mtu for port in switch.ports}),
-        allowed={"it": Range(*MTU_RANGE)},
-        reason="`link mtu` takes {allowed[it]}",
+        allowed={"it": Range(*words.MTU_RANGE)}, reason="`link mtu` takes {allowed[it]}",
         remedy="set an MTU from {allowed[it]}"),
     Limit("FAB5704", feature="{it[0]} ports of {it[1]} lanes out of one cage",
         asked=lambda switch: sorted(
             {
                 (port.children, port.lanes)
                 for port in switch.ports
-                if port.children not in LANES_PER_PORT
-                or (port.children > 1 and port.lanes not in LANES_PER_PORT)
+                if port.children not in words.LANES_PER_PORT
+                or (port.children > 1 and port.lanes not in words.LANES_PER_PORT)
             }
         ),
         reason="`link breakout` has 1x, 2x, 4x and 8x, of 1, 2, 4 or 8 lanes each",
@@ -266,33 +235,31 @@ LIMITS = (
         remedy="choose both within these ranges"),
     Limit("FAB5705", feature="{it} % of the bandwidth",
         asked=lambda switch: [sum(c.weight_percent for c in switch.qos.classes if not c.strict)],
-        allowed={"it": Range(0, 100)},
-        reason="the shares of an egress scheduler are 100 % at most",
+        allowed={"it": Range(0, 100)}, reason="the shares of an egress scheduler are 100 % at most",
         remedy="lower the weights"),
-    Limit(
-        "FAB5706",
+    Limit("FAB5706",
         feature="headroom of {profile}: {headroom.size_bytes} bytes, {headroom.xoff_bytes} of them behind the pause",
         asked=_profiles,
         allowed={"pause_bytes": Range(2), "offset_bytes": (0,), "cable_m": Range(1, 100_000)},
         reason="`qos pfc` takes a port buffer of which less than all is behind `xoff-threshold`: the model of Spectrum "
         "ASICs",
-        remedy="correct the row of the model's headroom table",
-    ),
+        remedy="correct the row of the model's headroom table"),
     limits.marking("FAB5708",
         "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
         _profiles, least_percent=0),
     Reservation("FAB5707", feature="alpha {it[0]} for lossless priority groups", asked=_alphas,
-        reason=f"NVUE has one alpha for all of them, from {ALPHAS[min(ALPHAS)]} to {ALPHAS[max(ALPHAS)]}; "
+        reason=f"NVUE has one alpha for all of them, from {words.ALPHAS[min(words.ALPHAS)]} to "
+        f"{words.ALPHAS[max(words.ALPHAS)]}; "
         "written is {it[1]}",
         remedy="give every cable class the same dynamic threshold, within the range"),
     Limit("FAB5709", feature="PFC watchdog detection {asked.detect_ms} ms with polls of {held.polling_ms} ms",
-        asked=_watchdog, allowed={"polls": Range(*ROBUSTNESS_RANGE)},
-        reason=f"`robustness` is {ROBUSTNESS_RANGE[1]} polls at most",
+        asked=_watchdog, allowed={"polls": Range(*words.ROBUSTNESS_RANGE)},
+        reason=f"`robustness` is {words.ROBUSTNESS_RANGE[1]} polls at most",
         remedy="shorten the detection time or lengthen the polls"),
     Reservation("FAB5710",
         feature="PFC watchdog detection {asked.detect_ms} ms with polls of {asked.poll_ms} ms",
         asked=_watchdog, allowed={"exact": (True,)},
-        reason=f"NVUE polls every {Range(*POLLING_RANGE_MS)} ms and detects after a whole number of polls; "
+        reason=f"NVUE polls every {Range(*words.POLLING_RANGE_MS)} ms and detects after a whole number of polls; "
         "written are {held.detect_ms} and {held.polling_ms} ms",
         remedy="none needed, or ask for the figures that are written"),
     limits.watchdog_action("FAB5711", "Cumulus Linux drops what a storm holds up and does nothing else"),
@@ -312,25 +279,21 @@ LIMITS = (
         f"{_HOLD_S.low} s",
         remedy="set the timers within these ranges"),
     Reservation("FAB5717", feature="adding the community {it} to those of a route",
-        asked=_replaced_communities,
-        reason="`set community` of a route map puts it in place of all others",
+        asked=_replaced_communities, reason="`set community` of a route map puts it in place of all others",
         remedy="none for the fabric's own graceful shutdown; else match the community before it is replaced"),
     Limit("FAB5715", feature="account {it[0]} with a key of type {it[1]}", asked=_keys,
-        reason="an authorized key is one of {it[2]}",
-        remedy="give the account such a key"),
+        reason="an authorized key is one of {it[2]}", remedy="give the account such a key"),
     limits.accounts("FAB5716",
-        f"the account `{OWN_ACCOUNT}` is kept without a usable password, so nobody could log in",
-        f"name at least one user with a key under `management`, be it `{OWN_ACCOUNT}`"),
+        f"the account `{words.OWN_ACCOUNT}` is kept without a usable password, so nobody could log in",
+        f"name at least one user with a key under `management`, be it `{words.OWN_ACCOUNT}`"),
     GNMI_SERVER,
     Limit("FAB5720", setting="load_balancing/mode", asked=_beside_adaptive_routing,
         reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, and this switch has {it}",
         remedy="use `mode: hash`, or links of 400 or 200 Gb/s between Spectrum-4 switches"),
     Limit("FAB5721", setting="load_balancing/mode",
-        asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET,
-        reason=_PER_PACKET,
+        asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
         remedy="use `mode: packet` or `hash`"),
-    Limit("FAB5721", setting="load_balancing/flowlet_idle_us",
-        reason=_PER_PACKET,
+    Limit("FAB5721", setting="load_balancing/flowlet_idle_us", reason=_PER_PACKET,
         remedy="leave `flowlet_idle_us` out"),
     Limit("FAB5722", setting="load_balancing/queue_pairs",
         reason="`ecmp-hash` has no field of the RoCE transport header (NVUE object model)",
@@ -343,13 +306,10 @@ LIMITS = (
     TRIMMING,
     Limit("FAB5723", setting="trimming/",
         asked=lambda switch: [switch.model.asic] if switch.qos.trimming and not _trims(switch) else [],
-        reason="it is for Spectrum-4 and Spectrum-5, this is {it}",
-        remedy="leave it out",
-        where=TRIMMING),
+        reason="it is for Spectrum-4 and Spectrum-5, this is {it}", remedy="leave it out", where=TRIMMING),
     Limit("FAB5723", setting="trimming/", asked=_odd_sizes,
         reason=f"`size` is {_TRIMMED_BYTES} bytes in steps of {_TRIMMED_STEP}, and not {{it}}",
-        remedy="choose such a size",
-        where=TRIMMING),
+        remedy="choose such a size", where=TRIMMING),
     Limit("FAB5724", setting="link_retry",
         reason="no object model of NVUE has it, from 5.0 to 5.18 (nvueschema 0.1.0); NVIDIA documents it for "
         "InfiniBand ports of MLNX-OS only",

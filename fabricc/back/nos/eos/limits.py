@@ -5,26 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
+from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.qos import delay_us, delay_words, thresholds, watchdog_timers
-from fabricc.back.nos.eos.words import (
-    ALPHAS,
-    BFD_INTERVAL_RANGE_MS,
-    BFD_MULTIPLIER_RANGE,
-    GRPC_PORT,
-    HEADROOM_POOL_BYTES,
-    MAXIMUM_MTU,
-    MAXIMUM_PATHS,
-    MAXIMUM_PRIORITY,
-    POLLING_RANGE_MS,
-    SAND,
-    SPEEDS,
-    SSL_PROFILE,
-    TRIDENT,
-    WATCHDOG_RANGE_MS,
-    control_plane,
-    family,
-    is_trident,
-)
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.fabric.routing import Spreading, Transport
 
@@ -37,8 +19,8 @@ if TYPE_CHECKING:
 RELEASES = ("4.30", "4.31", "4.32", "4.33", "4.34")
 DEFAULT_RELEASE = "4.32"
 
-_ALL = {TRIDENT: RELEASES[0], SAND: RELEASES[0]}
-_TRIDENT = {TRIDENT: RELEASES[0], SAND: None}
+_ALL = {words.TRIDENT: RELEASES[0], words.SAND: RELEASES[0]}
+_TRIDENT = {words.TRIDENT: RELEASES[0], words.SAND: None}
 _AVD = "Arista AVD 6.4, which names no first release: assumed for all of these"
 _MANUAL = "EOS user manual 4.35.2F, IPv4"
 _TRY = "type the line on one switch before you load the configuration, which it may fail"
@@ -46,11 +28,11 @@ _TRY = "type the line on one switch before you load the configuration, which it 
 
 def _classes(switch: Switch) -> Iterator[dict[str, Any]]:
     for c in limits.classes(switch):
-        yield {**c, "control": c["priority"] == MAXIMUM_PRIORITY}
+        yield {**c, "control": c["priority"] == words.MAXIMUM_PRIORITY}
 
 
 def _buffered(switch: Switch) -> bool:
-    return bool(switch.qos.lossless) and is_trident(switch)
+    return bool(switch.qos.lossless) and words.is_trident(switch)
 
 
 def _delays(switch: Switch) -> list[tuple[PortProfile, int]]:
@@ -84,48 +66,35 @@ def _held_timers(watchdog: Watchdog) -> tuple[int, int, int]:
     return held.timeout_ms, held.recovery_ms, held.polling_ms
 
 
-HASH_SEED = Limit(
-    feature="a hash seed per tier",
-    words="ip load-sharing trident SEED",
-    since=_TRIDENT,
+HASH_SEED = Limit(feature="a hash seed per tier", words="ip load-sharing trident SEED", since=_TRIDENT,
     source=f"{_MANUAL}: seeds 0 to 5 for `trident`, assumed for all of these releases; of the sand family it names "
     "`arad`, an older chip than the catalog's",
-)
-FLOWLETS = Limit(
-    "FAB5117",
-    setting="load_balancing/mode",
-    asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET,
-    remedy="use `mode: hash`",
-    since={TRIDENT: "4.30", SAND: None},
-    words="ip hardware fib load-balance distribution dynamic",
+)  # fmt: skip
+FLOWLETS = Limit("FAB5117", setting="load_balancing/mode",
+    asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, remedy="use `mode: hash`",
+    since={words.TRIDENT: "4.30", words.SAND: None}, words="ip hardware fib load-balance distribution dynamic",
     source="Arista's list of new features of EOS 4.30.0F; documented for fixed switches of the trident family "
     "(AVD 6.4)",
-)
-PACKETS = Limit(
-    "FAB5117",
-    setting="load_balancing/mode",
-    asked=lambda switch: switch.load_balancing.mode is Spreading.PACKET,
-    remedy="use `mode: hash`",
-    since={TRIDENT: "4.30", SAND: None},
+)  # fmt: skip
+PACKETS = Limit("FAB5117", setting="load_balancing/mode",
+    asked=lambda switch: switch.load_balancing.mode is Spreading.PACKET, remedy="use `mode: hash`",
+    since={words.TRIDENT: "4.30", words.SAND: None},
     words="ip hardware fib load-balance distribution dynamic member-selection optimal always",
     source=f"{_MANUAL}; that it came with dynamic load balancing is assumed",
-)
-PAUSE = Limit(
-    "FAB5118",
-    setting="load_balancing/flowlet_idle_us",
-    remedy="leave `flowlet_idle_us` out",
+)  # fmt: skip
+PAUSE = Limit("FAB5118", setting="load_balancing/flowlet_idle_us", remedy="leave `flowlet_idle_us` out",
     since=_TRIDENT,
     words="ip hardware fib load-balance distribution dynamic inactivity-threshold … microseconds",
     source="RoCE templates for 7060X6 (michaely-cb/cluster-cp, commit 5cd969f); release and range are in no public "
     "document",
-)
+)  # fmt: skip
 LIMITS = (
     Limit("FAB5830", feature="EVPN routes over unnumbered links",
         asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s, _ in switch.bgp.evpn_sessions),
         reason="no source says that EOS carries them there",
         remedy="number the links: `addressing: {fabric_links: numbered}`"),
     Limit("FAB5832", feature="VXLAN routing on {it.title}",
-        asked=lambda switch: [switch.model] if switch.vtep and is_trident(switch) else [],
+        asked=lambda switch: [switch.model] if switch.vtep and words.is_trident(switch) else [],
         reason="chips of this line differ in whether they route into VXLAN, and no source says so of this one",
         remedy="take a ToR with a chip of Arista's R series, or accept FAB5832 with what Arista says of the model"),
     Reservation("FAB5831", feature="limits of prefixes on sessions with EVPN routes",
@@ -133,12 +102,13 @@ LIMITS = (
         reason="`maximum-routes` counts routes of all families, and those of hosts have no limit; none is written",
         remedy="none needed: filters let loopbacks alone pass"),
     Limit("FAB5101", feature="{it[0]} Gb/s over {it[1]} lanes",
-        asked=lambda switch: sorted({(p.speed_gbps, p.lanes) for p in switch.ports}), allowed={"it": SPEEDS},
+        asked=lambda switch: sorted({(p.speed_gbps, p.lanes) for p in switch.ports}),
+        allowed={"it": words.SPEEDS},
         reason="EOS has no `speed` word for this rate and number of lanes (Arista AVD 6.4, ethernet_interfaces.speed)",
-        remedy="use one of " + ", ".join(SPEEDS.values())),
-    limits.mtu("FAB5102", MAXIMUM_MTU, f"the largest that EOS takes on a routed port is {MAXIMUM_MTU}"),
-    limits.priorities("FAB5103",
-        "EOS has traffic classes, priorities and transmit queues 0 to 7",
+        remedy="use one of " + ", ".join(words.SPEEDS.values())),
+    limits.mtu("FAB5102", words.MAXIMUM_MTU,
+        f"the largest that EOS takes on a routed port is {words.MAXIMUM_MTU}"),
+    limits.priorities("FAB5103", "EOS has traffic classes, priorities and transmit queues 0 to 7",
         "choose a priority from 0 to 6", _classes),
     Reservation("FAB5104", feature="class {name} on priority 7", asked=_classes,
         allowed={"control": (False,)},
@@ -150,20 +120,19 @@ LIMITS = (
     Reservation("FAB5107", feature="headroom and thresholds of lossless priority groups",
         asked=lambda switch: bool(switch.qos.lossless),
         reason="EOS sets the ingress buffers of the sand family itself; `platform trident mmu` does not exist there",
-        remedy="check the cable lengths against Arista's figures for the line card",
-        since=_TRIDENT, words="platform trident mmu queue profile",
-        source=_AVD),
+        remedy="check the cable lengths against Arista's figures for the line card", since=_TRIDENT,
+        words="platform trident mmu queue profile", source=_AVD),
     Reservation("FAB5108", feature="alpha 2^{it} for lossless priority groups",
         asked=lambda s: sorted({p.headroom.dynamic_th for p in s.qos.profiles}) if _buffered(s) else [],
-        allowed={"it": ALPHAS},
-        reason=f"EOS has thresholds from {ALPHAS[min(ALPHAS)]} to {ALPHAS[max(ALPHAS)]}; the nearest of them is "
-        "written",
-        remedy=f"choose a dynamic threshold from {min(ALPHAS)} to {max(ALPHAS)}"),
+        allowed={"it": words.ALPHAS},
+        reason=f"EOS has thresholds from {words.ALPHAS[min(words.ALPHAS)]} to "
+        f"{words.ALPHAS[max(words.ALPHAS)]}; the nearest of them is written",
+        remedy=f"choose a dynamic threshold from {min(words.ALPHAS)} to {max(words.ALPHAS)}"),
     Reservation("FAB5673", feature="a headroom pool of {it.headroom_bytes} bytes",
         asked=lambda switch: [switch.qos.pools] if _buffered(switch) and switch.qos.pools else [],
-        allowed={"headroom_bytes": Range(0, HEADROOM_POOL_BYTES)},
-        reason=f"EOS's help has `headroom-pool limit` up to {HEADROOM_POOL_BYTES} bytes, and no document has the "
-        "range of this switch (aristanetworks/avd issue 4921)",
+        allowed={"headroom_bytes": Range(0, words.HEADROOM_POOL_BYTES)},
+        reason=f"EOS's help has `headroom-pool limit` up to {words.HEADROOM_POOL_BYTES} bytes, and no document "
+        "has the range of this switch (aristanetworks/avd issue 4921)",
         remedy=_TRY),
     Reservation("FAB5674", feature="a ramp between two thresholds for one class", asked=_ramps,
         reason="this line card marks by delay, all packets above one threshold, in every queue that can wait: {it}, "
@@ -179,11 +148,10 @@ LIMITS = (
         reason="the shortest delay that is written is {it[1]}, {it[2]} bytes at {it[0].speed_gbps}G",
         remedy="where the switch takes microseconds, give its model `ecn_delay: {{step_us: 1}}`"),
     Limit("FAB5109", feature="PFC watchdog detection {detect_ms} ms and restoration {restore_ms} ms",
-        asked=_timers, allowed=dict.fromkeys(("timeout_ms", "recovery_ms"), Range(*WATCHDOG_RANGE_MS)),
-        reason="EOS takes 0.01 to 60 seconds for both",
-        remedy="set both from {allowed[timeout_ms]} ms"),
+        asked=_timers, allowed=dict.fromkeys(("timeout_ms", "recovery_ms"), Range(*words.WATCHDOG_RANGE_MS)),
+        reason="EOS takes 0.01 to 60 seconds for both", remedy="set both from {allowed[timeout_ms]} ms"),
     Limit("FAB5110", feature="PFC watchdog polling every {polling_ms} ms", asked=_timers,
-        allowed={"polling_ms": Range(*POLLING_RANGE_MS)},
+        allowed={"polling_ms": Range(*words.POLLING_RANGE_MS)},
         reason="EOS polls every 0.005 to 30 seconds, at most half of the shorter timer",
         remedy="set the poll interval from {allowed[polling_ms]} ms and the timers to at least twice that"),
     limits.watchdog_timers("FAB5111", _held_timers,
@@ -194,48 +162,46 @@ LIMITS = (
         asked=lambda s: [c for c in s.qos.lossless if c.strict] if s.qos.watchdog else [],
         reason="EOS watches queues with guaranteed bandwidth only, and a strict queue has none",
         remedy="give the lossless class a weight"),
-    limits.paths("FAB5114", lambda _: MAXIMUM_PATHS, "`maximum-paths` takes 1 to {most}"),
-    limits.bfd("FAB5116", "EOS", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE),
+    limits.paths("FAB5114", lambda _: words.MAXIMUM_PATHS, "`maximum-paths` takes 1 to {most}"),
+    limits.bfd("FAB5116", "EOS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
     FLOWLETS,
     PACKETS,
     PAUSE,
     Limit("FAB5119", setting="load_balancing/queue_pairs",
         remedy="use release 4.33 (4.33.1F or later), or leave `queue_pairs` out",
-        since={TRIDENT: RELEASES[0], SAND: "4.33"},
+        since={words.TRIDENT: RELEASES[0], words.SAND: "4.33"},
         words="port-channel load-balance trident udf … / load-balance sand profile … fields udp … payload bytes",
         source="Arista AVD 6.4: `load_balance.policies.sand_profiles.fields.udp` from EOS 4.33.1F; for `trident` it "
         "names no release, assumed for all of these"),
-    Limit("FAB5120", setting="trimming/",
-        remedy="leave it out, or use another NOS",
+    Limit("FAB5120", setting="trimming/", remedy="leave it out, or use another NOS",
         source="Arista's description of October 2025, newer than these releases, picks packets by an ingress traffic "
         "policy; its commands are in no public document"),
-    Limit("FAB5120", setting="link_retry",
-        remedy="leave it out",
+    Limit("FAB5120", setting="link_retry", remedy="leave it out",
         source="no public document of EOS has it, nor has Arista AVD 6.4"),
     Limit("FAB5677", feature="marking by delay", asked=lambda switch: bool(_delays(switch)),
         remedy="use release 4.33 or later, or leave `ecn_delay` out of the catalog entry",
-        since={TRIDENT: None, SAND: "4.33"},
+        since={words.TRIDENT: None, words.SAND: "4.33"},
         words="random-detect ecn delay threshold … / random-detect ecn count",
         source="RoCE templates for 7800R4C-36PE (michaely-cb/cluster-cp, commit 1206bbe); Arista's description of ECN "
         "by latency is of July 2024, so 4.33 is assumed"),
     Reservation("FAB5121", setting="load_balancing/mode", asked=PACKETS.asked,
         reason="the manual's syntax has `member-selection` before `optimal always`, its example has not, and no "
         f"switch was at hand ({PACKETS.source})",
-        remedy=_TRY,
-        where=PACKETS),
+        remedy=_TRY, where=PACKETS),
     Reservation("FAB5121", setting="load_balancing/flowlet_idle_us",
         reason=f"the manual names `inactivity` and neither its unit nor its range ({PAUSE.source})",
-        remedy=_TRY,
-        where=PAUSE),
+        remedy=_TRY, where=PAUSE),
     Reservation("FAB5670", feature="a certificate for gNMI", setting="management/gnmi_port",
-        reason=f"without a TLS profile EOS serves gNMI in the clear; the one written, `{SSL_PROFILE}`, names a "
-        "certificate of the device's own store, which is no part of a configuration (AVD 6.4, management_security)",
-        remedy=f"put it there once: `copy … certificate:{SSL_PROFILE}.crt` and `copy … sslkey:{SSL_PROFILE}.key`"),
+        reason=f"without a TLS profile EOS serves gNMI in the clear; the one written, `{words.SSL_PROFILE}`, "
+        "names a certificate of the device's own store, which is no part of a configuration (AVD 6.4, "
+        "management_security)",
+        remedy=f"put it there once: `copy … certificate:{words.SSL_PROFILE}.crt` and "
+        f"`copy … sslkey:{words.SSL_PROFILE}.key`"),
     Limit("FAB5671", feature="gNMI at port {it.gnmi_port} over IPv6",
-        asked=lambda switch: [m for m in limits.managed_over_ipv6(switch) if control_plane(m)],
-        reason=f"EOS lets gNMI through to its CPU at port {GRPC_PORT} alone, and the list that is written for another "
-        "port is of IPv4 (Arista openmgmt, Securing Management Services)",
-        remedy=f"use port {GRPC_PORT}, or give switches an IPv4 management address"),
+        asked=lambda switch: [m for m in limits.managed_over_ipv6(switch) if words.control_plane(m)],
+        reason=f"EOS lets gNMI through to its CPU at port {words.GRPC_PORT} alone, and the list that is written for "
+        "another port is of IPv4 (Arista openmgmt, Securing Management Services)",
+        remedy=f"use port {words.GRPC_PORT}, or give switches an IPv4 management address"),
     limits.access_over_ipv6("FAB5122",
         "they are IPv4 networks and {it.address} is not: the lists would guard nothing",
         "give switches an IPv4 management address, or leave `access` out"),
@@ -248,26 +214,16 @@ LIMITS = (
         ("BGP over unnumbered links", "neighbor interface … / next-hop address-family ipv6 originate", _AVD),
         ("bgp/ttl_security", "neighbor … ttl maximum-hops", _AVD),
         ("evpn/", "interface Vxlan1, ip address virtual, address-family evpn, next-hop-unchanged", _AVD),
-        (
-            "a watchdog for PFC",
-            "priority-flow-control pause watchdog",
-            "Arista's description of June 2022, older than these releases; commands from AVD 6.4",
-        ),
+        ("a watchdog for PFC", "priority-flow-control pause watchdog",
+         "Arista's description of June 2022, older than these releases; commands from AVD 6.4"),
         ("management/gnmi_port", "management api gnmi", _AVD),
-        (
-            "the source of syslog",
-            "logging vrf … source-interface",
-            "Arista AVD 6.4: replaced by `local-interface` in EOS 4.35.1, later than these releases",
-        ),
+        ("the source of syslog", "logging vrf … source-interface",
+         "Arista AVD 6.4: replaced by `local-interface` in EOS 4.35.1, later than these releases"),
     ),
 )  # fmt: skip
-_SYSTEM = System(
-    "EOS",
-    RELEASES,
-    DEFAULT_RELEASE,
-    LIMITS,
+_SYSTEM = System("EOS", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=("begins with EOS {since} ({source})", "{remedy}"),
     never=("no EOS release is known to have it on {family} ({source})", "{remedy}"),
-    family=family,
-)
+    family=words.family,
+)  # fmt: skip
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

@@ -13,11 +13,9 @@ _HASH = "Linux hashes addresses, protocol and ports of a flow and nothing else (
 _QUEUES = "no words for it in iproute2 6.1 (tc, dcb, devlink) and ethtool 6.1 of Debian 12, and FRR leaves queues alone"
 
 
-RECOVERING_GROUPS = Limit(
-    feature="kernel next-hop groups that recover from a port flap",
-    since="9.1",
+RECOVERING_GROUPS = Limit(feature="kernel next-hop groups that recover from a port flap", since="9.1",
     source="FRRouting pull request 13413; 8.4 is told not to use them (`no zebra nexthop kernel enable`)",
-)
+)  # fmt: skip
 LIMITS = (
     Limit("FAB5201", feature="lossless class {it}",
         asked=lambda s: [", ".join(c.name for c in s.qos.lossless)] if s.qos.lossless else [],
@@ -46,26 +44,18 @@ LIMITS = (
         reason="whether the ASIC forwards VXLAN is its driver's affair; where it does not, the CPU does, far slower",
         remedy="look for `offload` in `bridge fdb` and `ip route` of one ToR before you rely on it"),
     *(
-        Reservation(
-            "FAB5207",
-            setting=setting,
+        Reservation("FAB5207", setting=setting,
             reason="it is a package of the Debian installation, configured apart from FRR",
-            remedy="install and configure it with the system, for instance by the same means as the accounts",
-        )
+            remedy="install and configure it with the system, for instance by the same means as the accounts")
         for setting in ("management/tacacs/", "management/snmp/", "management/gnmi_port")
     ),
     *(
-        Limit(
-            "FAB5208",
-            setting=setting,
-            remedy="leave it out, or use a NOS that programs the ASIC's load balancing",
-            source=_HASH,
-        )
+        Limit("FAB5208", setting=setting,
+            remedy="leave it out, or use a NOS that programs the ASIC's load balancing", source=_HASH)
         for setting in ("load_balancing/mode", "load_balancing/flowlet_idle_us", "load_balancing/queue_pairs")
     ),
     Limit("FAB5209", setting="trimming/",
-        remedy="leave it out, or use sonic or cumulus on a switch that trims",
-        source=_QUEUES),
+        remedy="leave it out, or use sonic or cumulus on a switch that trims", source=_QUEUES),
     Limit("FAB5209", setting="link_retry", remedy="leave it out", source=_QUEUES),
     RECOVERING_GROUPS,
     *had(
@@ -74,11 +64,9 @@ LIMITS = (
         ("BFD of BGP sessions", "bfd profile, neighbor … bfd profile", _LOADED),
         ("bgp/ttl_security", "neighbor … ttl-security hops 1", _LOADED),
         ("management/access", "nftables.conf", "nft of Debian 12, which the tests ask"),
-        (
-            "evpn/",
-            "bridge-vlan-aware, vxlan-id, vrf-table, address-family l2vpn evpn, advertise-all-vni, vrf … vni",
-            "FRR 8.4.4 and ifupdown2 3.0 on Linux 6.1, which carried packets of hosts between VTEPs",
-        ),
+        ("evpn/",
+         "bridge-vlan-aware, vxlan-id, vrf-table, address-family l2vpn evpn, advertise-all-vni, vrf … vni",
+         "FRR 8.4.4 and ifupdown2 3.0 on Linux 6.1, which carried packets of hosts between VTEPs"),
     ),
 )  # fmt: skip
 _SYSTEM = System("FRR", RELEASES, DEFAULT_RELEASE, LIMITS, never=("{source}", "{remedy}"), unknown="FAB5206")

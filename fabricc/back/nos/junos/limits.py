@@ -7,26 +7,9 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
+from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.bgp import bfd_interval_ms, lengths
 from fabricc.back.nos.junos.qos import detection, fill_levels, queue_bytes, shared_buffer
-from fabricc.back.nos.junos.words import (
-    ALPHA_RANGE,
-    BFD_INTERVAL_RANGE_MS,
-    BFD_MULTIPLIER_RANGE,
-    CERTIFICATE,
-    CLASSIC,
-    DETECTION_RANGE,
-    EVOLVED,
-    HOLD_PER_KEEPALIVE,
-    KEY_STATEMENTS,
-    MAXIMUM_ECMP,
-    MAXIMUM_MTU,
-    POLL_RANGE_MS,
-    RECOVERY_RANGE_MS,
-    SPEEDS,
-    TEMPLATE_USER,
-    flavour,
-)
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.fabric.routing import Transport
 
@@ -69,7 +52,7 @@ def _percents(switch: Switch) -> Iterator[dict[str, Any]]:
 def _exponents(switch: Switch) -> list[str]:
     """The thresholds of lossless groups, where they are not one that Junos takes."""
     exponents = sorted({p.headroom.dynamic_th for p in switch.qos.profiles})
-    if shared_buffer(switch) is None or (len(exponents) == 1 and exponents[0] in Range(*ALPHA_RANGE)):
+    if shared_buffer(switch) is None or (len(exponents) == 1 and exponents[0] in Range(*words.ALPHA_RANGE)):
         return []
     return [", ".join(f"2^{exponent}" for exponent in exponents)]
 
@@ -119,26 +102,21 @@ def _hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
     return None
 
 
-_TIMER_RANGES = Range(*POLL_RANGE_MS), Range(*DETECTION_RANGE), Range(*RECOVERY_RANGE_MS)
+_TIMER_RANGES = Range(*words.POLL_RANGE_MS), Range(*words.DETECTION_RANGE), Range(*words.RECOVERY_RANGE_MS)
 _SLOW = "QFX5000 switches support no interval below {held_ms} ms (Juniper, BFD for OSPF and for RIP)"
-QUEUE_PAIRS = Limit(
-    "FAB5523",
-    setting="load_balancing/queue_pairs",
-    since={CLASSIC: None, EVOLVED: "23.4"},
-    words="no statement: hashed by default",
+QUEUE_PAIRS = Limit("FAB5523", setting="load_balancing/queue_pairs",
+    since={words.CLASSIC: None, words.EVOLVED: "23.4"}, words="no statement: hashed by default",
     source="Juniper, AI-ML data center guide for Junos OS Evolved, queue-pair hashing for RDMA flows",
-)
+)  # fmt: skip
 LIMITS = (
     limits.segments(
-        "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"
-    ),
-    Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.speeds, allowed={"it": SPEEDS},
+        "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
+    Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.speeds, allowed={"it": words.SPEEDS},
         reason="Junos has no `speed` word for this rate (Juniper YANG 24.4R1, interfaces speed)",
-        remedy="use one of " + ", ".join(SPEEDS.values())),
-    limits.mtu("FAB5502", MAXIMUM_MTU,
-        f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {MAXIMUM_MTU}"),
-    limits.priorities("FAB5503",
-        "Junos has PFC priorities and unicast queues 0 to 7 on these switches",
+        remedy="use one of " + ", ".join(words.SPEEDS.values())),
+    limits.mtu("FAB5502", words.MAXIMUM_MTU,
+        f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {words.MAXIMUM_MTU}"),
+    limits.priorities("FAB5503", "Junos has PFC priorities and unicast queues 0 to 7 on these switches",
         "choose a priority from 0 to 7"),
     limits.shares("FAB5504", "`transmit-rate percent` of a class that is to send anything takes 1 to 100"),
     Limit("FAB5506", feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
@@ -166,7 +144,7 @@ LIMITS = (
         remedy="add lossless_percent, headroom_percent and lossy_percent to the model's Junos settings"),
     Reservation("FAB5509", feature="alpha {it} for lossless priority groups", asked=_exponents,
         reason="`dynamic-threshold` is one for the switch, from 2^{} to 2^{}; the smallest asked for is kept within "
-        "that".format(*ALPHA_RANGE),
+        "that".format(*words.ALPHA_RANGE),
         remedy="none needed: a smaller one pauses earlier"),
     Limit("FAB5510", feature="{wanted} bytes of headroom", asked=_partition,
         reason="the partition `lossless-headroom` of {percent} % holds {given} bytes, so not all ports can be "
@@ -189,22 +167,20 @@ LIMITS = (
         reason="detection takes whole polls, at least two; written is {it[1]} ms",
         remedy="none needed, or ask for a multiple of the poll interval"),
     replace(
-        limits.accounts(
-            "FAB5513",
-            "a commit without `root-authentication` is refused, and the first user's key is what it gets",
-        ),
+        limits.accounts("FAB5513",
+            "a commit without `root-authentication` is refused, and the first user's key is what it gets"),
         fatal=True,
     ),
     Limit("FAB5514", feature="SSH key of {it[0]} of kind {it[1]}",
         asked=lambda switch: [
             (user.name, kind)
             for user in switch.management.users
-            if (kind := user.ssh_key.partition(" ")[0]) not in KEY_STATEMENTS
+            if (kind := user.ssh_key.partition(" ")[0]) not in words.KEY_STATEMENTS
         ],
         reason="Junos takes ECDSA, Ed25519 and RSA keys",
-        remedy="use a key of kind " + ", ".join(KEY_STATEMENTS)),
-    limits.paths("FAB5515", lambda _: MAXIMUM_ECMP[-1], "`chassis maximum-ecmp` goes up to {most}"),
-    limits.bfd("FAB5516", "Junos", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE),
+        remedy="use a key of kind " + ", ".join(words.KEY_STATEMENTS)),
+    limits.paths("FAB5515", lambda _: words.MAXIMUM_ECMP[-1], "`chassis maximum-ecmp` goes up to {most}"),
+    limits.bfd("FAB5516", "Junos", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
     Reservation("FAB5680", feature="BFD every {bgp.bfd_interval_ms} ms", asked=_slower_bfd,
         reason=_SLOW + "; written is {held_ms} ms, at which both ends then run",
         remedy="none needed, or set `routing.bfd.interval_ms` to {held_ms}"),
@@ -217,30 +193,29 @@ LIMITS = (
         asked=lambda switch: [
             (sent_s, bgp.keepalive_s, bgp.hold_s)
             for bgp in (switch.bgp,)
-            if (sent_s := bgp.hold_s // HOLD_PER_KEEPALIVE) != bgp.keepalive_s
+            if (sent_s := bgp.hold_s // words.HOLD_PER_KEEPALIVE) != bgp.keepalive_s
         ],
         reason="Junos sends a keepalive every third of the hold time, here {it[0]} s",
         remedy="ask for a hold time of three keepalives"),
-    Limit(
-        "FAB5518",
-        feature="prefix list {it[0]}, in which {it[1]} lies within {it[2]} and permits less",
+    Limit("FAB5518", feature="prefix list {it[0]}, in which {it[1]} lies within {it[2]} and permits less",
         asked=lambda switch: [
             (each.name, *hidden) for each in switch.bgp.prefix_lists if (hidden := _hidden(each))
         ],
         reason="Junos judges a route by the longest prefix of a filter list that holds it and looks at no other",
-        remedy="use pools that do not overlap; of prefixes from outside, let the inner one go to the same length: `le`",
-    ),
+        remedy="use pools that do not overlap; of prefixes from outside, let the inner one go to the same length: "
+        "`le`"),
     limits.access_over_ipv6("FAB5519",
         "the networks are IPv4 and this switch is managed over IPv6, so the filter would shut everyone out",
         "give the switch an IPv4 management address, or leave `access` out"),
     Reservation("FAB5520", setting="management/gnmi_port", feature="a certificate for gNMI",
-        reason=f"Junos serves gRPC with a certificate of its own PKI store, here `{CERTIFICATE}`, which is no part of "
-        "a configuration (Juniper, configure gRPC services)",
-        remedy=f"load it once: `request security pki local-certificate load certificate-id {CERTIFICATE} …`"),
-    Limit("FAB5521", feature=f"an account named {TEMPLATE_USER} beside TACACS+",
+        reason=f"Junos serves gRPC with a certificate of its own PKI store, here `{words.CERTIFICATE}`, which is no "
+        "part of a configuration (Juniper, configure gRPC services)",
+        remedy=f"load it once: `request security pki local-certificate load certificate-id "
+        f"{words.CERTIFICATE} …`"),
+    Limit("FAB5521", feature=f"an account named {words.TEMPLATE_USER} beside TACACS+",
         asked=lambda switch: (
             switch.management.tacacs is not None
-            and any(user.name == TEMPLATE_USER for user in switch.management.users)
+            and any(user.name == words.TEMPLATE_USER for user in switch.management.users)
         ),
         reason="Junos gives its rights to everyone whom TACACS+ authenticates and who has no account "
         "(Juniper, TACACS+ authentication)",
@@ -255,40 +230,32 @@ LIMITS = (
         "(Juniper, queue-pair hashing for RDMA flows)",
         remedy="look for `RDMA Queue Pair: yes` in `show forwarding-options enhanced-hash-key`",
         where=QUEUE_PAIRS),
-    Limit("FAB5523", feature="Junos OS Evolved", asked=lambda switch: flavour(switch) == EVOLVED,
-        since={CLASSIC: None, EVOLVED: "23.4"},
+    Limit("FAB5523", feature="Junos OS Evolved", asked=lambda switch: words.flavour(switch) == words.EVOLVED,
+        since={words.CLASSIC: None, words.EVOLVED: "23.4"},
         words="management port `re0:mgmt-0`, splits under `interfaces`",
         source="the first release whose models for Evolved Juniper publishes"),
     Limit("FAB5523", feature="BGP sessions over unnumbered links",
         asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s in switch.bgp.sessions),
-        since={CLASSIC: "21.1", EVOLVED: "23.4"},
+        since={words.CLASSIC: "21.1", words.EVOLVED: "23.4"},
         words="protocols bgp group … dynamic-neighbor … peer-auto-discovery family inet6 ipv6-nd",
         source="Juniper, BGP unnumbered peers; " + _MODELS),
     Limit("FAB5523", feature="a watchdog for PFC", asked=lambda switch: switch.qos.watchdog is not None,
-        since={CLASSIC: "20.3", EVOLVED: "23.4"},
-        words="class-of-service congestion-notification-profile … pfc-watchdog",
-        source=_MODELS),
-    Limit("FAB5523", setting="load_balancing/mode", since={CLASSIC: "19.4", EVOLVED: "23.4"},
-        words="forwarding-options enhanced-hash-key ecmp-dlb",
-        source=_MODELS),
-    Limit("FAB5523", setting="management/gnmi_port", since={CLASSIC: "22.2", EVOLVED: "23.4"},
-        words="system services extension-service request-response grpc ssl use-pki",
-        source=_MODELS),
-    Limit("FAB5523", setting="bgp/ttl_security", since={CLASSIC: "19.1", EVOLVED: "23.4"},
-        words="protocols bgp group … ttl 255",
-        source=_MODELS),
+        since={words.CLASSIC: "20.3", words.EVOLVED: "23.4"},
+        words="class-of-service congestion-notification-profile … pfc-watchdog", source=_MODELS),
+    Limit("FAB5523", setting="load_balancing/mode", since={words.CLASSIC: "19.4", words.EVOLVED: "23.4"},
+        words="forwarding-options enhanced-hash-key ecmp-dlb", source=_MODELS),
+    Limit("FAB5523", setting="management/gnmi_port", since={words.CLASSIC: "22.2", words.EVOLVED: "23.4"},
+        words="system services extension-service request-response grpc ssl use-pki", source=_MODELS),
+    Limit("FAB5523", setting="bgp/ttl_security", since={words.CLASSIC: "19.1", words.EVOLVED: "23.4"},
+        words="protocols bgp group … ttl 255", source=_MODELS),
     QUEUE_PAIRS,
 )  # fmt: skip
-_SYSTEM = System(
-    "Junos",
-    RELEASES,
-    DEFAULT_RELEASE,
-    LIMITS,
+_SYSTEM = System("Junos", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=("{words}: since {since} ({source})", "run {since} or later"),
     never=(
         "{words}: nothing published for `{family}` ({source})",
         "leave it out, or use a switch of Junos OS Evolved",
     ),
-    family=flavour,
-)
+    family=words.flavour,
+)  # fmt: skip
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

@@ -7,24 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import limits
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
+from fabricc.back.nos.nxos import words
 from fabricc.back.nos.nxos.qos import is_long, pause_of, pauses, watchdog_timers
-from fabricc.back.nos.nxos.words import (
-    BFD_INTERVAL_RANGE_MS,
-    BFD_MULTIPLIER_RANGE,
-    BREAKOUTS,
-    CLOUDSCALE,
-    DEFAULT_PAUSE_M,
-    LLDP_RANGE_S,
-    MAXIMUM_PATHS,
-    MAXIMUM_RESTORE,
-    MAXIMUM_SHUTDOWN,
-    MTU_RANGE,
-    PAUSE_BUFFER_RANGE,
-    SILICON_ONE,
-    SPEEDS_GBPS,
-    breakout,
-    family,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +35,7 @@ def _odd_pauses(switch: Switch) -> Iterator[Pause]:
     """Pause figures that are in no order, or out of the range of a pause buffer."""
     for pause in pauses(switch):
         ordered = pause.resume_bytes <= pause.pause_bytes < pause.buffer_bytes
-        if not ordered or pause.buffer_bytes not in Range(*PAUSE_BUFFER_RANGE):
+        if not ordered or pause.buffer_bytes not in Range(*words.PAUSE_BUFFER_RANGE):
             yield pause
 
 
@@ -66,43 +50,35 @@ def _held_timers(watchdog: Watchdog) -> tuple[int, int, int]:
     return held.detect_ms, held.restore_ms, held.interval_ms
 
 
-MODEL = Reservation(
-    "FAB5416",
-    feature="the switch model",
-    asked=lambda _: True,
+MODEL = Reservation("FAB5416", feature="the switch model", asked=lambda _: True,
     reason="the earliest release known to name its ASIC family is {since}, not {release} ({source})",
-    remedy="use release {since} or later",
-    since={CLOUDSCALE: "10.3", SILICON_ONE: "10.5"},
+    remedy="use release {since} or later", since={words.CLOUDSCALE: "10.3", words.SILICON_ONE: "10.5"},
     source="pyATS genie.libs.conf 26.9",
-)
-DYNAMIC_LOAD_BALANCING = Limit(
-    "FAB5418",
-    setting="load_balancing/mode",
-    remedy="leave `load_balancing.mode` at `hash`",
-    since={CLOUDSCALE: "10.5", SILICON_ONE: None},
+)  # fmt: skip
+DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode",
+    remedy="leave `load_balancing.mode` at `hash`", since={words.CLOUDSCALE: "10.5", words.SILICON_ONE: None},
     words="dynamic load balancing",
     source="Nexus 9000 unicast routing guide 10.5, dynamic load balancing: 9300-FX3, GX and GX2 from 10.5(1)F; "
     "9364E-SG2 has the policy-driven mode only",
-)
+)  # fmt: skip
 LIMITS = (
     limits.segments("fabricc does not write it for NX-OS yet"),
-    Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": SPEEDS_GBPS},
+    Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": words.SPEEDS_GBPS},
         reason="NX-OS has no such speed (terraform-provider-nxos, l1PhysIf.speed)",
-        remedy="use one of " + ", ".join(map(str, SPEEDS_GBPS)) + " Gb/s"),
+        remedy="use one of " + ", ".join(map(str, words.SPEEDS_GBPS)) + " Gb/s"),
     Limit("FAB5402", feature="cages split into {it[0]} x {it[1]} Gb/s",
         asked=lambda switch: sorted(
-            {(p.children, p.speed_gbps) for p in switch.ports if p.children > 1 and breakout(p) is None}
+            {(p.children, p.speed_gbps) for p in switch.ports if p.children > 1 and words.breakout(p) is None}
         ),
         reason="NX-OS has no such breakout map (terraform-provider-nxos, imFpP.breakoutMap)",
-        remedy="use one of " + ", ".join(BREAKOUTS.values())),
+        remedy="use one of " + ", ".join(words.BREAKOUTS.values())),
     Limit("FAB5403", feature="IP MTU {it}",
         asked=lambda switch: sorted({port.mtu for port in switch.ports if port.enabled}),
-        allowed={"it": Range(*MTU_RANGE)},
+        allowed={"it": Range(*words.MTU_RANGE)},
         reason="a routed port takes {allowed[it]} bytes (terraform-provider-nxos, l1PhysIf.mtu)",
         remedy="set the fabric's MTU from {allowed[it]}"),
-    limits.priorities(
-        "FAB5404", "NX-OS has qos-groups, priorities and queues 0 to 7", "choose a priority from 0 to 7"
-    ),
+    limits.priorities("FAB5404", "NX-OS has qos-groups, priorities and queues 0 to 7",
+        "choose a priority from 0 to 7"),
     Limit("FAB5405", feature="bandwidth shares {it}", asked=_shares,
         reason="`bandwidth remaining percent` takes 1 to 100 for a queue in use, and no more than 100 in all",
         remedy="give every weighted class at least one percent, and 100 in all"),
@@ -112,23 +88,24 @@ LIMITS = (
         feature="pause buffer of {it.buffer_bytes} bytes, pausing at {it.pause_bytes} and resuming at "
         "{it.resume_bytes}, at {it.speed_gbps} Gb/s over {it.cable_m} m",
         asked=_odd_pauses,
-        reason=f"NX-OS takes {Range(*PAUSE_BUFFER_RANGE)} bytes, pauses below that and resumes at the pause threshold "
-        "or below (terraform-provider-nxos, ipqosPause)",
+        reason=f"NX-OS takes {Range(*words.PAUSE_BUFFER_RANGE)} bytes, pauses below that and resumes at the pause "
+        "threshold or below (terraform-provider-nxos, ipqosPause)",
         remedy="check the `pause` figures of the switch model's NX-OS settings"),
     Limit("FAB5410", feature="PFC watchdog detection {it.detect_ms} ms and restoration {it.restore_ms} ms",
         asked=lambda switch: [
             asked
             for asked in limits.watchdogs(switch)
-            if (held := watchdog_timers(asked)).shutdown > MAXIMUM_SHUTDOWN or held.restore > MAXIMUM_RESTORE
+            if (held := watchdog_timers(asked)).shutdown > words.MAXIMUM_SHUTDOWN
+            or held.restore > words.MAXIMUM_RESTORE
         ],
-        reason=f"NX-OS takes up to {MAXIMUM_SHUTDOWN} and {MAXIMUM_RESTORE} intervals of at most 1000 ms",
+        reason=f"NX-OS takes up to {words.MAXIMUM_SHUTDOWN} and {words.MAXIMUM_RESTORE} intervals of at most 1000 ms",
         remedy="set detection to 10 s or less and restoration to 100 s or less"),
     limits.watchdog_timers("FAB5411", _held_timers,
         "NX-OS polls every 100 to 1000 ms and has multiples of that"),
     limits.watchdog_action("FAB5412", "NX-OS drops what a stuck queue holds; that is written"),
-    limits.paths("FAB5413", lambda switch: MAXIMUM_PATHS[family(switch)],
+    limits.paths("FAB5413", lambda switch: words.MAXIMUM_PATHS[words.family(switch)],
         "`maximum-paths` takes 1 to {most} on {family}"),
-    limits.bfd("FAB5414", "NX-OS", BFD_INTERVAL_RANGE_MS, BFD_MULTIPLIER_RANGE,
+    limits.bfd("FAB5414", "NX-OS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE,
         " (terraform-provider-nxos, bfdInst)"),
     limits.accounts("FAB5415",
         "after a full replace only the device's own `admin` is left, with the password it had"),
@@ -149,38 +126,31 @@ LIMITS = (
         "not documented for GX2 and Silicon One (Nexus 9000 interfaces guide 10.3, ECMP load balancing)",
         remedy="leave it out: the UDP source port, in which NICs tell queue pairs apart, is hashed"),
     Limit("FAB5421", feature="LLDP every {it} s", asked=lambda switch: [switch.management.lldp_interval_s],
-        allowed={"it": Range(*LLDP_RANGE_S)},
+        allowed={"it": Range(*words.LLDP_RANGE_S)},
         reason="`lldp holdtime` takes up to 255 s, and a neighbour is to miss four announcements "
         "(Cisco Network as Code, NX-OS data model, lldp)",
         remedy="set `management.lldp.interval_s` from {allowed[it]}"),
     limits.access_over_ipv6("FAB5422",
         "the networks are IPv4 and the management address is IPv6, so nobody could reach the switch",
         "leave `management.access` out, or manage the switches over IPv4"),
-    Reservation(
-        "FAB5685",
-        feature="where lossless classes pause, in bytes",
+    Reservation("FAB5685", feature="where lossless classes pause, in bytes",
         asked=lambda switch: bool(switch.qos.lossless),
-        reason=f"up to {DEFAULT_PAUSE_M} m the platform's own buffers hold and are left alone ({_PAUSE_SOURCE}); their "
-        "sizes are not published, so ECN before PFC is proved for the catalog's figures alone",
-        remedy="compare `show queuing interface` of a device with the planned marks",
-    ),
+        reason=f"up to {words.DEFAULT_PAUSE_M} m the platform's own buffers hold and are left alone ({_PAUSE_SOURCE}); "
+        "their sizes are not published, so ECN before PFC is proved for the catalog's figures alone",
+        remedy="compare `show queuing interface` of a device with the planned marks"),
     Limit("FAB5686", feature="a lossless class over {it[1]} m at {it[0]} Gb/s", asked=_long_cables,
-        reason=f"beyond {DEFAULT_PAUSE_M} m NX-OS must be given pause thresholds ({_PAUSE_SOURCE}), "
+        reason=f"beyond {words.DEFAULT_PAUSE_M} m NX-OS must be given pause thresholds ({_PAUSE_SOURCE}), "
         "and none are published",
-        remedy=f"use cables up to {DEFAULT_PAUSE_M} m, or add Cisco's figures for your switch as `pause` to the "
-        "model's NX-OS settings"),
+        remedy=f"use cables up to {words.DEFAULT_PAUSE_M} m, or add Cisco's figures for your switch as `pause` to "
+        "the model's NX-OS settings"),
     limits.login("FAB9045", "NX-API"),
 )  # fmt: skip
-_SYSTEM = System(
-    "NX-OS",
-    RELEASES,
-    DEFAULT_RELEASE,
-    LIMITS,
+_SYSTEM = System("NX-OS", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=(
         "release {release} has no {words} on {family} ({source})",
         "use release {since} or later, or {remedy}",
     ),
     never=("release {release} has no {words} on {family} ({source})", "{remedy}"),
-    family=family,
-)
+    family=words.family,
+)  # fmt: skip
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

@@ -188,38 +188,28 @@ _ARS = (
     "has a model of it"
 )
 _SPREAD = "leave it out; more queue pairs per connection spread by their UDP source ports"
-TRIMMING = Limit(
-    "FAB5318",
-    setting="trimming/",
-    remedy="use release 202505 or later",
-    since="202505",
+TRIMMING = Limit("FAB5318", setting="trimming/", remedy="use release 202505 or later", since="202505",
     words="SWITCH_TRIMMING, BUFFER_PROFILE.packet_discard_action",
     source="sonic-trimming.yang and sonic-buffer-profile.yang: in the branches 202505 and 202511, in none before",
-)
-BFD = Reservation(
-    "FAB5630",
-    feature="BFD of BGP sessions",
+)  # fmt: skip
+BFD = Reservation("FAB5630", feature="BFD of BGP sessions",
     asked=lambda switch: switch.bgp.bfd_interval_ms is not None and bool(switch.bgp.sessions),
     remedy="use release 202505 or later, or set `routing.bfd: false` so that no neighbour waits for it",
-    since="202505",
-    words="bfdd in the bgp container (SYSTEM_DEFAULTS.software_bfd)",
+    since="202505", words="bfdd in the bgp container (SYSTEM_DEFAULTS.software_bfd)",
     source="before, supervisord.conf.j2 starts bfdd for the management framework alone, which would write frr.conf "
     "itself; the configuration leaves BFD out, and BGP notices a silent failure by its hold timer",
-)
-MARKS = Reservation(
-    "FAB5632",
-    feature="counting of ECN marks",
+)  # fmt: skip
+MARKS = Reservation("FAB5632", feature="counting of ECN marks",
     asked=lambda switch: (
         any(profile.ecn for profile in switch.qos.profiles)
         and any(one.ecn for one in switch.qos.classes)
         and any(port.profile for port in switch.ports)
     ),
-    remedy="use release 202505 or later, or look at marks on the hosts",
-    since="202505",
+    remedy="use release 202505 or later, or look at marks on the hosts", since="202505",
     words="FLEX_COUNTER_TABLE.WRED_ECN_QUEUE",
     source="flexcounterorch.cpp has the group from then on; before, nothing polls "
     "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS, `verify` shows no marks, and `push --max-marks` has none to compare",
-)
+)  # fmt: skip
 LIMITS = (
     limits.segments("fabricc has found no source for gateways with one address on all ToRs in SONiC's released images",
         on_tors=True),
@@ -232,16 +222,12 @@ LIMITS = (
         reason="{platform.platform} has no such breakout mode (platform.json: {modes})",
         remedy="another breakout or another hwsku in the catalog"),
     Limit("FAB5314", feature="cage {port.cage} with {wanted} lanes", asked=_ports,
-        allowed={"spare_lanes": Range(0)},
-        reason="the catalog's lane map of {model} has {lanes} for it",
+        allowed={"spare_lanes": Range(0)}, reason="the catalog's lane map of {model} has {lanes} for it",
         remedy="complete `nos.sonic.lanes` of the model"),
     Limit("FAB5315", feature="an MTU of {mtu}", asked=_ports, allowed={"mtu": _MTU},
-        reason="PORT.mtu is {allowed[mtu]} (sonic-port.yang)",
-        remedy="9100 is usual"),
+        reason="PORT.mtu is {allowed[mtu]} (sonic-port.yang)", remedy="9100 is usual"),
     Limit("FAB5306", feature="the description of {port.name}", asked=_ports,
-        allowed={"described": Range(0, 255)},
-        reason="255 characters at most",
-        remedy="shorter names"),
+        allowed={"described": Range(0, 255)}, reason="255 characters at most", remedy="shorter names"),
     Limit("FAB5303", feature="{it[0]}", asked=_timers,
         reason="SONiC {release} takes {it[1]} to {it[2]} ms (sonic-pfcwd.yang; no time may undercut the polling)",
         remedy="{it[3]} ms is the nearest"),
@@ -287,25 +273,17 @@ LIMITS = (
         reason="SCHEDULER.weight is {allowed[share]} (sonic-scheduler.yang)",
         remedy="give every class that is not strict at least 1 %"),
     Limit("FAB5317", feature="eight lossless classes", asked=lambda switch: len(switch.qos.lossless) > 7,
-        reason="lossy traffic needs a priority group",
-        remedy="at most seven"),
+        reason="lossy traffic needs a priority group", remedy="at most seven"),
     TRIMMING,
     MARKS,
-    Limit("FAB5320", setting="link_retry",
-        remedy="leave it out",
-        words="LLR_PORT, LLR_PROFILE",
+    Limit("FAB5320", setting="link_retry", remedy="leave it out", words="LLR_PORT, LLR_PROFILE",
         source="a design (SONiC doc/llr, sonic-buildimage pull request 27028, open): no branch to 202511 has a model "
         "of it"),
-    Limit(
-        "FAB5324", setting="load_balancing/mode", remedy=_SPREAD, words="ARS_PROFILE, ARS_OBJECT", source=_ARS
-    ),
-    Limit("FAB5324", setting="load_balancing/flowlet_idle_us",
-        remedy=_SPREAD,
-        words="ARS_OBJECT.flowlet_idle_time",
+    Limit("FAB5324", setting="load_balancing/mode", remedy=_SPREAD, words="ARS_PROFILE, ARS_OBJECT",
         source=_ARS),
-    Limit("FAB5324", setting="load_balancing/queue_pairs",
-        remedy=_SPREAD,
-        words="SWITCH_HASH",
+    Limit("FAB5324", setting="load_balancing/flowlet_idle_us", remedy=_SPREAD,
+        words="ARS_OBJECT.flowlet_idle_time", source=_ARS),
+    Limit("FAB5324", setting="load_balancing/queue_pairs", remedy=_SPREAD, words="SWITCH_HASH",
         source="no field of SWITCH_HASH is one of the RoCE transport header, in no branch to 202511 (sonic-hash.yang)"),
     BFD,
     Reservation("FAB5635", feature="the fields of the hash", asked=lambda _: True,
@@ -326,8 +304,7 @@ LIMITS = (
         asked=lambda switch: switch.qos.trimming is not None and not switch.qos.pools,
         reason="a queue's buffer profile says whether it is trimmed, and without a lossless class fabricc leaves "
         "buffers to the image",
-        remedy="make a class lossless",
-        where=TRIMMING),
+        remedy="make a class lossless", where=TRIMMING),
     Reservation("FAB5319", feature=SETTINGS["trimming/"] + " on {it.asic}",
         asked=lambda switch: [
             model
@@ -342,16 +319,12 @@ LIMITS = (
         asked=lambda s: [", ".join(u.name for u in s.management.users)] if s.management.users else [],
         reason="CONFIG_DB has no table for accounts or SSH keys",
         remedy="create them with the image, by ZTP or over AAA (tacacs+, radius, ldap)"),
-    Limit("FAB5311", feature="{count} {what}", asked=_servers,
-        reason="{most} at most ({model})",
+    Limit("FAB5311", feature="{count} {what}", asked=_servers, reason="{most} at most ({model})",
         remedy="name {most} of them"),
     Limit("FAB5322", feature="LLDP every {it} s", asked=lambda switch: [switch.management.lldp_interval_s],
-        allowed={"it": _LLDP_S},
-        reason="hello_time is {allowed[it]} (sonic-lldp.yang)",
+        allowed={"it": _LLDP_S}, reason="hello_time is {allowed[it]} (sonic-lldp.yang)",
         remedy=f"{LLDP_RANGE_S[1]} s is the most"),
-    Reservation(
-        "FAB5325",
-        feature="LLDP every {it} s",
+    Reservation("FAB5325", feature="LLDP every {it} s",
         asked=lambda switch: [
             interval_s
             for interval_s in (switch.management.lldp_interval_s,)
@@ -359,14 +332,11 @@ LIMITS = (
         ],
         reason="LLDP|GLOBAL is in the models, yet nothing in the community image reads it (docker-lldp of the branches "
         f"202305 to 202511): its lldpd announces every {DEFAULT_LLDP_S} s",
-        remedy=f"leave it at {DEFAULT_LLDP_S} s, or use an image of a vendor that reads the table",
-    ),
+        remedy=f"leave it at {DEFAULT_LLDP_S} s, or use an image of a vendor that reads the table"),
     Reservation("FAB5323", setting="management/gnmi_port", feature="certificates of the gNMI server",
         reason="the server starts with those at " + ", ".join(CERTIFICATES.values()),
         remedy="install them on the switches; no key ever stands in a configuration"),
-    Reservation(
-        "FAB5631",
-        feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} lost",
+    Reservation("FAB5631", feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} lost",
         asked=lambda switch: [
             bgp
             for bgp in (switch.bgp,)
@@ -377,8 +347,7 @@ LIMITS = (
         f"each start of the bgp container sessions run at FRR's {BFD_INTERVAL_MS} ms x {BFD_MULTIPLIER} until frr.conf "
         "is loaded again",
         remedy=f"interval_ms: {BFD_INTERVAL_MS} and multiplier: {BFD_MULTIPLIER}, or load frr.conf after each start",
-        where=BFD,
-    ),
+        where=BFD),
     Reservation("FAB5326", feature="BFD beside access networks",
         asked=lambda switch: bool(BFD.things(switch)) and bool(switch.management.access),
         reason="with an access list of the control plane caclmgrd drops every packet to the switch that it does not "
@@ -386,50 +355,29 @@ LIMITS = (
         "branches 202305 to 202511): bfdd hears nobody, and BGP notices a failure by its hold timer",
         remedy="set `routing.bfd: false`, or guard the management network outside the switch and leave `access` out",
         where=BFD),
-    Limit(
-        "FAB5725",
-        setting="interface[",
+    Limit("FAB5725", setting="interface[",
         reason="a map of a port decides the class alone; what rewrites code points, TC_TO_DSCP_MAP, does so as packets "
         "leave, for the fabric's own too (sonic-swss orchagent/qosorch.cpp)",
         remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
-        "write `trust_dscp: true` if they mean the same there",
-    ),
+        "write `trust_dscp: true` if they mean the same there"),
     Limit("FAB5313", feature="{it} equal-cost paths", asked=lambda switch: [switch.bgp.maximum_paths],
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
         reason=f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops (constants.yml)",
         remedy=f"at most {MULTIPATH_LIMIT} paths"),
     *limits.had(
         _OLDEST,
-        (
-            "frr.conf of one's own",
-            "DEVICE_METADATA.docker_routing_config_mode split-unified",
-            "docker_init.sh of the branches 202305 to 202511",
-        ),
-        (
-            "BGP over unnumbered links",
-            "frr.conf, INTERFACE.ipv6_use_link_local_only",
-            "FRR 8.5.1 and later in all of them (rules/frr.mk); bgpcfgd's own BGP_NEIGHBOR takes addresses only",
-        ),
-        (
-            "bgp/ttl_security",
-            "frr.conf, neighbor … ttl-security hops",
-            "FRR 8.5.1 and later in all of them (rules/frr.mk)",
-        ),
-        (
-            "a watchdog for PFC",
-            "PFC_WD, PORT_QOS_MAP.pfcwd_sw_enable",
-            "sonic-pfcwd.yang; polling to 3000 ms, from 202511 to 1000 ms",
-        ),
-        (
-            "management/tacacs/",
-            "TACPLUS, TACPLUS_SERVER, AAA",
-            "sonic-system-tacacs.yang; a key to 65 characters, from 202511 to 256",
-        ),
-        (
-            "management/snmp/",
-            "SNMP, SNMP_COMMUNITY, SNMP_AGENT_ADDRESS_CONFIG",
-            "sonic-snmp.yang; 202305 has the agent's address without a model of it",
-        ),
+        ("frr.conf of one's own", "DEVICE_METADATA.docker_routing_config_mode split-unified",
+         "docker_init.sh of the branches 202305 to 202511"),
+        ("BGP over unnumbered links", "frr.conf, INTERFACE.ipv6_use_link_local_only",
+         "FRR 8.5.1 and later in all of them (rules/frr.mk); bgpcfgd's own BGP_NEIGHBOR takes addresses only"),
+        ("bgp/ttl_security", "frr.conf, neighbor … ttl-security hops",
+         "FRR 8.5.1 and later in all of them (rules/frr.mk)"),
+        ("a watchdog for PFC", "PFC_WD, PORT_QOS_MAP.pfcwd_sw_enable",
+         "sonic-pfcwd.yang; polling to 3000 ms, from 202511 to 1000 ms"),
+        ("management/tacacs/", "TACPLUS, TACPLUS_SERVER, AAA",
+         "sonic-system-tacacs.yang; a key to 65 characters, from 202511 to 256"),
+        ("management/snmp/", "SNMP, SNMP_COMMUNITY, SNMP_AGENT_ADDRESS_CONFIG",
+         "sonic-snmp.yang; 202305 has the agent's address without a model of it"),
         ("management/access", "ACL_TABLE of type CTRLPLANE", "sonic-acl.yang"),
     ),
 )  # fmt: skip
