@@ -5,20 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts import keyfile, netplan
-from fabricc.back.hosts.words import (
-    decimal,
-    each_line,
-    fill,
-    marked,
-    on_link,
-    own,
-    pci_function,
-    rule_priority,
-    settings,
-    template,
-    word,
-)
+from fabricc.back.hosts import keyfile, netplan, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,19 +30,24 @@ def render(host: Host) -> dict[str, str]:
     """The files; a port whose PCI address is not known keeps the kernel's name (FAB5601)."""
     files = SYSTEMS[host.os].render(host)
     nic = host.nic
-    placed = [(port, pci) for port in host.ports if (pci := pci_function(port))]
+    placed = [(port, pci) for port in host.ports if (pci := words.pci_function(port))]
     for port, pci in placed:
         files[f"{_LINKS}{port.name}.link"] = _link(port.name, pci, port.mtu, nic.ring_rx, nic.ring_tx)
     if placed:
-        files[own(RDMA_NAMES, host)] = _rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
+        files[words.own(RDMA_NAMES, host)] = _rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
     return files
 
 
 @lru_cache(maxsize=1024)
 def _link(name: str, pci: str, mtu: int, ring_rx: int, ring_tx: int) -> str:
     """The systemd .link file that names a port by its PCI address, turns 802.3x pause off and enlarges its rings."""
-    return fill(
-        template("rail.link.j2"), name=word(name), pci=word(pci), mtu=mtu, ring_rx=ring_rx, ring_tx=ring_tx
+    return words.fill(
+        words.template("rail.link.j2"),
+        name=words.word(name),
+        pci=words.word(pci),
+        mtu=mtu,
+        ring_rx=ring_rx,
+        ring_tx=ring_tx,
     )
 
 
@@ -63,11 +55,11 @@ def _link(name: str, pci: str, mtu: int, ring_rx: int, ring_tx: int) -> str:
 def _rdma_names(devices: tuple[tuple[str, str], ...]) -> str:
     """The udev rules that give each (PCI address, RDMA device name) its fixed name."""
     rules = (
-        f'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="{word(pci)}", '
-        f'PROGRAM="rdma_rename %k NAME_FIXED {word(name)}"'
+        f'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="{words.word(pci)}", '
+        f'PROGRAM="rdma_rename %k NAME_FIXED {words.word(name)}"'
         for pci, name in devices
     )
-    return fill(template("rdma-naming.rules.j2"), rules="\n".join(rules))
+    return words.fill(words.template("rdma-naming.rules.j2"), rules="\n".join(rules))
 
 
 def state(facts: Facts, host: Host) -> None:
@@ -90,15 +82,17 @@ def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
         if gateway is None or not prefixes:
             continue
         for reached in prefixes:
-            if on_link(address, reached):
+            if words.on_link(address, reached):
                 facts[f"{prefix}route[{reached}]"] = f"scope link table {port.table}"
                 continue
             facts[f"{prefix}route[{reached}]"] = f"via {gateway} table {port.table}"
             if port.metric is not None:
                 facts[f"{prefix}main_route[{reached}]"] = f"via {gateway} metric {port.metric}"
         source = address.partition("/")[0]
-        facts[f"{prefix}rule[{source}/{bits}]"] = f"table {port.table} priority {rule_priority(port.table)}"
-    if pci := pci_function(port):
+        facts[f"{prefix}rule[{source}/{bits}]"] = (
+            f"table {port.table} priority {words.rule_priority(port.table)}"
+        )
+    if pci := words.pci_function(port):
         facts[prefix + "pci"] = pci
         facts[prefix + "link_mtu"] = port.mtu
         for leaf in ("pause_rx", "pause_tx", "pause_autoneg"):
@@ -109,24 +103,20 @@ def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
 
 
 _LEAVES = {
-    "Match.Path": "pci",
-    "Link.MTUBytes": "link_mtu",
-    "Link.RxFlowControl": "pause_rx",
-    "Link.TxFlowControl": "pause_tx",
-    "Link.AutoNegotiationFlowControl": "pause_autoneg",
-    "Link.RxBufferSize": "ring_rx",
-    "Link.TxBufferSize": "ring_tx",
-}
+    "Match.Path": "pci", "Link.MTUBytes": "link_mtu", "Link.RxFlowControl": "pause_rx",
+    "Link.TxFlowControl": "pause_tx", "Link.AutoNegotiationFlowControl": "pause_autoneg",
+    "Link.RxBufferSize": "ring_rx", "Link.TxBufferSize": "ring_tx",
+}  # fmt: skip
 _NAME = "Link.Name"
 
 
 def _read_link(reading: Reading, file: str, text: str) -> None:
     """The facts of a systemd .link file, under the name that it gives."""
-    lines = list(settings(text))
+    lines = list(words.settings(text))
     name = next((value for _, key, value, _ in lines if key == _NAME), "")
     for number, key, value, line in lines:
         if name and key in _LEAVES:
-            stated = decimal(value.removeprefix("pci-"))
+            stated = words.decimal(value.removeprefix("pci-"))
             reading.put(f"interface[{name}]/{_LEAVES[key]}", stated, file, number)
         elif key != _NAME:
             reading.unknown.append((file, number, line))
@@ -134,7 +124,7 @@ def _read_link(reading: Reading, file: str, text: str) -> None:
 
 READERS: Mapping[str, Reader] = {
     "etc/systemd/network/*.link": _read_link,
-    marked(RDMA_NAMES, "*"): each_line(
+    words.marked(RDMA_NAMES, "*"): words.each_line(
         r'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="([^"]+)", '
         r'PROGRAM="rdma_rename %k NAME_FIXED ([^" ]+)"',
         r"rdma[\2]/pci",

@@ -6,15 +6,7 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.hosts.nics import (
-    FAMILIES,
-    IWARP,
-    PRIORITIES,
-    code_point,
-    family_of,
-    nic_qos,
-    traffic_classes,
-)
+from fabricc.back.hosts import nics
 from fabricc.back.hosts.words import decimal, fill, marked, own, settings, statements, template, word
 from fabricc.base.patterns import pattern
 
@@ -23,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.back.hosts.base import Reader
-    from fabricc.back.hosts.nics import NicQos
     from fabricc.catalog.model import NicModel
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host, HostPort
@@ -57,7 +48,7 @@ class QosView(NamedTuple):
         firmware: settings that the NIC keeps, likewise.
     """
 
-    qos: NicQos
+    qos: nics.NicQos
     priority_tc: tuple[int, ...]
     schedulers: tuple[int | None, ...]
     rdma_dscp: int | None
@@ -68,21 +59,21 @@ class QosView(NamedTuple):
 
 def qos_view(classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, rdma_class: str = "") -> QosView:
     """The fabric's classes on these NICs; `spread`: whether switches take a path for every packet."""
-    qos = nic_qos(classes, rdma_class)
-    rdma_dscp, cnp = (None, None) if nic.transport == IWARP else (qos.rdma_dscp, qos.cnp)
+    qos = nics.nic_qos(classes, rdma_class)
+    rdma_dscp, cnp = (None, None) if nic.transport == nics.IWARP else (qos.rdma_dscp, qos.cnp)
     congestion = nic.congestion if any(qos.ecn) else ()
-    of_tcs = traffic_classes(classes, nic.traffic_classes)
+    of_tcs = nics.traffic_classes(classes, nic.traffic_classes)
     return QosView(qos, *of_tcs, rdma_dscp, cnp, congestion, _firmware(nic, qos, spread))
 
 
-def _firmware(nic: NicModel, qos: NicQos, spread: bool) -> tuple[tuple[str, int], ...]:
+def _firmware(nic: NicModel, qos: nics.NicQos, spread: bool) -> tuple[tuple[str, int], ...]:
     """Settings that a ConnectX keeps: the catalog's, which classes it controls and how it marks notifications.
 
     Where switches spread packets it supports adaptive routing of RDMA, which `mlxconfig` shows as off.
     """
     kept = dict(nic.firmware)
     if kept:
-        kept["ROCE_CC_PRIO_MASK"] = sum(1 << priority for priority in PRIORITIES if qos.ecn[priority])
+        kept["ROCE_CC_PRIO_MASK"] = sum(1 << priority for priority in nics.PRIORITIES if qos.ecn[priority])
         if qos.cnp:
             kept["CNP_DSCP"], kept["CNP_802P_PRIO"] = qos.cnp
         if spread:
@@ -92,7 +83,7 @@ def _firmware(nic: NicModel, qos: NicQos, spread: bool) -> tuple[tuple[str, int]
 
 def _marked(flags: tuple[bool, ...], separator: str) -> str:
     """The priorities that have a flag set."""
-    return separator.join([str(priority) for priority in PRIORITIES if flags[priority]])
+    return separator.join([str(priority) for priority in nics.PRIORITIES if flags[priority]])
 
 
 def _rows(host: Host) -> tuple[_PortRow, ...]:
@@ -114,7 +105,7 @@ def _unit(host: Host) -> str:
 
 def render(host: Host) -> dict[str, str]:
     """The files; none for NICs of a driver that nothing is written for (FAB5603)."""
-    if not family_of(host) or not host.ports:
+    if not nics.family_of(host) or not host.ports:
         return {}
     unit = _unit(host)
     return {
@@ -162,7 +153,7 @@ def _script(
         ecn_priorities=_marked(view.qos.ecn, " "),
         cnp_dscp=cnp_dscp,
         cnp_priority=cnp_priority,
-        roce_tos="" if view.rdma_dscp is None else view.rdma_dscp << 2 | FAMILIES[nic.driver].ecn_bits,
+        roce_tos="" if view.rdma_dscp is None else view.rdma_dscp << 2 | nics.FAMILIES[nic.driver].ecn_bits,
         read_request_bytes=nic.read_request_bytes,
         congestion="".join(f"{key}={value}\n" for key, value in view.congestion),
         firmware="".join(f"{key}={value}\n" for key, value in view.firmware),
@@ -174,7 +165,7 @@ def _script(
 
 @cache
 def _family(driver: str) -> str:
-    return "".join(template(name) for name in FAMILIES[driver].procedure)
+    return "".join(template(name) for name in nics.FAMILIES[driver].procedure)
 
 
 # --- their facts --------------------------------------------------------------------------------------
@@ -191,7 +182,7 @@ _UNIT_FACTS = {
 
 def state(facts: Facts, host: Host) -> None:
     """Add what the NICs are told; nothing for a driver that nothing is written for."""
-    if not family_of(host):
+    if not nics.family_of(host):
         return
     alike, of_port = _stated(host.classes, host.nic, host.spreads_packets, host.rdma_class, _unit(host))
     facts.update(alike)
@@ -341,7 +332,9 @@ def _put_variables(reading: Reading, file: str, values: Mapping[str, tuple[str, 
     for variable, path in _PATHS.items():
         text, number = values.get(variable, _UNSET)
         if text:
-            reading.put(path, code_point(text) if variable == "ROCE_TOS" else decimal(text), file, number)
+            reading.put(
+                path, nics.code_point(text) if variable == "ROCE_TOS" else decimal(text), file, number
+            )
     tcs, number = values.get("PRIORITY_TO_TC", _UNSET)
     for priority, tc in enumerate(tcs.split(",")):
         reading.put(f"qos/priority[{priority}]/traffic_class", decimal(tc), file, number)

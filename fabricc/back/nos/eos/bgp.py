@@ -5,15 +5,9 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cli_dialect import policy_view
 from fabricc.back.nos.cli_dialect.order import in_address_order, numbered_sessions, unnumbered_sessions
-from fabricc.back.nos.cli_dialect.policy_view import (
-    clauses,
-    community_lists,
-    group_name,
-    groups_in_use,
-    neighbor_view,
-    prefix_lists,
-)
+from fabricc.back.nos.cli_dialect.policy_view import clauses, community_lists, prefix_lists
 from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.eos import evpn, peering
@@ -28,12 +22,6 @@ from fabricc.fabric.routing import Transport
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.cli_dialect.policy_view import (
-        ClauseView,
-        CommunityListView,
-        NeighborView,
-        PrefixListView,
-    )
     from fabricc.back.reading import Captured, Document, Row, Said, Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
@@ -80,11 +68,11 @@ class BgpView:
     static_routes: list[tuple[str, str, str]]
     aggregates: list[str]
     groups: list[GroupView]
-    neighbors: list[NeighborView]
-    interfaces: list[NeighborView]
-    prefix_lists: list[PrefixListView]
-    community_lists: list[CommunityListView]
-    clauses: list[ClauseView]
+    neighbors: list[policy_view.NeighborView]
+    interfaces: list[policy_view.NeighborView]
+    prefix_lists: list[policy_view.PrefixListView]
+    community_lists: list[policy_view.CommunityListView]
+    clauses: list[policy_view.ClauseView]
 
 
 def bgp_view(switch: Switch) -> BgpView:
@@ -97,9 +85,9 @@ def bgp_view(switch: Switch) -> BgpView:
         maximum_hops=GTSM_HOPS if bgp.ttl_security else None,
         static_routes=static_lines(switch.static_routes, DISCARD),
         aggregates=in_address_order(bgp.aggregates),
-        groups=[_group(bgp, group, transport) for group, transport in groups_in_use(bgp)],
-        neighbors=list(map(neighbor_view, numbered_sessions(bgp))),
-        interfaces=list(map(neighbor_view, unnumbered_sessions(bgp))),
+        groups=[_group(bgp, group, transport) for group, transport in policy_view.groups_in_use(bgp)],
+        neighbors=list(map(policy_view.neighbor_view, numbered_sessions(bgp))),
+        interfaces=list(map(policy_view.neighbor_view, unnumbered_sessions(bgp))),
         prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=clauses(bgp, COMMUNITY_NAMES),
@@ -110,7 +98,7 @@ def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
     unnumbered = transport is Transport.UNNUMBERED
     carried = None if transport is Transport.IPV6 else group.evpn
     return GroupView(
-        name=group_name(group.name, transport),
+        name=policy_view.group_name(group.name, transport),
         import_map=group.import_map,
         export_map=group.export_map,
         maximum_routes=group.maximum_prefixes if carried is None else evpn.NO_LIMIT,

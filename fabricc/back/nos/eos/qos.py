@@ -11,15 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.eos.words import (
-    ALPHAS,
-    QUEUE_KEYWORD,
-    TRIDENT,
-    alpha_exponent,
-    family,
-    is_trident,
-    settings,
-)
+from fabricc.back.nos.eos import words
+from fabricc.back.nos.eos.words import family
 from fabricc.base.order import natural
 from fabricc.base.values import dataclass, of_same
 from fabricc.fabric.facts import boolean
@@ -168,10 +161,10 @@ def _qos_view(
     qos: SwitchQos, family: str, by_bytes: bool, untrusted: bool, lossy_untrusted: bool, lossy: bool
 ) -> QosView:
     """That of all switches with this policy, whose ports are some of them untrusted, or without a profile."""
-    trident = family == TRIDENT
+    trident = family == words.TRIDENT
     default = _roomiest(qos) if trident else None
     return QosView(
-        queue=QUEUE_KEYWORD[family],
+        queue=words.QUEUE_KEYWORD[family],
         traffic_classes=sorted((dscp, c.priority) for c in qos.classes for dscp in c.dscps),
         queues=[c.priority for c in qos.classes],
         profiles=_profiles(qos, by_bytes, [False] * lossy_untrusted + [True] * lossy),
@@ -242,11 +235,11 @@ def _mmu_profile(profile: PortProfile, priorities: list[int]) -> MmuProfileView:
     headroom = profile.headroom
     return MmuProfileView(
         name=mmu_name(profile.name),
-        threshold=ALPHAS[alpha_exponent(headroom.dynamic_th)],
+        threshold=words.ALPHAS[words.alpha_exponent(headroom.dynamic_th)],
         headroom_bytes=headroom.xoff_bytes,
         resume_bytes=headroom.xon_bytes,
         no_drop=priorities,
-        egress_threshold=ALPHAS[EGRESS_LOSSLESS_EXPONENT],
+        egress_threshold=words.ALPHAS[EGRESS_LOSSLESS_EXPONENT],
     )
 
 
@@ -295,7 +288,7 @@ UNITS_US = {"milliseconds": 1000, "microseconds": 1}
 
 def step_us(switch: Switch) -> int | None:
     """Step of the threshold in microseconds; None where EOS marks by the bytes of a queue."""
-    by_delay = settings(switch).get("ecn_delay")
+    by_delay = words.settings(switch).get("ecn_delay")
     return int(by_delay["step_us"]) if by_delay else None
 
 
@@ -366,7 +359,7 @@ def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
             continue
         for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent"):
             del alike[queue + leaf]
-    trident = is_trident(switch)
+    trident = words.is_trident(switch)
     held = (
         ("xoff_bytes", "dynamic_th", *(("xon_bytes",) if profile.headroom.xon_bytes else ()))
         if trident
@@ -377,7 +370,7 @@ def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
             alike.pop(f"headroom/{leaf}", None)
     if not trident:
         return
-    alike["headroom/dynamic_th"] = alpha_exponent(profile.headroom.dynamic_th)
+    alike["headroom/dynamic_th"] = words.alpha_exponent(profile.headroom.dynamic_th)
     alike["headroom/priority_groups"] = ",".join(sorted(str(c.priority) for c in lossless))
     for traffic_class in lossless:
         alike[f"queue[{traffic_class.priority}]/egress_dynamic_th"] = EGRESS_LOSSLESS_EXPONENT
@@ -390,10 +383,10 @@ def state(facts: Facts, switch: Switch) -> None:
     for traffic_class in switch.qos.lossless:
         del facts[f"qos/traffic_class[{traffic_class.priority}]/priority_group"]
         del facts[f"qos/pfc_priority[{traffic_class.priority}]/queue"]
-    if pool_bytes := _headroom_pool(switch.qos, is_trident(switch)):
+    if pool_bytes := _headroom_pool(switch.qos, words.is_trident(switch)):
         facts["pool/headroom_bytes"] = pool_bytes
     default = _roomiest(switch.qos)
-    if default and is_trident(switch):
+    if default and words.is_trident(switch):
         facts["platform/default_headroom_bytes"] = default.headroom.xoff_bytes
     if (watchdog := _watchdog(switch.qos.watchdog)) is not None:
         facts["watchdog/detect_ms"] = watchdog.timers.timeout_ms

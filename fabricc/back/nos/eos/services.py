@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.limits import HASH_SEED, has
-from fabricc.back.nos.eos.words import (
-    GRPC_PORT,
-    MANAGEMENT_VRF,
-    SSL_PROFILE,
-    control_plane,
-    is_trident,
-    management_interface,
-)
+from fabricc.back.nos.eos.words import control_plane
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.base.order import natural
 from fabricc.base.values import dataclass
@@ -132,7 +126,7 @@ class BalancingView:
 
 def balancing_view(switch: Switch) -> BalancingView:
     """What EOS makes of routing and load balancing."""
-    asked, trident = switch.load_balancing, is_trident(switch)
+    asked, trident = switch.load_balancing, words.is_trident(switch)
     unnumbered = True in [port.unnumbered for port in switch.ports]
     types = [name for name, used in (("IPv4", switch.bgp.ipv4), ("IPv6", switch.bgp.ipv6)) if used]
     dynamic = trident and asked.mode is not Spreading.HASH
@@ -156,8 +150,8 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
     lldp_s = management.lldp_interval_s
     lldp = (("timer", lldp_s, DEFAULT_LLDP_S), ("hold-time", LLDP_HOLD * lldp_s, DEFAULT_LLDP_HOLD_S))
     return ManagementView(
-        vrf=MANAGEMENT_VRF,
-        interface=management_interface(switch),
+        vrf=words.MANAGEMENT_VRF,
+        interface=words.management_interface(switch),
         access_list=ACCESS_LIST if management.access else None,
         nobody_list=NOBODY_LIST if management.access and balancing.ipv6 else None,
         access=in_address_order(management.access),
@@ -166,7 +160,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         tacacs=management.tacacs,
         snmp=management.snmp,
         gnmi_port=management.gnmi_port,
-        ssl_profile=SSL_PROFILE,
+        ssl_profile=words.SSL_PROFILE,
         control_plane_list=CONTROL_PLANE_LIST,
         control_plane=control_plane(management),
         lldp_s=lldp_s,
@@ -245,7 +239,7 @@ def _state_balancing(facts: Facts, view: BalancingView) -> None:
 
 # --- and back -----------------------------------------------------------------------------------------
 
-_VRF = f"vrf {MANAGEMENT_VRF}"
+_VRF = f"vrf {words.MANAGEMENT_VRF}"
 _DYNAMIC = "ip hardware fib load-balance distribution dynamic"
 _GUARDED = ("http", "snmp", "gnmi", "ssh", "ssh/default", "ssh/ipv6")
 _NETWORKS = (Entry("<integer> permit <word>", "networks"), Keep("10 deny any", "nobody", NOBODY))
@@ -259,14 +253,10 @@ def _key(_server: str, kind: str, key: str) -> str:
 ROWS: Sequence[Row] = (
     Fact("hostname <word>", "system/hostname"),
     Fact("username <word> ssh-key <rest>", "user[{0}]/ssh_key"),
-    Fact(
-        f"username <word> privilege 15 role {ROLE} nopassword",
-        {"user[{0}]/role": ROLE, "user[{0}]/password": "none"},
-    ),
-    Fact(
-        f"username <word> privilege 15 role {ROLE} secret *",
-        {"user[{0}]/role": ROLE, "user[{0}]/password": UNTYPEABLE},
-    ),
+    Fact(f"username <word> privilege 15 role {ROLE} nopassword",
+        {"user[{0}]/role": ROLE, "user[{0}]/password": "none"}),
+    Fact(f"username <word> privilege 15 role {ROLE} secret *",
+        {"user[{0}]/role": ROLE, "user[{0}]/password": UNTYPEABLE}),
     Silent("no aaa root"),
     Silent("no enable password"),
     Fact("service routing protocols model <word>", "platform/routing_agents"),
@@ -307,7 +297,7 @@ ROWS: Sequence[Row] = (
     Block("ipv6 access-list standard <word>", "access list", _NETWORKS),
     Block("ip access-list <word>", "rules", (Entry("<integer> <permit|deny> <rest>", "rules", "{2} {3}"),)),
     Block("system control-plane", "", (Keep(f"ip access-group <word> {_VRF} in", "control plane"),)),
-    Fact("vrf instance MGMT", "platform/management_vrf", MANAGEMENT_VRF),
+    Fact("vrf instance MGMT", "platform/management_vrf", words.MANAGEMENT_VRF),
     Block("management ssh", "", (
         Keep(f"ip access-group <word> {_VRF} in", "access ssh"),
         Keep("ip access-group <word> in", "access ssh/default"),
@@ -382,7 +372,7 @@ def _finish_access(document: Document) -> None:
     if "gnmi vrf" in values:
         name, line = values["gnmi vrf"]
         document.put("management/gnmi", name, line)
-        document.put("management/gnmi_port", *values.get("gnmi port", (GRPC_PORT, line)))
+        document.put("management/gnmi_port", *values.get("gnmi port", (words.GRPC_PORT, line)))
 
 
 def _finish_tacacs(document: Document) -> None:

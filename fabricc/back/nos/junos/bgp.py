@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import group_name
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.junos.policy import (
-    ACCEPT,
-    AGGREGATES_TERM,
-    BGP_TERM,
-    DEFAULT_TERM,
-    DISCARD,
-    NEXT,
-    OTHERS_TERM,
-    REJECT,
-    STATIC_TERM,
-    SUMMARY_TERM,
-)
+from fabricc.back.nos.junos import policy
 from fabricc.back.nos.junos.words import (
     HOLD_PER_KEEPALIVE,
     MAXIMUM_ECMP,
@@ -152,7 +141,7 @@ def routing_view(switch: Switch) -> RoutingView:
 
 def _static(route: StaticRoute) -> tuple[str, str]:
     hops = route.via if len(route.via) < 2 else ("[", *route.via, "]")
-    return route.prefix, " ".join(("next-hop", *hops)) if hops else DISCARD
+    return route.prefix, " ".join(("next-hop", *hops)) if hops else policy.DISCARD
 
 
 def policy_view(bgp: Bgp) -> PolicyView:
@@ -220,14 +209,14 @@ def _terms(bgp: Bgp, route_map: RouteMap, communities: Mapping[str, str]) -> Ite
     """The terms of a policy: clauses ascending by sequence, and what the first policy of a chain lets pass before."""
     kind = {bgp.redistribute_map: "direct", bgp.static_map: "static"}.get(route_map.name)
     if kind == "static":
-        yield TermView(OTHERS_TERM, [f"protocol [ {' '.join(_OTHERS)} ]"], [NEXT])
+        yield TermView(policy.OTHERS_TERM, [f"protocol [ {' '.join(_OTHERS)} ]"], [policy.NEXT])
     if kind == "direct":
         if bgp.aggregates:
-            yield TermView(SUMMARY_TERM, ["aggregate-contributor"], [REJECT])
-            yield TermView(AGGREGATES_TERM, ["protocol aggregate"], [NEXT])
-        yield TermView(BGP_TERM, ["protocol bgp"], [NEXT])
+            yield TermView(policy.SUMMARY_TERM, ["aggregate-contributor"], [policy.REJECT])
+            yield TermView(policy.AGGREGATES_TERM, ["protocol aggregate"], [policy.NEXT])
+        yield TermView(policy.BGP_TERM, ["protocol bgp"], [policy.NEXT])
         if bgp.static_map:
-            yield TermView(STATIC_TERM, ["protocol static"], [NEXT])
+            yield TermView(policy.STATIC_TERM, ["protocol static"], [policy.NEXT])
     for clause in sorted(route_map.clauses, key=lambda clause: clause.sequence):
         conditions = [f"protocol {kind}"] if kind else []
         if clause.community_list:
@@ -239,9 +228,9 @@ def _terms(bgp: Bgp, route_map: RouteMap, communities: Mapping[str, str]) -> Ite
             actions.append(f"local-preference {clause.local_preference}")
         if clause.add_community:
             actions.append(f"community add {communities[clause.add_community]}")
-        actions.append((NEXT if kind else ACCEPT) if clause.permit else REJECT)
+        actions.append((policy.NEXT if kind else policy.ACCEPT) if clause.permit else policy.REJECT)
         yield TermView(str(clause.sequence), conditions, actions)
-    yield TermView(DEFAULT_TERM, [], [REJECT])
+    yield TermView(policy.DEFAULT_TERM, [], [policy.REJECT])
 
 
 def lengths(rule: PrefixRule) -> tuple[int | None, int | None]:

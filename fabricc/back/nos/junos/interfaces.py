@@ -6,17 +6,8 @@ import re
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.settings import put_settings, verbatim
-from fabricc.back.nos.junos.words import (
-    EVOLVED,
-    FAMILIES,
-    LAYER_2_HEADER_BYTES,
-    MANAGEMENT_INTERFACES,
-    SPEED_OF,
-    flavour,
-    parent_name,
-    quoted,
-)
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -65,10 +56,10 @@ class InterfaceView(NamedTuple):
 
 def interface_views(switch: Switch) -> list[InterfaceView]:
     """The ports; on Evolved each split cage before its first child."""
-    splits = _splits(switch) if flavour(switch) == EVOLVED else {}
+    splits = _splits(switch) if words.flavour(switch) == words.EVOLVED else {}
     found = []
     for port in switch.ports:
-        if split := splits.pop(parent_name(port.name), None):
+        if split := splits.pop(words.parent_name(port.name), None):
             found.append(_split_view(split))
         found.append(_interface(port))
     return found
@@ -76,7 +67,7 @@ def interface_views(switch: Switch) -> list[InterfaceView]:
 
 def chassis_ports(switch: Switch) -> list[tuple[str, int, str]]:
     """(N, children, their speed) of the split cages of a classic switch, `chassis fpc 0 pic 0 port N`."""
-    if flavour(switch) == EVOLVED:
+    if words.flavour(switch) == words.EVOLVED:
         return []
     return [
         (name.rpartition("/")[2], port.children, f"{port.speed_gbps}g")
@@ -99,7 +90,7 @@ def loopback_views(switch: Switch, filters: Mapping[str, str]) -> list[FamilyVie
 
 def physical_mtu(port: Port) -> int:
     """The MTU of the physical interface in bytes, which counts the Ethernet header."""
-    return port.mtu + LAYER_2_HEADER_BYTES
+    return port.mtu + words.LAYER_2_HEADER_BYTES
 
 
 def _splits(switch: Switch) -> dict[str, Port]:
@@ -107,18 +98,18 @@ def _splits(switch: Switch) -> dict[str, Port]:
     found: dict[str, Port] = {}
     for port in switch.ports:
         if port.children > 1:
-            found.setdefault(parent_name(port.name), port)
+            found.setdefault(words.parent_name(port.name), port)
     return found
 
 
 def _split_view(port: Port) -> InterfaceView:
-    parent, speed = parent_name(port.name), f"{port.speed_gbps}g"
+    parent, speed = words.parent_name(port.name), f"{port.speed_gbps}g"
     return InterfaceView(parent, None, False, port.children, speed, None, None, [])
 
 
 def _interface(port: Port) -> InterfaceView:
     whole = f"{port.speed_gbps}g" if port.children == 1 else None
-    described, shut = quoted(port.description), not port.enabled
+    described, shut = words.quoted(port.description), not port.enabled
     if port.direction is Direction.UNUSED:
         return InterfaceView(port.name, described, shut, None, whole, None, None, [])
     families = []
@@ -161,7 +152,7 @@ _ETHER = "(ether-options|gigether-options|fastether-options)"
 _LACP = "aggregated-ether-options lacp"
 
 TYPES: Types = {
-    "speed": lambda word: SPEED_OF.get(word.lower(), word),
+    "speed": lambda word: words.SPEED_OF.get(word.lower(), word),
     "fec": lambda word: _FEC.get(word, word),
     "esi": lambda word: word if _ESI.fullmatch(word) else None,
     "unit": lambda word: word.removesuffix(".0"),
@@ -193,7 +184,7 @@ _UNIT: Sequence[Row] = (
     Keep("description <word>", "description"),
     Keep("disable", "enabled", "false"),
     Keep("vlan-id <1-4094>", "vlan_tag"),
-    *(Block(f"family {family}", family, _FAMILY) for family in FAMILIES),
+    *(Block(f"family {family}", family, _FAMILY) for family in words.FAMILIES),
     Block("family (ethernet-switching|bridge)", "bridge", (
         Keep("(interface-mode|port-mode) <access|trunk|tagged-access>", "mode"),
         Entry("(vlan members|vlan-id|vlan-id-list) <word>", "vlans"),
@@ -283,14 +274,14 @@ def finish(document: Document) -> None:
         apart = port.startswith(LOOPBACK[:2]) or _MANAGEMENT.fullmatch(port) is not None
         if not apart and (units or values.keys() - _IDLE):
             document.put(paths["enabled"], *values.get("enabled", ("true", block.line)))
-            if speed := speeds.get(_place(port)) or speeds.get(_place(parent_name(port))):
+            if speed := speeds.get(_place(port)) or speeds.get(_place(words.parent_name(port))):
                 document.put(paths["speed_gbps"], *speed)
         elif "enabled" in values:
             document.put(paths["enabled"], *values["enabled"])
         _bundle(document, paths, block, interfaces)
         tags = max([size for leaf, size in TAG_BYTES.items() if leaf in values], default=0)
         whole, line = values.get("physical_mtu", (DEFAULT_MTU + tags, block.line))
-        left = None if apart else (int(whole) - LAYER_2_HEADER_BYTES - tags, line)
+        left = None if apart else (int(whole) - words.LAYER_2_HEADER_BYTES - tags, line)
         for number, unit in units.items():
             if port == LOOPBACK and number == 0:
                 _loopback(document, unit)
@@ -302,7 +293,7 @@ def finish(document: Document) -> None:
                 _management(document, port, unit)
             else:
                 _unit(document, port if number == 0 else f"{port}.{number}", unit, left, announced)
-    there = {_place(parent_name(str(name))) for name in interfaces}
+    there = {_place(words.parent_name(str(name))) for name in interfaces}
     for place, said in speeds.items():
         if place not in there:
             document.put(port_paths(f"et-{place}")["speed_gbps"], *said)
@@ -339,7 +330,7 @@ def _bundle(document: Document, paths: PortPaths, block: Scope, interfaces: Mapp
 
 def _loopback(document: Document, unit: Scope) -> None:
     """State the loopback's addresses: one of each family is the switch's, others are beside."""
-    for family, version in FAMILIES.items():
+    for family, version in words.FAMILIES.items():
         for said in unit.each(family).values():
             addresses = _addresses(said)
             document.put_all((f"loopback/{version}", *first) for first in addresses[:1])
@@ -350,7 +341,7 @@ def _loopback(document: Document, unit: Scope) -> None:
 
 def _management(document: Document, port: str, unit: Scope) -> None:
     """State the address of the out-of-band port, the first that says one."""
-    for family in FAMILIES:
+    for family in words.FAMILIES:
         for said in unit.each(family).values():
             addresses = _addresses(said)
             for address, line in addresses[:1]:
@@ -366,7 +357,7 @@ def _unit(
 ) -> None:
     """State MTU and addresses of a unit, `left` being the MTU that the port leaves to a family."""
     paths = port_paths(name)
-    families = {family: scopes[""] for family in FAMILIES if (scopes := unit.each(family))}
+    families = {family: scopes[""] for family in words.FAMILIES if (scopes := unit.each(family))}
     mtus = dict([mtu for said in families.values() if (mtu := said.values.get("mtu") or left)])
     if len(mtus) == 1:
         document.put(paths["mtu"], *next(iter(mtus.items())))
@@ -376,7 +367,7 @@ def _unit(
     for family, said in families.items():
         addresses = _addresses(said)
         if addresses:
-            document.put(paths[FAMILIES[family]], *addresses[0])
+            document.put(paths[words.FAMILIES[family]], *addresses[0])
         elif family == "inet6" and name in announced:
             document.put(
                 paths["unnumbered"], "true" if "inet" in families else "inet6 only", announced[name].line
@@ -441,7 +432,7 @@ def _others(document: Document, name: str, said: Scope, others: Sequence[Said]) 
 
 def _filters(document: Document, name: str, family: str, said: Scope) -> None:
     """State the filters of a family: in front of the switch itself, or of what passes."""
-    itself = name == LOOPBACK or name in MANAGEMENT_INTERFACES.values()
+    itself = name == LOOPBACK or name in words.MANAGEMENT_INTERFACES.values()
     for way in ("in", "out"):
         for listed, (_, line) in said.table(way).items():
             if itself and way == "in":

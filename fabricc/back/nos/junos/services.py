@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.isolation import state_isolation
+from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.instances import GATEWAYS
 from fabricc.back.nos.junos.settings import SETTING, verbatim
-from fabricc.back.nos.junos.words import (
-    CERTIFICATE,
-    KEY_STATEMENTS,
-    MANAGEMENT_INSTANCE,
-    MANAGEMENT_INTERFACES,
-    TEMPLATE_USER,
-    flavour,
-    quoted,
-    reference,
-)
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
@@ -109,18 +100,18 @@ def services_view(switch: Switch) -> ServicesView:
     ipv6 = ":" in management.address
     users = [_user(user) for user in management.users]
     return ServicesView(
-        instance=MANAGEMENT_INSTANCE,
-        interface=MANAGEMENT_INTERFACES[flavour(switch)],
+        instance=words.MANAGEMENT_INSTANCE,
+        interface=words.MANAGEMENT_INTERFACES[words.flavour(switch)],
         family="inet6" if ipv6 else "inet",
         default="::/0" if ipv6 else "0.0.0.0/0",
         users=users,
         root=users[0] if users else None,
         authentication_order=AUTHENTICATION_ORDER,
-        template_user=TEMPLATE_USER if management.tacacs else None,
+        template_user=words.TEMPLATE_USER if management.tacacs else None,
         template_class=TEMPLATE_CLASS,
         accounted=ACCOUNTED,
         snmp=_snmp(management.snmp) if management.snmp else None,
-        certificate=CERTIFICATE,
+        certificate=words.CERTIFICATE,
         lldp_s=management.lldp_interval_s if management.lldp_interval_s != DEFAULT_LLDP_S else None,
         lldp_delay_s=_lldp_delay_s(management.lldp_interval_s),
     )
@@ -135,14 +126,14 @@ def balancing_view(switch: Switch) -> BalancingView:
 
 
 def _snmp(snmp: Snmp) -> SnmpView:
-    location, contact = (quoted(text) if text else None for text in (snmp.location, snmp.contact))
+    location, contact = (words.quoted(text) if text else None for text in (snmp.location, snmp.contact))
     return SnmpView(snmp.community, location, contact)
 
 
 def _user(user: Account) -> UserView:
     """`gaps` reports a kind of key that Junos does not take."""
     kind = user.ssh_key.partition(" ")[0]
-    return UserView(user.name, KEY_STATEMENTS.get(kind, kind), quoted(user.ssh_key))
+    return UserView(user.name, words.KEY_STATEMENTS.get(kind, kind), words.quoted(user.ssh_key))
 
 
 def _lldp_delay_s(interval_s: int) -> int | None:
@@ -200,7 +191,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 # --- and back -----------------------------------------------------------------------------------------
 
-_HERE = f"routing-instance {MANAGEMENT_INSTANCE}"
+_HERE = f"routing-instance {words.MANAGEMENT_INSTANCE}"
 _GRPC = "system services extension-service request-response grpc"
 _OF_MODE = "flowset-table-size|reassignment|sampling-rate|ether-type"
 _HASHING = "forwarding-options enhanced-hash-key"
@@ -210,7 +201,7 @@ TYPES: Types = {"mode": {word: mode.value for mode, word in DYNAMIC.items()}}
 
 def _key(kind: str, key: str) -> str | None:
     """An SSH key, where it stands under the word for its kind."""
-    return key if KEY_STATEMENTS.get(key.partition(" ")[0]) == kind else None
+    return key if words.KEY_STATEMENTS.get(key.partition(" ")[0]) == kind else None
 
 
 ROWS: Sequence[Row] = (
@@ -231,12 +222,12 @@ ROWS: Sequence[Row] = (
     # Who authenticates, and what watches.
     Block("system tacplus-server <word>", "tacacs", (
         Keep("routing-instance <word>", "instance"),
-        Keep("secret <word>", "secret", reference),
+        Keep("secret <word>", "secret", words.reference),
     )),
     Entry("system authentication-order <word>", "authentication order"),
     Entry("system accounting events <word>", "accounted"),
     Fact("system accounting destination <word>", "platform/accounting/destination"),
-    Fact("snmp community <word> authorization read-only", "management/snmp/secret", reference),
+    Fact("snmp community <word> authorization read-only", "management/snmp/secret", words.reference),
     Fact("snmp <location|contact> <word>", "management/snmp/{0}"),
     Fact("snmp routing-instance-access", "platform/snmp/instances"),
     Fact(f"{_GRPC} ssl port <integer>", "management/gnmi_port"),
@@ -296,7 +287,7 @@ def _finish_management(document: Document) -> None:
             document.put("management/gateway", ",".join(map(str, route.table("via"))), line)
         else:
             hops = ",".join(map(str, route.table("via")))
-            document.put(f"vrf[{MANAGEMENT_INSTANCE}]/static_route[{prefix}]", hops, line)
+            document.put(f"vrf[{words.MANAGEMENT_INSTANCE}]/static_route[{prefix}]", hops, line)
     if "management/address" in facts:
         instance = lines.get("platform/management_instance")
         place = instance or lines["management/address"]
@@ -310,7 +301,7 @@ def _finish_tacacs(document: Document) -> None:
     for name, server in document.scope.each("tacacs").items():
         for word, said in server.values.items():
             document.put(f"platform/tacacs[{name}]/{word}", *said)
-        if server.values.get("instance", ("", 0))[0] == MANAGEMENT_INSTANCE:
+        if server.values.get("instance", ("", 0))[0] == words.MANAGEMENT_INSTANCE:
             servers.append((str(name), server.line))
         if "secret" in server.values:
             keys.setdefault(*server.values["secret"])

@@ -5,19 +5,9 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cli_dialect import policy_view
 from fabricc.back.nos.cli_dialect.order import numbered_sessions, unnumbered_sessions
-from fabricc.back.nos.cli_dialect.policy_view import (
-    ClauseView,
-    CommunityListView,
-    NeighborView,
-    PrefixListView,
-    clause_view,
-    community_lists,
-    group_name,
-    groups_in_use,
-    neighbor_view,
-    prefix_lists,
-)
+from fabricc.back.nos.cli_dialect.policy_view import community_lists, prefix_lists
 from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.nxos.words import ONCE, define
@@ -129,10 +119,10 @@ class BgpView:
     ttl_hops: int | None
     families: list[FamilyView]
     templates: list[TemplateView]
-    neighbors: list[NeighborView]
-    prefix_lists: list[PrefixListView]
-    community_lists: list[CommunityListView]
-    clauses: list[ClauseView]
+    neighbors: list[policy_view.NeighborView]
+    prefix_lists: list[policy_view.PrefixListView]
+    community_lists: list[policy_view.CommunityListView]
+    clauses: list[policy_view.ClauseView]
 
 
 def bgp_view(switch: Switch) -> BgpView:
@@ -155,7 +145,7 @@ def bgp_view(switch: Switch) -> BgpView:
         ],
         templates=[
             TemplateView(
-                group_name(group.name, transport),
+                policy_view.group_name(group.name, transport),
                 [
                     PolicyView(f, map_name(bgp, group.import_map, f), map_name(bgp, group.export_map, f))
                     for f in _FAMILIES[transport]
@@ -163,13 +153,13 @@ def bgp_view(switch: Switch) -> BgpView:
                 group.maximum_prefixes,
                 group.password,
             )
-            for group, transport in groups_in_use(bgp)
+            for group, transport in policy_view.groups_in_use(bgp)
         ],
-        neighbors=[*map(neighbor_view, (*numbered_sessions(bgp), *unnumbered_sessions(bgp)))],
+        neighbors=[*map(policy_view.neighbor_view, (*numbered_sessions(bgp), *unnumbered_sessions(bgp)))],
         prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=[
-            clause_view(name, clause, COMMUNITY_NAMES)
+            policy_view.clause_view(name, clause, COMMUNITY_NAMES)
             for name, clause in sorted(clauses(bgp), key=lambda c: (natural(c[0].lower()), c[1].sequence))
         ],
     )
@@ -200,7 +190,7 @@ def state(facts: Facts, switch: Switch) -> None:
                 facts[f"bgp/family[{family}]/redistribute_{kind}"] = map_name(bgp, name, family)
     for session in bgp.sessions:
         neighbor = f"neighbor[{neighbor_key(session.transport, session.remote, session.port)}]"
-        template = group_name(session.group, session.transport)
+        template = policy_view.group_name(session.group, session.transport)
         define(facts, f"peer_template[{template}]")
         define(facts, neighbor, {"template": template})
         facts[f"bgp/{neighbor}/send_community"] = "true"

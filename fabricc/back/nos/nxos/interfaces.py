@@ -7,22 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.nxos import qos, qos_rows
+from fabricc.back.nos.nxos import qos, qos_rows, words
 from fabricc.back.nos.nxos.instances import leaks
 from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
-from fabricc.back.nos.nxos.words import (
-    BREAKOUTS,
-    INTERFACES,
-    MANAGEMENT_INTERFACE,
-    MANAGEMENT_VRF,
-    ONCE,
-    breakout,
-    define,
-    interface_blocks,
-    ranges,
-    service_ports,
-    state_part,
-)
 from fabricc.back.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
@@ -109,10 +96,10 @@ def breakouts(switch: Switch) -> list[tuple[str, str]]:
     cages: dict[str, set[int]] = {}
     for port in switch.ports:
         if port.children > 1:
-            word = breakout(port) or f"{port.speed_gbps}g-{port.children}x"
+            word = words.breakout(port) or f"{port.speed_gbps}g-{port.children}x"
             cages.setdefault(word, set()).add(port.cage)
     ordered = sorted(cages.items(), key=lambda item: min(item[1]))
-    return [(ranges(numbers), word) for word, numbers in ordered]
+    return [(words.ranges(numbers), word) for word, numbers in ordered]
 
 
 def ports(switch: Switch) -> list[PortView]:
@@ -120,7 +107,7 @@ def ports(switch: Switch) -> list[PortView]:
     lossless = bool(switch.qos.lossless)
     return [
         *(_port(switch, port, lossless) for port in switch.ports),
-        *(PortView(name, SERVICE_DESCRIPTION, shutdown=True) for name in service_ports(switch.model)),
+        *(PortView(name, SERVICE_DESCRIPTION, shutdown=True) for name in words.service_ports(switch.model)),
     ]
 
 
@@ -152,17 +139,17 @@ def _port(switch: Switch, port: Port, lossless: bool) -> PortView:
 
 def state(facts: Facts, switch: Switch) -> None:
     """What NX-OS states of interfaces beyond the neutral facts: routed, redirects, FEC, breakouts, advertisements."""
-    for name in service_ports(switch.model):
+    for name in words.service_ports(switch.model):
         paths = port_paths(name)
         facts[paths["description"]] = SERVICE_DESCRIPTION
         facts[paths["enabled"]] = "false"
         facts[paths["routed"]] = "true"
-        facts[f"structure/port[{name}]/defined"] = ONCE
+        facts[f"structure/port[{name}]/defined"] = words.ONCE
     for port in switch.ports:
         paths = port_paths(port.name)
         facts[paths["routed"]] = "true"
-        facts[f"structure/port[{port.name}]/defined"] = ONCE
-        if word := breakout(port):
+        facts[f"structure/port[{port.name}]/defined"] = words.ONCE
+        if word := words.breakout(port):
             facts[f"cage[{port.cage}]/breakout"] = word
         if port.direction is UNUSED:
             continue
@@ -176,16 +163,18 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[paths["ra_max_s"]] = ADVERTISEMENTS.max_s
             facts[paths["ra_min_s"]] = ADVERTISEMENTS.min_s
             facts[paths["ra_lifetime_s"]] = ADVERTISEMENTS.lifetime_s
-    define(facts, MANAGEMENT_INTERFACE, {"vrf": MANAGEMENT_VRF, "address": switch.management.address})
+    words.define(
+        facts, words.MANAGEMENT_INTERFACE, {"vrf": words.MANAGEMENT_VRF, "address": switch.management.address}
+    )
     loopback = {leaf: facts[f"loopback/{leaf}"] for leaf in ("ipv4", "ipv6") if f"loopback/{leaf}" in facts}
     if loopback:
-        define(facts, _LOOPBACK, loopback)
+        words.define(facts, _LOOPBACK, loopback)
 
 
 # --- and back -----------------------------------------------------------------------------------------
 
 _LEAK = re.compile(r"^\s*(import|export) (vrf|map)\b|\bip(v6)? route \S+ .*\bvrf management\b")
-_SPEED_OF = {word: gbps for (_, gbps), word in BREAKOUTS.items()}
+_SPEED_OF = {word: gbps for (_, gbps), word in words.BREAKOUTS.items()}
 _REDIRECTS = {"no ip redirects": "ip", "no ipv6 redirects": "ipv6"}
 _FECS = {"rs-fec": "rs", "kp-fec": "rs", "rs-ieee": "rs", "rs-cons16": "rs", "fc-fec": "fc"}
 TYPES: Mapping[str, Mapping[str, str]] = {
@@ -196,7 +185,7 @@ TYPES: Mapping[str, Mapping[str, str]] = {
 
 ROWS: Sequence[Row] = (
     Entry("interface breakout module 1 port <numbers> map <breakout>", "breakouts"),
-    *interface_blocks((
+    *words.interface_blocks((
         Keep("description <rest>", "description"),
         Keep("shutdown", "enabled", "false"),
         Keep("no shutdown", "enabled", "true"),
@@ -226,7 +215,7 @@ ROWS: Sequence[Row] = (
         Keep("service-policy type queuing output <word>", "queuing output"),
         Keep("bfd interval <integer> min_rx <integer> multiplier <integer>", "bfd", "{1} {2} {3}"),
     )),
-    *(Keep(pattern, "defined", ONCE) for pattern in INTERFACES),
+    *(Keep(pattern, "defined", words.ONCE) for pattern in words.INTERFACES),
 )  # fmt: skip
 _OWN = frozenset({
     "description", "enabled", "routed", "vrf", "mtu", "speed_gbps", "fec", "fec_code", "ipv4", "ipv6", "link_local",
@@ -261,13 +250,13 @@ def finish(document: Document) -> None:
     for name, block in document.scope.each("interface").items():
         port, values = str(name), block.values
         if port == _LOOPBACK:
-            state_part(document, port, block, "ipv4", "ipv6")
+            words.state_part(document, port, block, "ipv4", "ipv6")
             for leaf in values.keys() & {"ipv4", "ipv6"}:
                 document.put(f"loopback/{leaf}", *values[leaf])
             for leaf, stated in values.items():
                 if leaf[0] == OWN:
                     document.put(f"interface[{port}]/{leaf[1:]}", *stated)
-        elif port == MANAGEMENT_INTERFACE:
+        elif port == words.MANAGEMENT_INTERFACE:
             _management(document, block)
         elif not values.keys() <= _EXISTS:
             said, paths = _paths(port), port_paths(port)
@@ -290,17 +279,17 @@ def finish(document: Document) -> None:
 
 def _management(document: Document, block: Scope) -> None:
     values = block.values
-    state_part(document, MANAGEMENT_INTERFACE, block, "vrf")
+    words.state_part(document, words.MANAGEMENT_INTERFACE, block, "vrf")
     address = values.get("ipv4") or values.get("ipv6")
     if address is None:
         return
     document.put("structure/mgmt0/address", *address)
     vrf, line = values.get("vrf", address)
-    if vrf == MANAGEMENT_VRF:
+    if vrf == words.MANAGEMENT_VRF:
         document.put("management/address", *address)
     leading = leaks(document)
     place = (document.file, leading[0] if leading else line)
-    state_isolation(document.reading, vrf == MANAGEMENT_VRF and not leading, place, _LEAK)
+    state_isolation(document.reading, vrf == words.MANAGEMENT_VRF and not leading, place, _LEAK)
 
 
 def _derived(document: Document, name: str, block: Scope, cages: Mapping[Value, Said]) -> list[Stated]:

@@ -6,20 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
-from fabricc.back.nos.nxos.words import (
-    DEFAULT_PAUSE_M,
-    INPUT,
-    MAXIMUM_RESTORE,
-    MAXIMUM_SHUTDOWN,
-    NETWORK_QOS,
-    OUTPUT,
-    QUEUES,
-    WATCHDOG_INTERVAL_RANGE_MS,
-    define,
-    queue_name,
-    ranges,
-    settings,
-)
+from fabricc.back.nos.nxos import words
 from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
@@ -79,8 +66,8 @@ def qos_groups(classes: Iterable[TrafficClass]) -> dict[int, int]:
     strict = [c.priority for c in ordered if c.strict]
     weighted = [c for c in ordered if not c.strict]
     apart = not strict or (strict[-1] > 0 and all(c.priority < strict[-1] for c in weighted))
-    groups = {p: p if apart else QUEUES[-1] - index for index, p in enumerate(strict)}
-    free = set(QUEUES) - set(groups.values())
+    groups = {p: p if apart else words.QUEUES[-1] - index for index, p in enumerate(strict)}
+    free = set(words.QUEUES) - set(groups.values())
     displaced = []
     for c in weighted:
         if c.priority in free and not (c.lossless and c.priority == 0):
@@ -96,20 +83,20 @@ def qos_groups(classes: Iterable[TrafficClass]) -> dict[int, int]:
 
 def strict_queues(classes: Iterable[TrafficClass], groups: dict[int, int]) -> set[int]:
     """The queues with strict priority: those of strict classes, and idle ones above, so that none is in between."""
-    lowest = min((groups[c.priority] for c in classes if c.strict), default=QUEUES.stop)
-    return set(range(lowest, QUEUES.stop))
+    lowest = min((groups[c.priority] for c in classes if c.strict), default=words.QUEUES.stop)
+    return set(range(lowest, words.QUEUES.stop))
 
 
 def priority_level(queue: int) -> int:
     """The priority level of a strict queue, 1 for the highest."""
-    return QUEUES.stop - queue
+    return words.QUEUES.stop - queue
 
 
 def shares(classes: Iterable[TrafficClass], groups: dict[int, int]) -> dict[int, str]:
     """What each queue is given: a priority level, or a share of what strict queues leave; nothing where it is idle."""
     weights = {groups[c.priority]: c.weight_percent for c in classes}
     levels = {queue: f"level {priority_level(queue)}" for queue in strict_queues(classes, groups)}
-    return {queue: levels.get(queue, f"percent {weights.get(queue, 0)}") for queue in QUEUES}
+    return {queue: levels.get(queue, f"percent {weights.get(queue, 0)}") for queue in words.QUEUES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +115,7 @@ class Pause:
 
 def is_long(port: Port) -> bool:
     """Whether the platform's own buffers of a lossless class do not hold for the port's cable."""
-    return port.profile is not None and (port.cable_m or 0) > DEFAULT_PAUSE_M
+    return port.profile is not None and (port.cable_m or 0) > words.DEFAULT_PAUSE_M
 
 
 def pause_of(switch: Switch, port: Port) -> Pause | None:
@@ -138,7 +125,7 @@ def pause_of(switch: Switch, port: Port) -> Pause | None:
     """
     if not is_long(port) or not switch.qos.lossless:
         return None
-    rows = (Pause(**row) for row in settings(switch).get("pause", ()))
+    rows = (Pause(**row) for row in words.settings(switch).get("pause", ()))
     fitting = (r for r in rows if r.speed_gbps == port.speed_gbps and r.cable_m >= (port.cable_m or 0))
     return min(fitting, key=lambda row: row.cable_m, default=None)
 
@@ -178,12 +165,12 @@ def watchdog_timers(watchdog: Watchdog) -> Timers:
 
     The interval is the one asked, from 100 ms to 1 s, and longer where the largest multiples are not enough.
     """
-    low, high = WATCHDOG_INTERVAL_RANGE_MS
+    low, high = words.WATCHDOG_INTERVAL_RANGE_MS
     interval = max(
         low,
         watchdog.poll_ms,
-        -(-watchdog.detect_ms // MAXIMUM_SHUTDOWN),
-        -(-watchdog.restore_ms // MAXIMUM_RESTORE),
+        -(-watchdog.detect_ms // words.MAXIMUM_SHUTDOWN),
+        -(-watchdog.restore_ms // words.MAXIMUM_RESTORE),
     )
     interval = min(high, interval)
     return Timers(
@@ -296,16 +283,18 @@ def qos_view(switch: Switch) -> QosView:
     cos = {groups[c.priority]: c.priority if c.lossless else None for c in qos.classes}
     return QosView(
         network_classes=[
-            NetworkClassView(queue_name(group, NETWORK_QOS), cos.get(group))
+            NetworkClassView(words.queue_name(group, words.NETWORK_QOS), cos.get(group))
             for group in sorted({0, *cos}, reverse=True)
         ],
         classes=[
-            ClassView(class_map(c), ranges(c.dscps), groups[c.priority])
+            ClassView(class_map(c), words.ranges(c.dscps), groups[c.priority])
             for c in qos.classes
             if groups[c.priority]
         ],
         input_policies=[
-            InputPolicyView(input_policy(pause), [queue_name(group, INPUT) for group in pausing], pause)
+            InputPolicyView(
+                input_policy(pause), [words.queue_name(group, words.INPUT) for group in pausing], pause
+            )
             for pause in sorted(pauses(switch), key=lambda pause: natural(input_policy(pause).lower()))
         ],
         output_policies=sorted(
@@ -332,7 +321,9 @@ def _output(
     strict = strict_queues(classes, groups)
     ecn = profile.ecn if profile else None
     queues = [
-        QueueView(queue_name(queue, OUTPUT), queue in strict, share, ecn if queue in marked else None)
+        QueueView(
+            words.queue_name(queue, words.OUTPUT), queue in strict, share, ecn if queue in marked else None
+        )
         for queue, share in reversed(shares(classes, groups).items())
     ]
     return OutputPolicyView(output_policy(profile.name if profile else None), queues)
@@ -383,7 +374,7 @@ def state(facts: Facts, switch: Switch) -> None:
         paths = port_paths(port.name)
         pause = pause_of(switch, port)
         if pause is None:
-            facts[paths["headroom/default_to_m"]] = DEFAULT_PAUSE_M
+            facts[paths["headroom/default_to_m"]] = words.DEFAULT_PAUSE_M
             continue
         facts[path + "queuing input"] = input_policy(pause)
         facts[paths["headroom/queues"]] = lossless
@@ -412,32 +403,34 @@ def _state_policies(facts: Facts, switch: Switch, groups: dict[int, int]) -> Non
     classes = switch.qos.classes
     facts["structure/system_qos/queuing output"] = system_output(switch.qos)
     facts["structure/system_qos/network-qos"] = NETWORK_POLICY
-    define(facts, f"policy_map[qos {CLASSIFY}]")
+    words.define(facts, f"policy_map[qos {CLASSIFY}]")
     if not all(port.trusted for port in switch.ports):
-        define(facts, f"policy_map[qos {UNTRUSTED}]")
+        words.define(facts, f"policy_map[qos {UNTRUSTED}]")
     network = f"policy_map[network-qos {NETWORK_POLICY}]"
-    define(facts, network)
+    words.define(facts, network)
     for group in {0, *groups.values()}:
-        define(facts, f"{network}/{queue_name(group, NETWORK_QOS)}", {"mtu": CLASS_MTU})
+        words.define(facts, f"{network}/{words.queue_name(group, words.NETWORK_QOS)}", {"mtu": CLASS_MTU})
     for c in classes:
         if groups[c.priority]:
-            define(facts, f"class_map[{class_map(c)}]", {"dscps": ranges(c.dscps)})
+            words.define(facts, f"class_map[{class_map(c)}]", {"dscps": words.ranges(c.dscps)})
         if c.lossless:
-            facts[f"structure/{network}/{queue_name(groups[c.priority], NETWORK_QOS)}/pfc-cos"] = str(
-                c.priority
-            )
+            facts[
+                f"structure/{network}/{words.queue_name(groups[c.priority], words.NETWORK_QOS)}/pfc-cos"
+            ] = str(c.priority)
     for pause in pauses(switch):
         policy = f"policy_map[queuing {input_policy(pause)}]"
-        define(facts, policy)
+        words.define(facts, policy)
         for group in (groups[c.priority] for c in switch.qos.lossless):
             figures = f"{pause.buffer_bytes} {pause.pause_bytes} {pause.resume_bytes}"
-            define(facts, f"{policy}/{queue_name(group, INPUT)}", {"pause": figures})
+            words.define(facts, f"{policy}/{words.queue_name(group, words.INPUT)}", {"pause": figures})
     given = shares(classes, groups)
     for name in {output_policy(profile.name if profile else None) for profile in profiles(switch)}:
-        define(facts, f"policy_map[queuing {name}]")
+        words.define(facts, f"policy_map[queuing {name}]")
         facts[f"platform/queuing[{name}]/idle"] = idle(given)
         for queue, share in given.items():
-            define(facts, f"policy_map[queuing {name}]/{queue_name(queue, OUTPUT)}", {"share": share})
+            words.define(
+                facts, f"policy_map[queuing {name}]/{words.queue_name(queue, words.OUTPUT)}", {"share": share}
+            )
 
 
 def idle(given: Mapping[int, Value]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.nxos import words
 from fabricc.back.nos.nxos.qos import (
     DEFAULT_RESTORE,
     DEFAULT_SHUTDOWN,
@@ -13,18 +14,6 @@ from fabricc.back.nos.nxos.qos import (
     idle,
 )
 from fabricc.back.nos.nxos.switching import OWN
-from fabricc.back.nos.nxos.words import (
-    DEFAULT_PAUSE_M,
-    INPUT,
-    NETWORK_QOS,
-    OUTPUT,
-    interface_blocks,
-    part,
-    queue_name,
-    queues,
-    ranges,
-    state_part,
-)
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.paths import alike
@@ -82,9 +71,9 @@ TYPES: Types = {
     "code points": partial(_listed, 64, _DSCPS),
     "priorities": partial(_listed, 8, {}),
     "precedences": partial(_listed, 8, _PRECEDENCES),
-    "network class": queues(NETWORK_QOS),
-    "egress class": queues(OUTPUT),
-    "ingress class": queues(INPUT),
+    "network class": words.queues(words.NETWORK_QOS),
+    "egress class": words.queues(words.OUTPUT),
+    "ingress class": words.queues(words.INPUT),
     "bytes": _BYTES,
 }
 _PFC = "priority-flow-control"
@@ -172,23 +161,24 @@ _PORT: Sequence[Row] = (
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     *(row for kind in ("", "(match-any|match-all) ") for form in ("", "type qos ")
-      for row in part(f"class-map {form}{kind}<word>", "class map", _CLASS_ROWS)),
+      for row in words.part(f"class-map {form}{kind}<word>", "class map", _CLASS_ROWS)),
     *(Block(f"class-map type {kind} {match}<word>", f"{kind} map", _GROUPED)
       for kind in ("queuing", "network-qos") for match in ("", "(match-any|match-all) ")),
-    *(row for form in ("", "type qos ", "type qos match-first ") for row in part(f"policy-map {form}<word>", "qos", (
-        *part("class <word>", "class", _MARKED, once=True),
-        *part("class type qos <word>", "class", _MARKED, once=True),
+    *(row for form in ("", "type qos ", "type qos match-first ")
+      for row in words.part(f"policy-map {form}<word>", "qos", (
+        *words.part("class <word>", "class", _MARKED, once=True),
+        *words.part("class type qos <word>", "class", _MARKED, once=True),
         Silent("description <rest>"),
     ))),
-    *part("policy-map type network-qos [match-any] <word>", "network-qos", (
-        *part("class type network-qos <network class>", "class", _NETWORK, once=True),
-        *part("class type network-qos <word>", "named class", _NETWORK, once=True),
+    *words.part("policy-map type network-qos [match-any] <word>", "network-qos", (
+        *words.part("class type network-qos <network class>", "class", _NETWORK, once=True),
+        *words.part("class type network-qos <word>", "named class", _NETWORK, once=True),
         Silent("description <rest>"),
     )),
-    *part("policy-map type queuing [match-any] <word>", "queuing", (
-        *part("class type queuing <egress class>", "egress", _SHARED, once=True),
-        *part("class type queuing <ingress class>", "ingress", _PAUSED, once=True),
-        *part("class type queuing <word>", "named class", (*_SHARED, *_PAUSED), once=True),
+    *words.part("policy-map type queuing [match-any] <word>", "queuing", (
+        *words.part("class type queuing <egress class>", "egress", _SHARED, once=True),
+        *words.part("class type queuing <ingress class>", "ingress", _PAUSED, once=True),
+        *words.part("class type queuing <word>", "named class", (*_SHARED, *_PAUSED), once=True),
         Silent("description <rest>"),
     )),
     Block("system qos", "system qos", (
@@ -198,7 +188,7 @@ ROWS: Sequence[Row] = (
         Keep(f"service-policy [type qos] input <word> {_STATISTICS}", "qos input"),
         Silent("[no] (fex|statistics|shutdown) <rest>"),
     )),
-    *interface_blocks(_PORT),
+    *words.interface_blocks(_PORT),
     Fact("copp profile <word>", "platform/copp"),
     Keep(f"{_PFC} watch-dog-interval on", "watchdog"),
     Silent(f"[no] {_PFC} watch-dog-interval off"),
@@ -281,7 +271,7 @@ class Policies:
             stated.append(("pfc", self._pauses, line))
             copied = self.applied(port, values)
             if self._own_buffers and copied and "headroom/queues" not in copied.facts.leaves:
-                stated.append(("headroom/default_to_m", DEFAULT_PAUSE_M, line))
+                stated.append(("headroom/default_to_m", words.DEFAULT_PAUSE_M, line))
         return stated
 
     def _untrusted(self, line: int) -> list[Stated]:
@@ -521,30 +511,30 @@ def _state_parts(document: Document) -> None:
             *said,
         )
     for name, listed in scope.each("class map").items():
-        state_part(document, f"class_map[{name}]", listed)
+        words.state_part(document, f"class_map[{name}]", listed)
         if dscps := listed.table("dscps"):
             line = max(line for _, line in dscps.values())
-            put(f"structure/class_map[{name}]/dscps", ranges(map(int, dscps)), line)
+            put(f"structure/class_map[{name}]/dscps", words.ranges(map(int, dscps)), line)
         for value, line in listed.table("others").values():
             put(f"qos/setting[class {name}]", value, line)
     for name, policy in scope.each("qos").items():
-        state_part(document, f"policy_map[qos {name}]", policy)
+        words.state_part(document, f"policy_map[qos {name}]", policy)
         for used, block in policy.each("class").items():
             if used not in scope.each("class map") and used != _DEFAULT_CLASS:
                 document.reject(block.line)
             _state_settings(document, f"{name} {used}", block)
     for kind, classes, prefix in (
-        ("network-qos", "class", NETWORK_QOS),
-        ("queuing", "egress", OUTPUT),
-        ("queuing", "ingress", INPUT),
+        ("network-qos", "class", words.NETWORK_QOS),
+        ("queuing", "egress", words.OUTPUT),
+        ("queuing", "ingress", words.INPUT),
     ):
         for name, policy in scope.each(kind).items():
-            state_part(document, f"policy_map[{kind} {name}]", policy)
+            words.state_part(document, f"policy_map[{kind} {name}]", policy)
             for group, block in policy.each(classes).items():
-                called, _ = block.values.get("called", (queue_name(int(str(group)), prefix), 0))
+                called, _ = block.values.get("called", (words.queue_name(int(str(group)), prefix), 0))
                 path = f"policy_map[{kind} {name}]/{called}"
                 _state_settings(document, f"{name} {called}", block)
-                state_part(document, path, block, "mtu", "share", "pause")
+                words.state_part(document, path, block, "mtu", "share", "pause")
                 document.put_set(f"structure/{path}/pfc-cos", block.table("pauses"))
     for name, policy in scope.each("queuing").items():
         if queues_ := policy.each("egress"):

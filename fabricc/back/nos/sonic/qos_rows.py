@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.sonic import reclaim
+from fabricc.back.nos.sonic import qos, reclaim
 from fabricc.back.nos.sonic.config_db import (
     bindings,
     demand,
@@ -25,29 +25,6 @@ from fabricc.back.nos.sonic.config_db import (
     table_scope,
     value_of,
 )
-from fabricc.back.nos.sonic.qos import (
-    EGRESS_LOSSY_POOL,
-    EGRESS_POOL,
-    INGRESS_POOL,
-    INGRESS_PORT,
-    INGRESS_PORT_PROFILE,
-    LOSSLESS_QUEUE_PROFILE,
-    LOSSY_PG_PROFILE,
-    LOSSY_QUEUE_PROFILE,
-    MARKS_GROUP,
-    MELLANOX_TABLES,
-    PFC_GROUPS,
-    PROFILE_LISTS,
-    QUEUES,
-    SHARED,
-    THRESHOLDS,
-    TRIM_QUEUE_PROFILE,
-    TRIMS,
-    UNTRUSTED,
-    WATCHDOG,
-    lossy_group,
-    lossy_pool,
-)
 from fabricc.back.nos.sonic.words import MAP, expand, number
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.fabric.facts import boolean
@@ -62,7 +39,7 @@ if TYPE_CHECKING:
     from fabricc.back.reading import Row as PatternRow
     from fabricc.fabric.facts import Value
 
-_POOL_TYPES = {INGRESS_POOL: "ingress", EGRESS_POOL: "egress", EGRESS_LOSSY_POOL: "egress"}
+_POOL_TYPES = {qos.INGRESS_POOL: "ingress", qos.EGRESS_POOL: "egress", qos.EGRESS_LOSSY_POOL: "egress"}
 _TRIMMING = {"size": "size_bytes", "dscp_value": "dscp", "queue_index": "queue"}
 _WRED = {
     "green_min_threshold": "ecn_min_bytes",
@@ -87,27 +64,18 @@ _MARKING = frozenset({"ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red
 """Modes of `ecn` in which what no policer has coloured is marked; in others it is dropped."""
 _SHAPED = ("cbs", "cir", "meter_type", "pbs", "pir", "priority")
 _OTHER_MAPS = (
-    "DOT1P_TO_TC_MAP",
-    "DSCP_TO_FC_MAP",
-    "EXP_TO_FC_MAP",
-    "MPLS_TC_TO_TC_MAP",
-    "TC_TO_DOT1P_MAP",
+    "DOT1P_TO_TC_MAP", "DSCP_TO_FC_MAP", "EXP_TO_FC_MAP", "MPLS_TC_TO_TC_MAP", "TC_TO_DOT1P_MAP",
     "TC_TO_DSCP_MAP",
-)
+)  # fmt: skip
 _OTHER_BINDINGS = (
-    "dot1p_to_tc_map",
-    "dscp_to_fc_map",
-    "exp_to_fc_map",
-    "mpls_tc_to_tc_map",
-    "scheduler",
-    "tc_to_dot1p_map",
+    "dot1p_to_tc_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map", "scheduler", "tc_to_dot1p_map",
     "tc_to_dscp_map",
-)
+)  # fmt: skip
 _GROUP_MAPS = ("tc_to_pg_map", "pfc_to_queue_map", "pfc_to_pg_map")
 _BINDING = {
     "DSCP_TO_TC_MAP": "dscp_to_tc_map", "TC_TO_QUEUE_MAP": "tc_to_queue_map",
     "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map", "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
-    PFC_GROUPS: "pfc_to_pg_map",
+    qos.PFC_GROUPS: "pfc_to_pg_map",
 }  # fmt: skip
 """Table of maps -> field by which a port has one of them."""
 
@@ -118,7 +86,7 @@ def _map(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
     return Block(name, name, (Block(MAP, "map", (fields,)), *bound, others))
 
 
-_MAPS = ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_PRIORITY_GROUP_MAP", PFC_GROUPS)
+_MAPS = ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_PRIORITY_GROUP_MAP", qos.PFC_GROUPS)
 
 
 def _metres(text: str) -> Value:
@@ -128,48 +96,36 @@ def _metres(text: str) -> Value:
 TYPES = {"metres": _metres}
 
 ROWS: tuple[PatternRow, ...] = (
-    _map(
-        "DSCP_TO_TC_MAP",
+    _map("DSCP_TO_TC_MAP",
         Fact("<word> <number>", "qos/dscp[{0}]/traffic_class"),
-        Block(UNTRUSTED, "untrusted", (Entry("<word> <number>", "map"),)),
+        Block(qos.UNTRUSTED, "untrusted", (Entry("<word> <number>", "map"),)),
     ),
     *(_map(name, Entry("<word> <number>", "map")) for name in _MAPS),
     _map("CABLE_LENGTH", Entry("<word> <metres>", "map")),
     table("SCHEDULER", *kept("type", "weight", *_SHAPED)),
-    table(
-        "WRED_PROFILE",
+    table("WRED_PROFILE",
         *kept(*_STATED["WRED_PROFILE"]),
         *(Keep(f"{field} <number>", leaf) for field, leaf in _WRED.items()),
         *kept(*_COLOURS),
     ),
-    table(
-        "PORT_QOS_MAP",
-        *kept(
-            "dscp_to_tc_map",
-            "pfc_enable",
-            "pfcwd_sw_enable",
-            "tc_to_queue_map",
-            *_GROUP_MAPS,
-            *_OTHER_BINDINGS,
-        ),
+    table("PORT_QOS_MAP",
+        *kept("dscp_to_tc_map", "pfc_enable", "pfcwd_sw_enable", "tc_to_queue_map", *_GROUP_MAPS, *_OTHER_BINDINGS),
     ),
     *(_map(name, Entry("<word> <number>", "map")) for name in _OTHER_MAPS),
     table("QUEUE", *kept("scheduler", "wred_profile")),
     table("BUFFER_POOL", *kept("mode", "percentage", "size", "type", "xoff")),
     table("BUFFER_PROFILE", *kept(*_PROFILE, "headroom_type", "mode")),
-    *(flat(name) for name in ("BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS)),
-    table(
-        "PFC_WD",
-        *(Keep(f"{field} <number>", field) for field in (*WATCHDOG, "POLL_INTERVAL")),
+    *(flat(name) for name in ("BUFFER_PG", "BUFFER_QUEUE", *qos.PROFILE_LISTS)),
+    table("PFC_WD",
+        *(Keep(f"{field} <number>", field) for field in (*qos.WATCHDOG, "POLL_INTERVAL")),
         Silent("pfc_stat_history <word>"),
     ),
     table("SWITCH_TRIMMING", *(Keep(f"{field} <number>", leaf) for field, leaf in _TRIMMING.items())),
-    table(
-        "FLEX_COUNTER_TABLE",
+    table("FLEX_COUNTER_TABLE",
         *kept("FLEX_COUNTER_STATUS"),
         Silent("(BULK_CHUNK_SIZE|BULK_CHUNK_SIZE_PER_PREFIX|FLEX_COUNTER_DELAY_STATUS|POLL_INTERVAL) <word>"),
     ),
-)
+)  # fmt: skip
 
 
 def finish(document: Document) -> None:
@@ -180,8 +136,10 @@ def finish(document: Document) -> None:
     _finish_queues(document)
     _finish_pools(document)
     bound = _finish_bindings(document)
-    group = str(lossy_group(map(int, pfc)))
-    zero = reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool(rows_of(document, "BUFFER_POOL")))
+    group = str(qos.lossy_group(map(int, pfc)))
+    zero = reclaim.zero_profiles(
+        qos.INGRESS_POOL, qos.EGRESS_POOL, qos.lossy_pool(rows_of(document, "BUFFER_POOL"))
+    )
     groups, queues = bindings(document, "BUFFER_PG"), bindings(document, "BUFFER_QUEUE")
     shut = reclaim.read_reclaimed(document, groups, bound, zero, group)
     _finish_groups(document, groups, bound, shut, group)
@@ -191,7 +149,7 @@ def finish(document: Document) -> None:
     for name, said in _map_of(document, "CABLE_LENGTH").items():
         document.put(f"interface[{name}]/headroom/cable_m", *said)
     _finish_watchdog(document, {name: priorities for name, priorities in bound.items() if priorities})
-    put(document, "counter[ecn_marks]", "FLEX_COUNTER_TABLE", MARKS_GROUP, "FLEX_COUNTER_STATUS")
+    put(document, "counter[ecn_marks]", "FLEX_COUNTER_TABLE", qos.MARKS_GROUP, "FLEX_COUNTER_STATUS")
 
 
 def _map_of(document: Document, name: str) -> Mapping[str, tuple[Value, int]]:
@@ -227,11 +185,11 @@ def _finish_maps(document: Document) -> list[str]:
     for kind, fields in (("traffic_class", queues), ("pfc_priority", paused)):
         for field, said in fields.items():
             document.put(f"qos/{kind}[{field}]/queue", *said)
-    known = {str(priority) for priority in QUEUES}
+    known = {str(priority) for priority in qos.QUEUES}
     pfc = [field for field in paused if field in known]
-    lossy = lossy_group(map(int, pfc))
+    lossy = qos.lossy_group(map(int, pfc))
     groups = _map_of(document, "TC_TO_PRIORITY_GROUP_MAP")
-    for kind, fields in (("traffic_class", groups), ("pfc_priority", _map_of(document, PFC_GROUPS))):
+    for kind, fields in (("traffic_class", groups), ("pfc_priority", _map_of(document, qos.PFC_GROUPS))):
         for field, (group, line) in fields.items():
             if field in pfc or group != lossy:
                 document.put(f"qos/{kind}[{field}]/priority_group", group, line)
@@ -295,13 +253,13 @@ def _finish_pools(document: Document) -> None:
         short = name.removesuffix("_pool")
         _put(document, f"pool/{short}_bytes", row, "size")
         document.put(f"pool/{short}_mode", value_of(row, "mode"), line_of(row, "mode"))
-        if name == INGRESS_POOL:
+        if name == qos.INGRESS_POOL:
             _put(document, "pool/headroom_bytes", row, "xoff", "0")
     if pools:
         _finish_profiles(document)
     for name, row in profiles.items():
         pool = value_of(row, "pool", "None")
-        if "xoff" in row.values and pool != INGRESS_POOL:
+        if "xoff" in row.values and pool != qos.INGRESS_POOL:
             strange(document, line_of(row, "pool"), f"BUFFER_PROFILE|{name} pool: {pool}")
             _put_buffer(document, f"buffer_profile[{name}]/", row)
         if "xoff" not in row.values and name not in _PLANNED_PROFILES:
@@ -314,8 +272,8 @@ _BUFFER_LEAVES = {
     "percentage": "percent", "headroom_type": "headroom_type", "packet_discard_action": "discard_action",
 }  # fmt: skip
 _PLANNED_PROFILES = frozenset({
-    LOSSY_PG_PROFILE, INGRESS_PORT_PROFILE, LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE,
-    reclaim.ZERO_GROUP, *reclaim.ZERO_QUEUES, *reclaim.ZERO_LISTS.values(),
+    qos.LOSSY_PG_PROFILE, qos.INGRESS_PORT_PROFILE, qos.LOSSLESS_QUEUE_PROFILE, qos.LOSSY_QUEUE_PROFILE,
+    qos.TRIM_QUEUE_PROFILE, reclaim.ZERO_GROUP, *reclaim.ZERO_QUEUES, *reclaim.ZERO_LISTS.values(),
 })  # fmt: skip
 """Profiles whose facts have names of their own, or that planned switches have and no fact tells of."""
 
@@ -331,29 +289,33 @@ def _put_buffer(document: Document, prefix: str, row: Scope) -> None:
 def _finish_profiles(document: Document) -> None:
     """The profiles that do not depend on speed or cable: their thresholds, and that nothing else is in them."""
     profiles, missing = rows_of(document, "BUFFER_PROFILE"), table_scope(document, "BUFFER_PROFILE")
-    lossy = lossy_pool(rows_of(document, "BUFFER_POOL"))
-    pools = {LOSSY_PG_PROFILE: INGRESS_POOL, LOSSLESS_QUEUE_PROFILE: EGRESS_POOL, LOSSY_QUEUE_PROFILE: lossy}
+    lossy = qos.lossy_pool(rows_of(document, "BUFFER_POOL"))
+    pools = {
+        qos.LOSSY_PG_PROFILE: qos.INGRESS_POOL,
+        qos.LOSSLESS_QUEUE_PROFILE: qos.EGRESS_POOL,
+        qos.LOSSY_QUEUE_PROFILE: lossy,
+    }
     for name, pool in pools.items():
         row = profiles.get(name, Scope(missing.line))
-        for field, leaf in THRESHOLDS.items():
+        for field, leaf in qos.THRESHOLDS.items():
             if field in row.values:
-                _put(document, f"{SHARED[name]}_{leaf}", row, field)
-        one = len(row.values.keys() & THRESHOLDS.keys()) == 1 and len(row.values) == 3
+                _put(document, f"{qos.SHARED[name]}_{leaf}", row, field)
+        one = len(row.values.keys() & qos.THRESHOLDS.keys()) == 1 and len(row.values) == 3
         if value_of(row, "pool") != pool or not one:
             text = f"BUFFER_PROFILE|{name} is no profile of {pool} with one threshold"
             strange(document, row.line, text)
             _put_buffer(document, f"buffer_profile[{name}]/", row)
         size = value_of(row, "size", "None")
-        if name == LOSSY_QUEUE_PROFILE:
+        if name == qos.LOSSY_QUEUE_PROFILE:
             _put(document, "pool/lossy_queue_bytes", row, "size")
         elif size != "0":
             strange(document, line_of(row, "size"), f"BUFFER_PROFILE|{name} size: {size}")
     wanted: Table = {}
-    if _has(document, next(iter(PROFILE_LISTS))):
-        wanted[INGRESS_PORT_PROFILE] = INGRESS_PORT
-    if _has(document, "SWITCH_TRIMMING") or TRIM_QUEUE_PROFILE in profiles:
-        plain = profiles.get(LOSSY_QUEUE_PROFILE)
-        wanted[TRIM_QUEUE_PROFILE] = {**(fields_of(plain) if plain else {}), **TRIMS}
+    if _has(document, next(iter(qos.PROFILE_LISTS))):
+        wanted[qos.INGRESS_PORT_PROFILE] = qos.INGRESS_PORT
+    if _has(document, "SWITCH_TRIMMING") or qos.TRIM_QUEUE_PROFILE in profiles:
+        plain = profiles.get(qos.LOSSY_QUEUE_PROFILE)
+        wanted[qos.TRIM_QUEUE_PROFILE] = {**(fields_of(plain) if plain else {}), **qos.TRIMS}
     demand_rows(document, "BUFFER_PROFILE", wanted)
 
 
@@ -364,12 +326,12 @@ def _has(document: Document, name: str) -> bool:
 def _finish_bindings(document: Document) -> dict[str, str]:
     """State trust and PFC of every port; the PFC priorities of each bound port, empty where it has none."""
     bound: dict[str, str] = {}
-    mellanox = [name for name in MELLANOX_TABLES if _has(document, name)]
-    for name in MELLANOX_TABLES if mellanox else ():
+    mellanox = [name for name in qos.MELLANOX_TABLES if _has(document, name)]
+    for name in qos.MELLANOX_TABLES if mellanox else ():
         if name not in mellanox:
             strange(document, 1, f"table {name} is missing")
     wanted = ("tc_to_queue_map", *(_GROUP_MAPS if mellanox else _GROUP_MAPS[:-1]))
-    trusts = {MAP: "dscp", UNTRUSTED: _untrusted(document)}
+    trusts = {MAP: "dscp", qos.UNTRUSTED: _untrusted(document)}
     for name, row in rows_of(document, "PORT_QOS_MAP").items():
         said = value_of(row, "dscp_to_tc_map")
         if said not in trusts or (name == "global" and said != MAP):
@@ -394,9 +356,9 @@ def _put_bindings(document: Document, port: str, row: Scope) -> None:
     path = "qos/setting" if port == "global" else f"interface[{port}]/qos_setting"
     for field in ("dscp_to_tc_map", "tc_to_queue_map", *_GROUP_MAPS, *_OTHER_BINDINGS):
         said, line = row.values.get(field, (MAP, 0))
-        if said not in (MAP, UNTRUSTED) or (line and field in _OTHER_BINDINGS):
+        if said not in (MAP, qos.UNTRUSTED) or (line and field in _OTHER_BINDINGS):
             document.put(f"{path}[{field}]", str(said), line)
-    if port != "global" and value_of(row, "dscp_to_tc_map", MAP) not in (MAP, UNTRUSTED):
+    if port != "global" and value_of(row, "dscp_to_tc_map", MAP) not in (MAP, qos.UNTRUSTED):
         document.put(f"{path.removesuffix('qos_setting')}trust", "dscp", line_of(row, "dscp_to_tc_map"))
 
 
@@ -424,7 +386,7 @@ def _finish_groups(
     for name, numbers, profile, line in found:
         if profile == reclaim.ZERO_GROUP and name in shut:
             continue
-        if profile == LOSSY_PG_PROFILE:
+        if profile == qos.LOSSY_PG_PROFILE:
             lossy.setdefault(name, []).append(numbers)
         elif profile in headrooms:
             lossless.setdefault(name, {}).update((group, profile) for group in expand(numbers))
@@ -448,7 +410,7 @@ def _finish_groups(
         if lossy.get(name) != [lossy_key]:
             strange(document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone")
             for numbers in lossy.get(name, ()):
-                _put_profile(document, name, "priority_group", numbers, LOSSY_PG_PROFILE, line)
+                _put_profile(document, name, "priority_group", numbers, qos.LOSSY_PG_PROFILE, line)
 
 
 def _put_profile(document: Document, port: str, kind: str, numbers: str, profile: str, line: int) -> None:
@@ -478,7 +440,7 @@ def _reclaimed(document: Document, port: str) -> str:
     speed = row.values.get("speed_gbps", (0, 0))[0]
     cable = _map_of(document, "CABLE_LENGTH").get(port, (0, 0))[0]
     profile = f"pg_lossless_{speed}000_{cable}m_profile"
-    mellanox = any(_has(document, name) for name in MELLANOX_TABLES)
+    mellanox = any(_has(document, name) for name in qos.MELLANOX_TABLES)
     shut = value_of(row, "enabled", "false") == "false"
     return profile if mellanox and shut and profile in rows_of(document, "BUFFER_PROFILE") else ""
 
@@ -495,30 +457,30 @@ def _finish_buffer_queues(
         if profile in reclaim.ZERO_QUEUES and name in shut:
             zero[name].update(dict.fromkeys(expand(numbers), profile == reclaim.ZERO_LOSSLESS))
             continue
-        if profile not in (LOSSLESS_QUEUE_PROFILE, LOSSY_QUEUE_PROFILE, TRIM_QUEUE_PROFILE):
+        if profile not in (qos.LOSSLESS_QUEUE_PROFILE, qos.LOSSY_QUEUE_PROFILE, qos.TRIM_QUEUE_PROFILE):
             text = f"BUFFER_QUEUE|{name}|{numbers} profile: {profile}"
             strange(document, line, text)
             _put_profile(document, name, "queue", numbers, profile, line)
         queues.setdefault(name, {}).update(dict.fromkeys(expand(numbers), profile))
-    wanted = {queue: str(queue) in pfc for queue in QUEUES}
+    wanted = {queue: str(queue) in pfc for queue in qos.QUEUES}
     line = table_scope(document, "BUFFER_QUEUE").line
     for name, kinds in zero.items():
         if kinds != wanted:
             strange(document, line, f"BUFFER_QUEUE|{name}: not every queue is without buffer")
     for name, profiles in queues.items():
         paused = bound.get(name, "")
-        lossless = [str(queue) for queue in sorted(profiles) if profiles[queue] == LOSSLESS_QUEUE_PROFILE]
+        lossless = [str(queue) for queue in sorted(profiles) if profiles[queue] == qos.LOSSLESS_QUEUE_PROFILE]
         if ",".join(lossless) != paused:
             strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
             for queue, profile in profiles.items():
                 _put_profile(document, name, "queue", str(queue), profile, line)
-        if sorted(profiles) != list(QUEUES):
+        if sorted(profiles) != list(qos.QUEUES):
             strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
 
 
 def _finish_lists(document: Document, bound: Mapping[str, str], shut: frozenset[str]) -> None:
     """Every port in use has the profile lists that the renderer gives it."""
-    for listing, want in PROFILE_LISTS.items():
+    for listing, want in qos.PROFILE_LISTS.items():
         if not _has(document, listing):
             continue
         listed = flat_rows(document, listing)
@@ -536,7 +498,7 @@ def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, st
     trimmed: dict[str, set[int]] = {name: set() for name in bound}
     place = 0
     for name, numbers, profile, line in found:
-        if profile == TRIM_QUEUE_PROFILE:
+        if profile == qos.TRIM_QUEUE_PROFILE:
             place = place or key_line(document, f"{name}|{numbers}", line)
             trimmed.setdefault(name, set()).update(expand(numbers))
     asked = rows_of(document, "SWITCH_TRIMMING").get("GLOBAL", Scope(1))
@@ -568,7 +530,7 @@ def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
     for name, row in rows.items():
         if name not in guarded:
             strange(document, row.line, f"PFC_WD|{name}: no PFC on this port")
-    for field, leaf in WATCHDOG.items() if reference else ():
+    for field, leaf in qos.WATCHDOG.items() if reference else ():
         if reference and field in reference.values:
             document.put(f"watchdog/{leaf}", *reference.values[field])
 
