@@ -33,12 +33,8 @@ FILE = "running-config.cfg"
 OTHERS = (switching.TOPIC, igp.TOPIC, routing.TOPIC)
 """What designs of others say, and no fabric of ours."""
 DEPARTURES = (
-    *interfaces.DEPARTURES,
-    *qos.DEPARTURES,
-    *bgp.DEPARTURES,
-    *services.DEPARTURES,
-    *evpn.DEPARTURES,
-)
+    *interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES, *evpn.DEPARTURES,
+)  # fmt: skip
 """What EOS does not hold as the Fabric states it."""
 
 
@@ -71,22 +67,15 @@ def view(switch: Switch) -> SwitchView:
 
 
 EOS = SingleFileNos(
-    name="eos",
-    releases=RELEASES,
-    default_release=DEFAULT_RELEASE,
-    file=FILE,
-    template="running-config.j2",
-    port_name=port_name,
-    gaps=gaps,
-    view=view,
+    name="eos", releases=RELEASES, default_release=DEFAULT_RELEASE, file=FILE, template="running-config.j2",
+    port_name=port_name, gaps=gaps, view=view,
     reader=Reader(
         (services.TOPIC, qos_rows.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC, *OTHERS),
         {**qos_rows.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},
-        ragged=("exit",),
-        blanked=blanked,
+        ragged=("exit",), blanked=blanked,
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
     asides=Reader((aside.TOPIC,), {}, blanked=blanked),
     found=found,
-)
+)  # fmt: skip

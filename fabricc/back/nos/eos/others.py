@@ -112,16 +112,10 @@ ROWS: Sequence[Row] = (
     Keep("ip address dhcp", "dhcp"),
     Keep("ip address unnumbered <word>", "address_from"),
     Entry("(ip|ipv6) helper-address <address> [vrf <word>] [source-interface <word>]", "dhcp_relay", "relay"),
-    Entry(
-        "ipv6 dhcp relay destination <address> [vrf <word>] [(source-interface|local-interface) <word>]",
-        "dhcp_relay",
-        "relay",
-    ),
-    Entry(
-        "ipv6 dhcp relay destination <address> [vrf <word>] [local-interface <word>] link-address <word>",
-        "dhcp_relay",
-        "relay",
-    ),
+    Entry("ipv6 dhcp relay destination <address> [vrf <word>] [(source-interface|local-interface) <word>]",
+        "dhcp_relay", "relay"),
+    Entry("ipv6 dhcp relay destination <address> [vrf <word>] [local-interface <word>] link-address <word>",
+        "dhcp_relay", "relay"),
     Entry("(ip|ipv6|mac) access-group <word> in", "access_list_in", "true"),
     Entry("(ip|ipv6|mac) access-group <word> out", "access_list_out", "true"),
     Keep("encapsulation dot1q vlan <integer>", "vlan_tag"),
@@ -132,16 +126,13 @@ ROWS: Sequence[Row] = (
     Keep("service-policy type pbr input <word>", "service_policy[pbr input]"),
     Keep("service-policy type qos output <word>", "service_policy[qos output]"),
     Keep("service-policy <input|output> <word>", "service_policy[{1}]", "{2}"),
-    *kept("setting", 1, (*_ALONE, *_VALUED)),
-    *defaults(_OFF),
+    *kept("setting", 1, (*_ALONE, *_VALUED)), *defaults(_OFF),
     Silent("lldp (transmit|receive)"),
     *defaults(("lldp med <rest>", "lldp tlv <rest>", "link-debounce")),
     Silent("autostate"),
     Silent("default autostate"),
-    *switching.PORT_ROWS,
-    *igp.PORT_ROWS,
-    *classes.PORT_ROWS,
-)
+    *switching.PORT_ROWS, *igp.PORT_ROWS, *classes.PORT_ROWS,
+)  # fmt: skip
 """Of an interface."""
 
 _SETS = ("dhcp_relay", "access_list_in", "access_list_out")

@@ -97,11 +97,8 @@ ROWS: Sequence[Row] = (
     Keep("platform trident mmu queue profile <word> apply", "mmu profile"),
     Fact("platform trident mmu headroom-pool limit bytes <integer>", "pool/headroom_bytes"),
     Entry("qos map dscp <0-63>... to traffic-class <0-7>", "traffic classes"),
-    Entry(
-        "qos map dscp <0-63>... to traffic-class <0-7> drop-precedence <0-2>",
-        "traffic classes",
-        lambda _dscp, traffic_class, _precedence: traffic_class,
-    ),
+    Entry("qos map dscp <0-63>... to traffic-class <0-7> drop-precedence <0-2>", "traffic classes",
+        lambda _dscp, traffic_class, _precedence: traffic_class),
     Entry("qos map traffic-class <0-7>... to (tx-queue|uc-tx-queue) <0-7>", "queues"),
     Fact(f"{_WATCHDOG} default timeout <word>", "watchdog/detect_ms", _milliseconds),
     Fact(f"{_WATCHDOG} default recovery-time <word>", "watchdog/restore_ms", _milliseconds),

@@ -25,13 +25,9 @@ GRPC_PORT = 6030  # of gNMI when no `port` says another
 # What stands for it in the management VRF lets in what that list does of the services there, and gNMI (Arista openmgmt,
 # Securing Management Services).
 CONTROL_PLANE = (
-    "permit icmp any any",
-    "permit ip any any tracked",
-    "permit tcp any any eq ssh",
-    "permit tcp any any eq https",
-    "permit udp any any eq snmp",
-    "permit udp any any eq ntp",
-)
+    "permit icmp any any", "permit ip any any tracked", "permit tcp any any eq ssh",
+    "permit tcp any any eq https", "permit udp any any eq snmp", "permit udp any any eq ntp",
+)  # fmt: skip
 
 TRIDENT = "trident"
 SAND = "sand"
@@ -59,16 +55,8 @@ ALPHA_OF = {text: exponent for exponent, text in ALPHAS.items()}
 WATCHDOG_RANGE_MS = (10, 60_000)
 POLLING_RANGE_MS = (5, 30_000)
 KINDS = (
-    "Ethernet",
-    "Port-Channel",
-    "Management",
-    "Loopback",
-    "Vlan",
-    "Vxlan",
-    "Tunnel",
-    "Recirc-Channel",
-    "Dps",
-)
+    "Ethernet", "Port-Channel", "Management", "Loopback", "Vlan", "Vxlan", "Tunnel", "Recirc-Channel", "Dps",
+)  # fmt: skip
 _TYPED = re.compile(r"([A-Za-z-]+)\d")
 BFD_INTERVAL_RANGE_MS = (50, 60_000)
 BFD_MULTIPLIER_RANGE = (3, 50)

@@ -29,15 +29,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 __all__ = [
-    "ASIDES",
-    "FRR",
-    "FrrLinux",
-    "GracefulRestart",
-    "read_frr_conf",
-    "render_frr_conf",
-    "routing_facts",
+    "ASIDES", "FRR", "FrrLinux", "GracefulRestart", "read_frr_conf", "render_frr_conf", "routing_facts",
     "ttl_security_facts",
-]
+]  # fmt: skip
 
 FILE = "frr.conf"
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *services.DEPARTURES)

@@ -65,17 +65,15 @@ _OSPF: tuple[Row, ...] = (
         "timers throttle spf", "write-multiplier",
     ),
     *several("distribute-list", "neighbor", "summary-address"),
-    Keep("segment-routing prefix <prefix4> <rest>", lambda prefix, rest: {
-        f"setting[segment-routing prefix {prefix}]": rest,
-    }),
+    Keep("segment-routing prefix <prefix4> <rest>",
+        lambda prefix, rest: {f"setting[segment-routing prefix {prefix}]": rest}),
 )  # fmt: skip
 _ISIS: tuple[Row, ...] = (
     _LOG,
     Keep("net <word>", "net"),
     Keep("is-type <level-1|level-1-2|level-2-only>", "level"),
-    Keep("redistribute <ipv4|ipv6> <word> [<rest>]", lambda family, protocol, rest: {
-        f"redistribute[{family} {protocol}]": _map_in(rest),
-    }),
+    Keep("redistribute <ipv4|ipv6> <word> [<rest>]",
+        lambda family, protocol, rest: {f"redistribute[{family} {protocol}]": _map_in(rest)}),
     *settings(
         "advertise-high-metrics", "advertise-passive-only", "attached-bit", "default-information originate",
         "distance", "dynamic-hostname", "fast-reroute", "flex-algo", "hello padding", "hostname", "lsp-gen-interval",
@@ -85,9 +83,8 @@ _ISIS: tuple[Row, ...] = (
         "spf-delay-ietf", "spf-interval", "spf prefix-priority", "topology",
     ),
     *secrets("area-password", "domain-password"),
-    Keep("segment-routing prefix <word> <rest>", lambda prefix, rest: {
-        f"setting[segment-routing prefix {prefix}]": rest,
-    }),
+    Keep("segment-routing prefix <word> <rest>",
+        lambda prefix, rest: {f"setting[segment-routing prefix {prefix}]": rest}),
 )  # fmt: skip
 
 
@@ -136,9 +133,8 @@ INTERFACE: tuple[Row, ...] = (
     Keep("ipv6 ospf6 cost <integer>", "ospfv3_cost"),
     Keep("ipv6 ospf6 network <rest>", f"ospf_setting[{V3} network]"),
     *(
-        Keep(f"{family} router isis <word>", lambda process, family=family: {
-            "isis": process, f"isis_setting[{family}]": "true",
-        })
+        Keep(f"{family} router isis <word>",
+            lambda process, family=family: {"isis": process, f"isis_setting[{family}]": "true"})
         for family in ("ip", "ipv6")
     ),
     Keep("isis metric [level-1|level-2] <integer>", "isis_metric"),

@@ -152,9 +152,8 @@ _ROUTER_PORT: tuple[Row, ...] = (
         "ipv6 nd router-preference", "ipv6 pim", "mpls", "mpls bgp", "multicast", "pbr-policy", "ip nhrp",
         "tunnel protection", "tunnel source",
     ),
-    Keep("vrrp <integer> <word> [<rest>]", lambda router, word, rest: {
-        f"setting[vrrp {router} {word}]": rest or "true",
-    }),
+    Keep("vrrp <integer> <word> [<rest>]",
+        lambda router, word, rest: {f"setting[vrrp {router} {word}]": rest or "true"}),
     *several("ipv6 nd dnssl", "ipv6 nd prefix", "ipv6 nd rdnss"),
     Block("link-params", "", _LINK),
     Silent("exit-link-params"),

@@ -126,9 +126,8 @@ ROWS: tuple[Row, ...] = (
         "ipv6 import-table", "ipv6 pim", "ipv6 protocol", "mpls label",
     ),
     Fact("[ip] router-id <address4>", "routing/setting[router-id]"),
-    Fact("[ip] router-id <address4> vrf <word>", lambda router, vrf: {
-        f"vrf[{vrf}]/routing/setting[router-id]": router,
-    }),
+    Fact("[ip] router-id <address4> vrf <word>",
+        lambda router, vrf: {f"vrf[{vrf}]/routing/setting[router-id]": router}),
     Fact("no ip forwarding", "routing/enabled[ipv4]", "false"),
     Fact("no ipv6 forwarding", "routing/enabled[ipv6]", "false"),
 )  # fmt: skip

@@ -156,15 +156,9 @@ def state_router(facts: Facts, switch: Switch, head: Sequence[str]) -> None:
 _STARTED = ("zebra", "bgpd", "bfdd", "staticd")
 _LOGIN = f'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT}'
 _LOGIN_FRAME = (
-    "table inet fabricc",
-    "delete table inet fabricc",
-    "table inet fabricc {",
-    "chain input {",
-    "type filter hook input priority filter; policy accept;",
-    'iifname "lo" accept',
-    "}",
-    "}",
-)
+    "table inet fabricc", "delete table inet fabricc", "table inet fabricc {", "chain input {",
+    "type filter hook input priority filter; policy accept;", 'iifname "lo" accept', "}", "}",
+)  # fmt: skip
 
 
 def _daemon(text: str) -> str | None:
@@ -259,9 +253,8 @@ ASSIGNMENTS: Mapping[str, Topic] = {
     "daemons": Topic((
         Fact("<daemon> = <yes|no>", _started),
         Fact("vtysh_enable = <yes|no>", "daemon[vtysh]"),
-        Fact("zebra_options = -A <word> [-s <integer>]", {
-            "daemon[zebra]/vty_address": "{0}", "daemon[zebra]/netlink_bytes": "{1}",
-        }),
+        Fact("zebra_options = -A <word> [-s <integer>]",
+            {"daemon[zebra]/vty_address": "{0}", "daemon[zebra]/netlink_bytes": "{1}"}),
         *(Fact(f"{name}_options = -A <word>", f"daemon[{name}]/vty_address") for name in _STARTED[1:]),
         Silent("<other options> = [<rest>]"),
         Fact("MAX_FDS = <integer>", "daemon/open_files"),

@@ -65,9 +65,8 @@ SESSION: tuple[Row, ...] = (
     Keep("interface <word>", "setting[interface]"),
     Keep("description <rest>", "description"),
     Keep("bfd", "bfd_on"),
-    Keep("bfd <integer> <integer> <integer>", lambda *n: {
-        "bfd_on": "true", "setting[bfd]": f"multiplier {n[0]} receive {n[1]} transmit {n[2]}",
-    }),
+    Keep("bfd <integer> <integer> <integer>",
+        lambda *n: {"bfd_on": "true", "setting[bfd]": f"multiplier {n[0]} receive {n[1]} transmit {n[2]}"}),
     Keep("bfd profile <word>", "bfd_profile"),
     Keep("password <rest>", _password),
     Keep("ttl-security hops <1-254>", "ttl_security_hops"),

@@ -21,21 +21,12 @@ MULTIPATH_LIMIT = 256  # `--enable-multipath` of the Debian and FRR project pack
 RA_INTERVAL_S = 10  # what bgpd itself asks of zebra for an unnumbered neighbour
 
 COMMUNITY_NAMES = {
-    "65535:0": "graceful-shutdown",
-    "65535:1": "accept-own",
-    "65535:2": "route-filter-translated-v4",
-    "65535:3": "route-filter-v4",
-    "65535:4": "route-filter-translated-v6",
-    "65535:5": "route-filter-v6",
-    "65535:6": "llgr-stale",
-    "65535:7": "no-llgr",
-    "65535:8": "accept-own-nexthop",
-    "65535:666": "blackhole",
-    "65535:65281": "no-export",
-    "65535:65282": "no-advertise",
-    "65535:65283": "local-AS",
+    "65535:0": "graceful-shutdown", "65535:1": "accept-own", "65535:2": "route-filter-translated-v4",
+    "65535:3": "route-filter-v4", "65535:4": "route-filter-translated-v6", "65535:5": "route-filter-v6",
+    "65535:6": "llgr-stale", "65535:7": "no-llgr", "65535:8": "accept-own-nexthop", "65535:666": "blackhole",
+    "65535:65281": "no-export", "65535:65282": "no-advertise", "65535:65283": "local-AS",
     "65535:65284": "no-peer",
-}
+}  # fmt: skip
 COMMUNITY_OF = {name: number for number, name in COMMUNITY_NAMES.items()}
 ANY = {"ip": "0.0.0.0/0 le 32", "ipv6": "::/0 le 128"}
 """What FRR prints as `any` in a prefix list of that family."""

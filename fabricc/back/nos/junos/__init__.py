@@ -118,30 +118,18 @@ _WITHOUT_EFFECT = ("inactive: ", "deactivate ", "activate ", "protect ", "annota
 
 
 JUNOS = SingleFileNos(
-    name="junos",
-    releases=RELEASES,
-    default_release=DEFAULT_RELEASE,
-    file=FILE,
-    template="juniper.conf.j2",
-    port_name=port_name,
-    gaps=gaps,
-    view=view,
+    name="junos", releases=RELEASES, default_release=DEFAULT_RELEASE, file=FILE, template="juniper.conf.j2",
+    port_name=port_name, gaps=gaps, view=view,
     reader=Reader(
         (
-            interfaces.TOPIC,
-            filters.TOPIC,
-            policy.TOPIC,
-            bgp_rows.TOPIC,
-            instances.TOPIC,
-            qos_rows.TOPIC,
+            interfaces.TOPIC, filters.TOPIC, policy.TOPIC, bgp_rows.TOPIC, instances.TOPIC, qos_rows.TOPIC,
             services.TOPIC,
         ),
         {**interfaces.TYPES, **policy.TYPES, **bgp_rows.TYPES, **qos_rows.TYPES, **services.TYPES},
-        _tree,
-        once=True,
+        _tree, once=True,
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),
     found=found,
     asides=Reader((aside.TOPIC,), {}, _in_force),
-)
+)  # fmt: skip

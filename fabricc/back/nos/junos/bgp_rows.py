@@ -48,13 +48,9 @@ DEFAULT_MULTIHOP_TTL = 64
 _RIB = re.compile(r"(?:[^.\s]+\.)?inet6?\.0")
 """The tables of routes that packets take."""
 _ADVERTISED = {
-    "direct": "connected",
-    "static": "static",
-    "ospf": "ospf",
-    "ospf3": "ospf",
-    "isis": "isis",
+    "direct": "connected", "static": "static", "ospf": "ospf", "ospf3": "ospf", "isis": "isis",
     "aggregate": "aggregate",
-}
+}  # fmt: skip
 
 TYPES: Types = {
     "rib": lambda word: word if _RIB.fullmatch(word) else None,

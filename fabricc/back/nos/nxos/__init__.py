@@ -70,31 +70,15 @@ def switch_view(switch: Switch) -> SwitchView:
 
 
 NXOS = SingleFileNos(
-    name="nxos",
-    releases=RELEASES,
-    default_release=DEFAULT_RELEASE,
-    file=FILE,
-    template="running-config.j2",
-    port_name=port_name,
-    gaps=gaps,
-    view=switch_view,
+    name="nxos", releases=RELEASES, default_release=DEFAULT_RELEASE, file=FILE, template="running-config.j2",
+    port_name=port_name, gaps=gaps, view=switch_view,
     reader=Reader(
         (
-            qos_rows.TOPIC,
-            interfaces.TOPIC,
-            switching.TOPIC,
-            services.TOPIC,
-            bgp_rows.TOPIC,
-            policy.TOPIC,
-            instances.TOPIC,
-            igp.TOPIC,
+            qos_rows.TOPIC, interfaces.TOPIC, switching.TOPIC, services.TOPIC, bgp_rows.TOPIC, policy.TOPIC,
+            instances.TOPIC, igp.TOPIC,
         ),
         {
-            **words.TYPES,
-            **qos_rows.TYPES,
-            **interfaces.TYPES,
-            **switching.TYPES,
-            **services.TYPES,
+            **words.TYPES, **qos_rows.TYPES, **interfaces.TYPES, **switching.TYPES, **services.TYPES,
             **bgp_rows.TYPES,
         },
     ),
@@ -102,4 +86,4 @@ NXOS = SingleFileNos(
     states=(qos.state, interfaces.state, services.state, bgp.state),
     found=found,
     asides=aside.AsideReader((aside.TOPIC,), {}),
-)
+)  # fmt: skip

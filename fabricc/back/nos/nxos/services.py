@@ -308,14 +308,10 @@ ROWS: Sequence[Row] = (
     Fact("snmp-server contact <rest>", _SNMP + "contact"),
     Fact("snmp-server location <rest>", _SNMP + "location"),
     Fact(f"snmp-server community <word> group {SNMP_ROLE}", _SNMP + "secret"),
-    Fact(
-        "snmp-server community <word> use-ipv4acl <word> [use-ipv6acl <word>]",
-        {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv4acl": "{1}", _SNMP + "use-ipv6acl": "{2}"},
-    ),
-    Fact(
-        "snmp-server community <word> use-ipv6acl <word>",
-        {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv6acl": "{1}"},
-    ),
+    Fact("snmp-server community <word> use-ipv4acl <word> [use-ipv6acl <word>]",
+        {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv4acl": "{1}", _SNMP + "use-ipv6acl": "{2}"}),
+    Fact("snmp-server community <word> use-ipv6acl <word>",
+        {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv6acl": "{1}"}),
     Keep("lldp timer <integer>", "lldp/interval_s"),
     Keep("lldp holdtime <integer>", "management/lldp_hold_s"),
     Keep("grpc port <integer>", "grpc port"),

@@ -42,12 +42,8 @@ RULE = (
 )  # fmt: skip
 """Fields of `ACL_RULE` beside those of rules about the switch's own services."""
 _ACTIONS = (
-    "PACKET_ACTION",
-    "MIRROR_ACTION",
-    "MIRROR_INGRESS_ACTION",
-    "MIRROR_EGRESS_ACTION",
-    "REDIRECT_ACTION",
-)
+    "PACKET_ACTION", "MIRROR_ACTION", "MIRROR_INGRESS_ACTION", "MIRROR_EGRESS_ACTION", "REDIRECT_ACTION",
+)  # fmt: skip
 
 
 def _listed(*fields: str) -> tuple[PatternRow, ...]:

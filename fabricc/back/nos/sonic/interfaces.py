@@ -201,31 +201,21 @@ ROWS: tuple[PatternRow, ...] = (
     table("MGMT_VRF_CONFIG", *kept(*_STATED["MGMT_VRF_CONFIG"])),
     table("LOOPBACK_INTERFACE", *ADDRESSED, *kept("admin_status")),
     flat("BREAKOUT_CFG"),
-    table(
-        "PORT",
+    table("PORT",
         Keep("admin_status <status>", "enabled"),
         *kept("alias", "autoneg", "description", "fec", "lanes"),
         *(Keep(f"{field} <number>", field) for field in ("index", "mtu", "subport")),
         Keep("speed <mbps>", "speed_gbps"),
-        *silent(
-            "tpid", "dhcp_rate_limit", "interface_type", "media_type", "role", "valid_speeds", "parent_port"
-        ),
+        *silent("tpid", "dhcp_rate_limit", "interface_type", "media_type", "role", "valid_speeds", "parent_port"),
         *silent("asic_port_name", "core_id", "core_port_id", "coreId", "corePortId", "num_voq", "numVoq"),
-        *silent(
-            "dom_polling",
-            "subport_count",
-            "system_port_id",
-            "switch_id",
-            "supported_speeds",
-            "supported_fecs",
-        ),
+        *silent("dom_polling", "subport_count", "system_port_id", "switch_id", "supported_speeds", "supported_fecs"),
         *(Silent(f"{field} off") for field in _SWITCHED),
         *(Silent(f"{field} all") for field in ("adv_speeds", "adv_interface_types")),
         *(Keep(f"{field} <word>", f"setting[{field}]") for field in (*_SWITCHED, *_FURTHER)),
         *(Keep(f"{field} @ <word>", f"setting[{field}]") for field in ("adv_speeds", "adv_interface_types")),
     ),
     table("INTERFACE", *ADDRESSED),
-)
+)  # fmt: skip
 
 
 def finish(document: Document) -> None:

@@ -236,8 +236,7 @@ def _stated(name: str, *others: PatternRow) -> PatternRow:
 
 
 ROWS: tuple[PatternRow, ...] = (
-    _stated(
-        "DEVICE_METADATA",
+    _stated("DEVICE_METADATA",
         *kept("hostname", "hwsku", "platform", "type", *_SYSTEM),
         Silent("bgp_asn None"),
         Keep("bgp_asn <number>", "bgp_asn"),
@@ -249,8 +248,7 @@ ROWS: tuple[PatternRow, ...] = (
     ),
     table("VERSIONS", *kept("VERSION"), Silent("<word> <word>")),
     _stated("NTP", Keep("src_intf @ <word>", "src_intf"), *silent("authentication", "dhcp", "server_role")),
-    _stated(
-        "NTP_SERVER",
+    _stated("NTP_SERVER",
         *kept("resolve_as"),
         Silent("admin_state enabled"),
         *silent("iburst", "version", "trusted"),
@@ -263,32 +261,27 @@ ROWS: tuple[PatternRow, ...] = (
     table("SNMP", *kept("Location", "Contact")),
     _stated("SNMP_COMMUNITY"),
     table("SNMP_AGENT_ADDRESS_CONFIG"),
-    table(
-        "GNMI",
+    table("GNMI",
         *kept(*CERTIFICATES, "client_auth"),
         Keep("port <number>", "port"),
         *silent("log_level", "save_on_set", "user_auth"),
     ),
-    table(
-        "LLDP",
+    table("LLDP",
         *(Keep(f"{field} <number>", field) for field in ("hello_time", "multiplier")),
         *silent("system_name", "system_description"),
     ),
-    _stated(
-        "ACL_TABLE",
-        *kept("stage"),
-        *silent("policy_desc"),
+    _stated("ACL_TABLE",
+        *kept("stage"), *silent("policy_desc"),
         *(Keep(f"{field} @ <word>", field) for field in ("services", "ports")),
         *kept("ports"),
     ),
     table("ACL_RULE", *kept(*_RULE, *beyond.RULE)),
-    table(
-        "SWITCH_HASH",
+    table("SWITCH_HASH",
         Keep("ecmp_hash @ <word>", "ecmp_hash"),
         Silent("lag_hash @ <word>"),
         *silent("lag_hash_algorithm"),
     ),
-)
+)  # fmt: skip
 
 
 def finish(document: Document) -> None:
