@@ -184,6 +184,17 @@ _MARKS = {
     "min_threshold_bytes": "ecn_min_bytes", "max_threshold_bytes": "ecn_max_bytes", "probability": "ecn_max_percent",
 }  # fmt: skip
 
+_LISTED = frozenset({
+    "pfc", "ecn_red", "pfc_watchdog", "egress_sched", "link_pause", "source", "remark", "shaping",
+})  # fmt: skip
+"""What is said of groups of ports."""
+_KEPT = frozenset({
+    "traffic", "ingress_service_pool", "egress_service_pool", "flow_control", "port", "priority_group", "cos_egr_queue",
+    "port_group", "source", "remark", "shaping", "default_shaping", "service_pool", "egress_buffer", "ingress_buffer",
+    "bulk", "pfc_watchdog", "hash_config", "mlx",
+})  # fmt: skip
+"""How settings begin that are stated as they stand."""
+
 
 class _Group:
     """A group of ports: its keys with their words and lines."""
@@ -240,61 +251,18 @@ class _Quality:
             case ["traffic", cos, "priority_source", "dscp"] if _number(cos) is not None:
                 for dscp in words:
                     self.put(f"qos/dscp[{dscp}]/traffic_class", _number(cos) or 0, line)
-            case ["cos_egr_queue", cos, "uc"] if (
-                _number(cos) is not None and words[:1] and words[0].isdecimal()
-            ):
+            case ["cos_egr_queue", cos, "uc"] if _number(cos) is not None and "".join(words[:1]).isdecimal():
                 self.put(f"qos/traffic_class[{_number(cos)}]/queue", int(words[0]), line)
-            case [
-                (
-                    "pfc"
-                    | "ecn_red"
-                    | "pfc_watchdog"
-                    | "egress_sched"
-                    | "link_pause"
-                    | "source"
-                    | "remark"
-                    | "shaping"
-                ) as feature,
-                "port_group_list",
-            ]:
+            case [feature, "port_group_list"] if feature in _LISTED:
                 self.put(f"qos/setting[{feature}.port_group_list]", ",".join(words), line)
-            case [
-                (
-                    "pfc" | "ecn_red" | "ecn_red_conf" | "pfc_watchdog" | "egress_sched" | "link_pause"
-                ) as feature,
-                group,
-                *rest,
-            ] if rest:
+            case [feature, group, *rest] if feature in (*_FEATURES, "ecn_red_conf") and rest:
                 found = self.groups.setdefault((feature.removesuffix("_conf"), group), _Group())
                 found.said[".".join(rest)] = (words, line)
             case [("default_ecn_red_conf" | "default_egress_sched") as name, *rest] if rest:
                 feature = "ecn_red" if "ecn" in name else "egress_sched"
                 found = self.groups.setdefault((feature, ""), _Group())
                 found.said[".".join(rest)] = (words, line)
-            case [
-                (
-                    "traffic"
-                    | "ingress_service_pool"
-                    | "egress_service_pool"
-                    | "flow_control"
-                    | "port"
-                    | "priority_group"
-                    | "cos_egr_queue"
-                    | "port_group"
-                    | "source"
-                    | "remark"
-                    | "shaping"
-                    | "default_shaping"
-                    | "service_pool"
-                    | "egress_buffer"
-                    | "ingress_buffer"
-                    | "bulk"
-                    | "pfc_watchdog"
-                    | "hash_config"
-                    | "mlx"
-                ) as first,
-                *rest,
-            ]:
+            case [first, *rest] if first in _KEPT:
                 self.put(f"qos/setting[{'.'.join((first, *rest))}]", ",".join(words) or "none", line)
             case _:
                 return False
