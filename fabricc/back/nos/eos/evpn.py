@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.reading import Captured, Document, Row, Said
+    from fabricc.fabric.evpn import Segment, Vrf
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
 
@@ -36,34 +37,18 @@ DEPARTURES = (
 # --- what EOS makes of the Fabric's statements --------------------------------------------------------
 
 
-class VlanView(NamedTuple):
-    """A segment: VLAN, VXLAN, gateway and routes."""
-
-    vlan: int
-    name: str
-    vni: int
-    vrf: str
-    distinguisher: str
-    route_target: str
-    gateway4: str | None
-    gateway6: str | None
-
-
-class VrfView(NamedTuple):
-    """A VRF, its VNI and its routes."""
-
-    name: str
-    vni: int
-    distinguisher: str
-    route_target: str
-
-
 @dataclass(frozen=True, slots=True)
 class EvpnView:
-    """What the templates print of segments; `ipv6` tells whether any has IPv6."""
+    """What the templates print of segments; `ipv6` tells whether any has IPv6.
 
-    vlans: list[VlanView]
-    vrfs: list[VrfView]
+    Attributes:
+        vlan_routes, vrf_routes: segment or VRF, route distinguisher and route target of what BGP carries of each.
+    """
+
+    vlans: tuple[Segment, ...]
+    vrfs: tuple[Vrf, ...]
+    vlan_routes: list[tuple[Segment, str, str]]
+    vrf_routes: list[tuple[Vrf, str, str]]
     mac: str
     mtu: int
     udp_port: int
@@ -75,22 +60,12 @@ def evpn_view(switch: Switch) -> EvpnView:
     """The segments of a ToR; empty without, and above ToRs."""
     vtep = switch.vtep
     if vtep is None:
-        return EvpnView([], [], "", 0, UDP_PORT, ipv6=False, router_id="")
+        return EvpnView((), (), [], [], "", 0, UDP_PORT, ipv6=False, router_id="")
     return EvpnView(
-        vlans=[
-            VlanView(
-                s.vlan,
-                s.name,
-                s.vni,
-                s.vrf,
-                vtep.distinguisher(s.vlan),
-                route_target(s.vni),
-                s.gateway4,
-                s.gateway6,
-            )
-            for s in vtep.segments
-        ],
-        vrfs=[VrfView(v.name, v.vni, vtep.distinguisher(v.vlan), route_target(v.vni)) for v in vtep.vrfs],
+        vlans=vtep.segments,
+        vrfs=vtep.vrfs,
+        vlan_routes=[(s, vtep.distinguisher(s.vlan), route_target(s.vni)) for s in vtep.segments],
+        vrf_routes=[(v, vtep.distinguisher(v.vlan), route_target(v.vni)) for v in vtep.vrfs],
         mac=vtep.anycast_mac,
         mtu=vtep.mtu,
         udp_port=UDP_PORT,

@@ -57,7 +57,7 @@ def segments_view(switch: Switch) -> dict[str, object]:
             "source": vtep.source,
             "ports": bridge_ports(switch, vtep),
             "vlans": vlans(vtep),
-            "vnis": [(each, suppress) for each, suppress in _devices(vtep)],
+            "vnis": _devices(vtep),
             "segments": vtep.segments,
             "vrfs": vtep.vrfs,
             "anycast_mac": vtep.anycast_mac,
@@ -84,27 +84,13 @@ def _devices(vtep: Vtep) -> list[tuple[Segment | Vrf, bool]]:
 
 
 def routes_view(switch: Switch) -> dict[str, object]:
-    """What `frr.conf.j2` prints of EVPN; nothing without."""
-    vtep, bgp = switch.vtep, switch.bgp
-    owners: list[tuple[int, int]] = [(each.vlan, each.vni) for each in vtep.segments] if vtep else []
-    return {
-        "evpn": bool(bgp.evpn_sessions),
-        "advertised": [
-            {"vni": vni, "distinguisher": vtep.distinguisher(vlan), "route_target": route_target(vni)}
-            for vlan, vni in owners
-            if vtep
-        ],
-        "tenants": [
-            {
-                "name": vrf.name,
-                "vni": vrf.vni,
-                "distinguisher": vtep.distinguisher(vrf.vlan),
-                "route_target": route_target(vrf.vni),
-            }
-            for vrf in (vtep.vrfs if vtep else ())
-            if vtep
-        ],
-    }
+    """What `frr.conf.j2` prints of EVPN: segments and VRFs, each with its route distinguisher and route target."""
+    vtep, carried = switch.vtep, bool(switch.bgp.evpn_sessions)
+    if vtep is None:
+        return {"evpn": carried, "advertised": [], "tenants": []}
+    advertised = [(each, vtep.distinguisher(each.vlan), route_target(each.vni)) for each in vtep.segments]
+    tenants = [(each, vtep.distinguisher(each.vlan), route_target(each.vni)) for each in vtep.vrfs]
+    return {"evpn": carried, "advertised": advertised, "tenants": tenants}
 
 
 # --- the facts of that --------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from fabricc.back.reading import Reader
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from fabricc.fabric.model import Switch
+    from fabricc.fabric.model import Port, Switch
 
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
 """What NX-OS does not hold as the Fabric states it."""
@@ -45,11 +45,13 @@ class SwitchView:
     dynamic: services.DynamicView | None
     qos: qos.QosView
     breakouts: list[tuple[str, str]]
-    ports: list[interfaces.PortView]
+    ports: list[tuple[Port, interfaces.PortKind]]
+    service: list[str]
     loopback4: str | None
     loopback6: str | None
     bgp: bgp.BgpView
     advertisements: interfaces.Advertisements = interfaces.ADVERTISEMENTS
+    service_description: str = interfaces.SERVICE_DESCRIPTION
 
 
 def switch_view(switch: Switch) -> SwitchView:
@@ -63,6 +65,7 @@ def switch_view(switch: Switch) -> SwitchView:
         qos=qos.qos_view(switch),
         breakouts=interfaces.breakouts(switch),
         ports=interfaces.ports(switch),
+        service=words.service_ports(switch.model),
         loopback4=switch.loopback4,
         loopback6=switch.loopback6,
         bgp=bgp.bgp_view(switch),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.nxos import qos, qos_rows, words
@@ -49,9 +49,8 @@ ADVERTISEMENTS = Advertisements(4, 3, 10)
 """The shortest; NX-OS's own are 600 s apart (Nexus 9000 unicast routing guide 9.3, BGP interface peering)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PortView:
-    """One Ethernet interface.
+class PortKind(NamedTuple):
+    """What Ethernet interfaces have in common.
 
     Attributes:
         speed_mbps: None for a child, whose speed the breakout sets; `fec` is an NX-OS word or None.
@@ -59,21 +58,15 @@ class PortView:
         layer3: whether the port has an address of any kind.
     """
 
-    name: str
-    description: str
-    shutdown: bool
-    pfc: bool = False
-    watchdog: bool = False
-    speed_mbps: int | None = None
-    fec: str | None = None
-    mtu: int | None = None
-    classify: str | None = None
-    queuing_in: str | None = None
-    queuing_out: str | None = None
-    layer3: bool = False
-    ipv4: str | None = None
-    ipv6: str | None = None
-    unnumbered: bool = False
+    pfc: bool
+    watchdog: bool
+    speed_mbps: int | None
+    fec: str | None
+    mtu: int | None
+    classify: str | None
+    queuing_in: str | None
+    queuing_out: str | None
+    layer3: bool
 
 
 def fec(port: Port) -> str | None:
@@ -102,23 +95,26 @@ def breakouts(switch: Switch) -> list[tuple[str, str]]:
     return [(words.ranges(numbers), word) for word, numbers in ordered]
 
 
-def ports(switch: Switch) -> list[PortView]:
-    """The Ethernet interfaces in panel order, service ports last."""
-    lossless = bool(switch.qos.lossless)
-    return [
-        *(_port(switch, port, lossless) for port in switch.ports),
-        *(PortView(name, SERVICE_DESCRIPTION, shutdown=True) for name in words.service_ports(switch.model)),
-    ]
+def ports(switch: Switch) -> list[tuple[Port, PortKind]]:
+    """The Ethernet interfaces of the fabric in panel order, each with its kind."""
+    kinds: dict[tuple[object, ...], PortKind] = {}
+    found = []
+    for port in switch.ports:
+        split, layer3 = port.children > 1, routed(port)
+        alike = port.speed_gbps, port.lanes, port.mtu, port.profile, port.trusted, port.cable_m
+        key = (port.direction is UNUSED, split, layer3, *alike)
+        kind = kinds.get(key)
+        if kind is None:
+            kind = kinds[key] = _kind(switch, port)
+        found.append((port, kind))
+    return found
 
 
-def _port(switch: Switch, port: Port, lossless: bool) -> PortView:
+def _kind(switch: Switch, port: Port) -> PortKind:
     used = port.direction is not UNUSED
-    paused = used and lossless and port.profile is not None
+    paused = used and bool(switch.qos.lossless) and port.profile is not None
     pause = qos.pause_of(switch, port)
-    return PortView(
-        name=port.name,
-        description=port.description,
-        shutdown=not port.enabled,
+    return PortKind(
         pfc=paused,
         watchdog=paused and switch.qos.watchdog is not None,
         speed_mbps=port.speed_gbps * 1000 if port.children == 1 else None,
@@ -128,9 +124,6 @@ def _port(switch: Switch, port: Port, lossless: bool) -> PortView:
         queuing_in=qos.input_policy(pause) if pause else None,
         queuing_out=qos.output_policy(port.profile) if used else None,
         layer3=routed(port),
-        ipv4=port.ipv4,
-        ipv6=port.ipv6,
-        unnumbered=port.unnumbered,
     )
 
 
