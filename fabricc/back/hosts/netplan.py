@@ -91,15 +91,10 @@ def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: lis
     return block
 
 
-def _quoted(text: str) -> str:
-    """A double-quoted YAML scalar: JSON's strings are YAML's."""
-    return json.dumps(text)
-
-
 @lru_cache(maxsize=256)
 def _head(name: str, mtu: int) -> str:
     """The lines of a port that are the same on every host."""
-    key = name if _PLAIN_KEY.fullmatch(name) else _quoted(name)
+    key = name if _PLAIN_KEY.fullmatch(name) else json.dumps(name)  # whose strings are YAML's
     return f"    {key}:\n      mtu: {mtu}\n      link-local: []\n      accept-ra: false\n      optional: true"
 
 

@@ -82,7 +82,10 @@ def compare(planned: ReadTopology, found: ReadTopology) -> Iterator[Difference]:
     """Every difference, in the order of the expected topology; nothing when all is cabled as planned."""
     names = names_of(planned, found)
     wanted = _cables(planned, {node.id: node.name for node in planned.nodes.values()})
-    there = _cables(found, {**{node.id: _stranger(node) for node in found.nodes.values()}, **names})
+    there = _cables(
+        found,
+        {**{node.id: f"{_called(node)} ({guid_text(node.guid)})" for node in found.nodes.values()}, **names},
+    )
     yield from _devices(wanted, there)
     yield from _other_guids(planned, found, names)
     yield from _links(wanted, there)
@@ -91,10 +94,6 @@ def compare(planned: ReadTopology, found: ReadTopology) -> Iterator[Difference]:
 def _called(node: Node) -> str:
     match = _MANAGED.match(node.name)
     return match[1] if match else node.name
-
-
-def _stranger(node: Node) -> str:
-    return f"{_called(node)} ({guid_text(node.guid)})"
 
 
 def _cables(topology: ReadTopology, names: Mapping[str, str]) -> _Cables:

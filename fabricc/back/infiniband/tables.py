@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import chain
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import csv_text
@@ -82,13 +83,17 @@ def class_rows(ib: InfinibandFabric) -> Iterator[Row]:
         yield each.name, each.sl, lane, each.strict, each.weight_percent
 
 
+_PLAIN = (bool, int, float, str, list, NoneType)
+"""What JSON has as it is."""
+
+
 def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str, object]:
     """What `plan/fabric.json` says."""
     wiring = ib.wiring
     leaf = wiring.tiers[TierName.TOR]
     top = max(lid for _, _, _, _, _, lid in lid_rows(ib) if isinstance(lid, int))
     return {
-        "assumptions": {path: value if _plain(value) else str(value) for path, value in assumptions.items()},
+        "assumptions": {path: v if isinstance(v, _PLAIN) else str(v) for path, v in assumptions.items()},
         "cluster": wiring.cluster,
         "counts": ib.counts(),
         "fabric": "infiniband",
@@ -108,7 +113,3 @@ def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str
         "shape": wiring.figures(),
         "tiers": {tier.value: plan.model.name for tier, plan in wiring.tiers.items()},
     }
-
-
-def _plain(value: object) -> bool:
-    return value is None or isinstance(value, bool | int | float | str | list)

@@ -45,18 +45,14 @@ def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
     return files
 
 
-def _prefixes(hosts: Roster[Host]) -> tuple[str, ...]:
-    kind = hosts.kinds[0]
-    return kind.fabric_prefixes6 if nccl.ipv6_only(kind) else kind.fabric_prefixes4
-
-
 def _address_pools(fabric: Fabric, hosts: Roster[Host]) -> str:
     """nv-ipam CIDRPools: on every node the two addresses of the port's link, the ToR's as gateway.
 
     Only nodes with the cluster's label are given addresses, and each of them has its own listed: none is made up.
     """
     parts = []
-    prefixes = _prefixes(hosts)
+    kind = hosts.kinds[0]
+    prefixes = kind.fabric_prefixes6 if nccl.ipv6_only(kind) else kind.fabric_prefixes4
     length = 127 if nccl.ipv6_only(hosts.kinds[0]) else 31
     for name, rail, nic_port in port_names(fabric):
         node_term = {"key": CLUSTER_LABEL, "operator": "In", "values": [hosts.cluster]}

@@ -97,7 +97,8 @@ def _labels(hosts: Roster[Any]) -> str:
         for keys in (TIER_LABELS, FABRIC_LABELS):
             labels |= dict(zip(keys, places, strict=False))
         for own, names in _by_rack(members).items():
-            lines.append(f"label {_assignments(labels | dict(own))} \\\n  {' '.join(names)}\n")
+            assigned = " ".join(f"{key}={value}" for key, value in (labels | dict(own)).items())
+            lines.append(f"label {assigned} \\\n  {' '.join(names)}\n")
     return "".join(lines)
 
 
@@ -109,7 +110,3 @@ def _by_rack(members: Iterable[JobHost]) -> dict[tuple[tuple[str, str], ...], li
         key = tuple((label, word(value)) for label, value in own if value)
         table.setdefault(key, []).append(word(host.name))
     return table
-
-
-def _assignments(labels: Mapping[str, str]) -> str:
-    return " ".join(f"{key}={value}" for key, value in labels.items())

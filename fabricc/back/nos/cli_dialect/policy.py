@@ -9,9 +9,8 @@ from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from fabricc.fabric.facts import Value
 
 _FAMILIES = {"ip": 4, "ipv6": 6}
 _WORDS = ("match", "set", "continue", "sub-route-map")
@@ -38,14 +37,8 @@ _CLAUSE: Sequence[Row] = (
     Keep("set community <community> additive", "add_community"),
     Keep("set local-preference <0-4294967295>", "local_preference"),
 )
-
-
-def _other(word: str) -> Callable[[str], dict[str, Value]]:
-    return lambda said: {f"{word} {said}": "true"}
-
-
 _OTHERS: Sequence[Row] = (
-    *(Keep(f"{word} <rest>", _other(word)) for word in _WORDS),
+    *(Keep(f"{word} <rest>", f"{word} {{3}}", "true") for word in _WORDS),
     Keep("continue", "continue", "true"),
     Silent("description <rest>"),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.settings import place_of
@@ -13,12 +12,6 @@ from fabricc.fabric.routing import Clause
 
 if TYPE_CHECKING:
     from fabricc.back.reading import Document, Row, Scope
-
-
-def _line(word: str, rest: str) -> dict[str, str]:
-    """A line of a clause, kept as it stands."""
-    return {f"{word} {rest}": "true"}
-
 
 _LIST_RULE: tuple[Row, ...] = (
     Keep("action <word>", "action"),
@@ -34,7 +27,7 @@ ROWS: tuple[Row, ...] = (
     Each("router policy route-map <word>", "route-map", (
         Each("rule <word>", "clause", (
             *(Keep(f"action {action}", "action", action) for action in ("permit", "deny")),
-            *(Keep(f"{word} <rest>", partial(_line, word)) for word in ("match", "set", "exit-policy", "continue")),
+            *(Keep(f"{word} <rest>", f"{word} {{2}}", "true") for word in ("match", "set", "exit-policy", "continue")),
             Silent("description <rest>"),
         )),
     )),

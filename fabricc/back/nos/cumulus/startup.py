@@ -170,12 +170,8 @@ def _expanded(part: str) -> Iterator[str]:
         yield part
         return
     for index in range(int(found[1]), int(found[2]) + 1):
-        yield from _expanded_rest(part[: found.start()] + str(index), part[found.end() :])
-
-
-def _expanded_rest(lead: str, rest: str) -> Iterator[str]:
-    for tail in _expanded(rest) if rest else ("",):
-        yield lead + tail
+        lead, rest = part[: found.start()] + str(index), part[found.end() :]
+        yield from (lead + tail for tail in (_expanded(rest) if rest else ("",)))
 
 
 def _members(key: str) -> str | tuple[str, ...]:

@@ -68,11 +68,6 @@ def _of_unit(number: Value, word: str, below: str) -> Mapping[str, Value]:
     return {f"{SETTING} {place}{word} {below}": "true"}
 
 
-def _attributes(queue: int, no_loss: str | None, priority: int | None) -> Mapping[str, Value | None]:
-    """Of a class: on one line a device puts the other attributes behind the queue."""
-    return {"queue": queue, "no_loss": no_loss, "pfc_priority": priority}
-
-
 def _threshold(direction: str, partition: str, threshold: int) -> Mapping[str, Value | None]:
     if (direction, partition) == ("ingress", "lossless"):
         return {"dynamic_th": threshold - ALPHA_OFFSET}
@@ -86,7 +81,8 @@ ROWS: Sequence[Row] = (
          lambda fpc: "true" if fpc == 0 else None),
     Block("class-of-service", "", (
         Block("forwarding-classes class <word>", "class", (
-            Keep("queue-num <0-999> [<no-loss>] [pfc-priority <integer>]", _attributes),
+            Keep("queue-num <0-999> [<no-loss>] [pfc-priority <integer>]",
+             {"queue": "{1}", "no_loss": "{2}", "pfc_priority": "{3}"}),
             Keep("<no-loss>", "no_loss"),
             Keep("[no-loss] pfc-priority <integer>", "pfc_priority"),
             *verbatim("priority policing-priority queue-num+"),

@@ -51,12 +51,15 @@ def _listed(*fields: str) -> tuple[PatternRow, ...]:
     return tuple(row for f in fields for row in (Keep(f"{f} @ <word>", f), Keep(f"{f} <word>", f)))
 
 
+_PLAIN = ("ECMP_LOADSHARE_TABLE_IPV4", "ECMP_LOADSHARE_TABLE_IPV6", "NAT_GLOBAL")
+_RELAYING = ("dhcp_relay_link_select", "dhcp_relay_src_intf", "dhcp_relay_vrf_select")
+
 ROWS: tuple[PatternRow, ...] = (
     table(
         "VLAN",
         *kept("vlanid", "admin_status", "description", "mtu", "alias", "mac", "host_ifname", "autostate"),
         *_listed("members", "dhcp_servers", "dhcpv6_servers"),
-        *kept("dhcp_relay_link_select", "dhcp_relay_src_intf", "dhcp_relay_vrf_select"),
+        *kept(*_RELAYING),
     ),
     table("VLAN_MEMBER", *kept("tagging_mode")),
     table(
@@ -92,10 +95,7 @@ ROWS: tuple[PatternRow, ...] = (
     table("SRV6_MY_SIDS", *kept("action", "decap_dscp_mode", "decap_vrf")),
     table("SWITCH", *kept("fdb_aging_time", "ecmp_hash_seed", "lag_hash_seed", "ecmp_hash_offset", "lag_hash_offset",
                           "ordered_ecmp")),
-    *(
-        table(name, Keep("<word> <word>", "{1}", "{2}"))
-        for name in ("ECMP_LOADSHARE_TABLE_IPV4", "ECMP_LOADSHARE_TABLE_IPV6", "NAT_GLOBAL")
-    ),
+    *(table(name, Keep("<word> <word>", "{1}", "{2}")) for name in _PLAIN),
     table("PEER_SWITCH", *kept("address_ipv4")),
     table("NEIGH", *kept("neigh"), *silent("family")),
     table("FDB", *kept("port", "type")),
@@ -122,14 +122,7 @@ def finish(document: Document) -> None:
     _finish_static(document)
     _finish_neighbours(document)
     _finish_pairs(document)
-    for name in (
-        "ECMP_LOADSHARE_TABLE_IPV4",
-        "ECMP_LOADSHARE_TABLE_IPV6",
-        "NAT_GLOBAL",
-        "SWITCH",
-        "NEIGH",
-        "FDB",
-    ):
+    for name in (*_PLAIN, "SWITCH", "NEIGH", "FDB"):
         for key, row in rows_of(document, name).items():
             state_fields(document, f"table[{name}|{key}]/setting", row, *row.values)
 
@@ -159,14 +152,7 @@ def _finish_vlans(document: Document) -> None:
         _put_text(document, name, row, "mtu")
         _put_members(document, name, row)
         _put_relay(document, name, row)
-        settings = (
-            "mac",
-            "autostate",
-            "dhcp_relay_link_select",
-            "dhcp_relay_src_intf",
-            "dhcp_relay_vrf_select",
-        )
-        state_fields(document, f"interface[{name}]/setting", row, *settings)
+        state_fields(document, f"interface[{name}]/setting", row, "mac", "autostate", *_RELAYING)
     for name, row in rows_of(document, "DHCP_RELAY").items():
         _put_relay(document, name, row)
     for name, row in rows_of(document, "SUPPRESS_VLAN_NEIGH").items():
