@@ -49,15 +49,11 @@ _NAMES: tuple[Limit[Host], ...] = (
         remedy="choose shorter or plainer names in the host model"),
 )  # fmt: skip
 _DRIVERS: tuple[Limit[Host], ...] = (
-    Limit(
-        "FAB5603",
-        feature="NIC settings for {device.nic.title}",
+    Limit("FAB5603", feature="NIC settings for {device.nic.title}",
         asked=lambda host: family_of(host) is None,
-        reason="its driver is {device.nic.driver}; trust, PFC and ECN are written for "
-        + ", ".join(sorted(FAMILIES)),
-        remedy="name another NIC with `nic`, or set the priorities with the NIC's own tools",
-    ),
-)
+        reason="its driver is {device.nic.driver}; trust, PFC and ECN are written for " + ", ".join(sorted(FAMILIES)),
+        remedy="name another NIC with `nic`, or set the priorities with the NIC's own tools"),
+)  # fmt: skip
 _NICS: tuple[Limit[Host], ...] = (
     Limit("FAB5604", feature="the lossless classes {lossless}",
         asked=lambda host: len(_lossless(host)) > host.nic.lossless_classes and not over_tcp(host),

@@ -168,13 +168,10 @@ def watchdogs(switch: Switch) -> list[Watchdog]:
 
 def segments(reason: str, *, on_tors: bool = False) -> Limit:
     """No segments, or, `on_tors`, none where hosts are: switches above pass EVPN routes on."""
-    return Limit(
-        "FAB5830",
-        setting="evpn/",
-        asked=(lambda switch: switch.vtep is not None) if on_tors else None,
-        reason=reason,
+    return Limit("FAB5830", setting="evpn/",
+        asked=(lambda switch: switch.vtep is not None) if on_tors else None, reason=reason,
         remedy="leave the network routed, or take a system that has segments, by `fabricc docs evpn`",
-    )
+    )  # fmt: skip
 
 
 def managed_over_ipv6(switch: Switch) -> list[Management]:
@@ -184,14 +181,10 @@ def managed_over_ipv6(switch: Switch) -> list[Management]:
 
 def mtu(code: str, most: int, reason: str) -> Limit:
     """A port in use has an IP MTU of more than `most` bytes."""
-    return Limit(
-        code,
-        feature="IP MTU {it}",
+    return Limit(code, feature="IP MTU {it}",
         asked=lambda switch: [max((p.mtu for p in switch.ports if p.enabled), default=None)],
-        allowed={"it": Range(0, most)},
-        reason=reason,
-        remedy=f"set the fabric's MTU to {most} or less",
-    )
+        allowed={"it": Range(0, most)}, reason=reason, remedy=f"set the fabric's MTU to {most} or less",
+    )  # fmt: skip
 
 
 def priorities(code: str, reason: str, remedy: str, asked: Asking = classes) -> Limit:
@@ -204,26 +197,18 @@ def priorities(code: str, reason: str, remedy: str, asked: Asking = classes) -> 
 
 def shares(code: str, reason: str, asked: Asking = classes) -> Limit:
     """A weighted class has no share from 1 to 100 %."""
-    return Limit(
-        code,
-        feature="class {name} with {share} % of the bandwidth",
-        asked=asked,
-        allowed={"share": Range(1, 100)},
-        reason=reason,
-        remedy="give the class at least one percent",
-    )
+    return Limit(code, feature="class {name} with {share} % of the bandwidth", asked=asked,
+        allowed={"share": Range(1, 100)}, reason=reason, remedy="give the class at least one percent",
+    )  # fmt: skip
 
 
 def marking(code: str, reason: str, asked: Asking = marks, *, least_percent: int = 1) -> Limit:
     """ECN thresholds that do not ascend from 1 byte, or a probability below `least_percent` or above 100 %."""
-    return Limit(
-        code,
-        feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
+    return Limit(code, feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
         asked=asked,
         allowed={"min_bytes": Range(1), "ramp_bytes": Range(0), "max_percent": Range(least_percent, 100)},
-        reason=reason,
-        remedy="set ECN thresholds and probability within these ranges",
-    )
+        reason=reason, remedy="set ECN thresholds and probability within these ranges",
+    )  # fmt: skip
 
 
 def watchdog_timers(code: str, held: Callable[[Watchdog], tuple[int, int, int]], reason: str) -> Limit:
@@ -243,14 +228,9 @@ def watchdog_timers(code: str, held: Callable[[Watchdog], tuple[int, int, int]],
 
 def watchdog_action(code: str, reason: str) -> Limit:
     """The watchdog is to do anything but drop what a stuck queue holds."""
-    return Reservation(
-        code,
-        feature="PFC watchdog action {it.action}",
-        asked=watchdogs,
-        allowed={"action": ("drop",)},
-        reason=reason,
-        remedy="use the action drop",
-    )
+    return Reservation(code, feature="PFC watchdog action {it.action}", asked=watchdogs,
+        allowed={"action": ("drop",)}, reason=reason, remedy="use the action drop",
+    )  # fmt: skip
 
 
 def paths(
@@ -260,17 +240,14 @@ def paths(
     remedy: str = "use at most {most} uplinks per switch",
 ) -> Limit:
     """More equal-cost paths than the NOS takes on the switch, or none; texts have `most` as a field."""
-    return Limit(
-        code,
-        feature="{paths} equal-cost paths",
+    return Limit(code, feature="{paths} equal-cost paths",
         asked=lambda switch: [
             {"paths": count, "most": most(switch), "model": switch.model.title}
             for count in (switch.bgp.maximum_paths,)
             if not 1 <= count <= most(switch)
         ],
-        reason=reason,
-        remedy=remedy,
-    )
+        reason=reason, remedy=remedy,
+    )  # fmt: skip
 
 
 def bfd(
@@ -290,13 +267,9 @@ def bfd(
 
 def access_over_ipv6(code: str, reason: str, remedy: str) -> Limit:
     """Access networks, which are IPv4, of a switch that is managed over IPv6: `it.address` of the texts."""
-    return Limit(
-        code,
-        setting="management/access",
-        asked=lambda switch: [m for m in managed_over_ipv6(switch) if m.access],
-        reason=reason,
-        remedy=remedy,
-    )
+    return Limit(code, setting="management/access",
+        asked=lambda switch: [m for m in managed_over_ipv6(switch) if m.access], reason=reason, remedy=remedy,
+    )  # fmt: skip
 
 
 def login(code: str, transport: str) -> Limit:
@@ -307,23 +280,16 @@ def login(code: str, transport: str) -> Limit:
         facts = setting_facts(switch) | {f"user[{user.name}]/ssh_key": user.ssh_key for user in users}
         return bool(users) and all(refusal(facts, user.name, {PASSWORD}) for user in users)
 
-    return Reservation(
-        code,
-        feature=f"a login of `fabricc push` over {transport}",
-        asked=refused,
+    return Reservation(code, feature=f"a login of `fabricc push` over {transport}", asked=refused,
         reason=f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
         remedy="name TACACS+ servers under `management`, which check the password, or load the files over SSH",
-    )
+    )  # fmt: skip
 
 
 def accounts(
     code: str, reason: str, remedy: str = "name at least one user with a key under `management`"
 ) -> Limit:
     """Nobody could log in: no user is named."""
-    return Reservation(
-        code,
-        feature="no account with an SSH key",
-        asked=lambda switch: not switch.management.users,
-        reason=reason,
-        remedy=remedy,
-    )
+    return Reservation(code, feature="no account with an SSH key",
+        asked=lambda switch: not switch.management.users, reason=reason, remedy=remedy,
+    )  # fmt: skip

@@ -41,41 +41,22 @@ class Need:
 
 
 NEEDS = (
-    Need(
-        "interface/*/router/adaptive-routing",
-        "adaptive routing of the switch is off",
+    Need("interface/*/router/adaptive-routing", "adaptive routing of the switch is off",
         "Equal Cost Multipath Load Sharing (adaptive routing is enabled globally and on ports)",
         at=("router/adaptive-routing/enable", "router/adaptive-routing/state"),
-        holds=frozenset({"on", "enabled"}),
-    ),
-    Need(
-        "interface/*/qos/pfc-watchdog",
-        "the port has no PFC",
+        holds=frozenset({"on", "enabled"})),
+    Need("interface/*/qos/pfc-watchdog", "the port has no PFC",
         "Quality of Service (a watchdog can only be configured on a port with PFC or link pause)",
-        at=("interface/*/qos/pfc/profile",),
-    ),
-    Need(
-        "interface/*/packet-trim",
-        "trimming of the switch is off",
+        at=("interface/*/qos/pfc/profile",)),
+    Need("interface/*/packet-trim", "trimming of the switch is off",
         "Packet Trimming (set the packet trimming state to enabled)",
-        at=("system/forwarding/packet-trim/state",),
-        holds=frozenset({"enabled"}),
-    ),
-    Need(
-        "system/forwarding/packet-trim",
-        "dropped packets of buffers are monitored",
-        "Packet Trimming (not with buffer drops monitored by WJH)",
-        unless="system/wjh/channel/buffer",
-    ),
-    Need(
-        "qos",
-        "RoCE's own profile is on",
+        at=("system/forwarding/packet-trim/state",), holds=frozenset({"enabled"})),
+    Need("system/forwarding/packet-trim", "dropped packets of buffers are monitored",
+        "Packet Trimming (not with buffer drops monitored by WJH)", unless="system/wjh/channel/buffer"),
+    Need("qos", "RoCE's own profile is on",
         "RDMA over Converged Ethernet - RoCE (one command sets trust, maps, PFC, ECN, scheduling and pools of its own)",
-        at=("qos/roce/enable", "qos/roce/state"),
-        holds=_OFF,
-        unless="qos/roce",
-    ),
-)
+        at=("qos/roce/enable", "qos/roce/state"), holds=_OFF, unless="qos/roce"),
+)  # fmt: skip
 
 
 def finish(document: Document) -> None:

@@ -6,14 +6,10 @@ calls the older kind `cvx` unmaintained; netlab's device `cumulus_nvue` still us
 
 from fabricc.back.nos.emulation import Emulation, by_place
 
-EMULATION = Emulation(
-    kind="nvidia_cumulusvx",
-    image="vrnetlab/nvidia_cumulusvx:{release}",
-    device="cumulus_nvue",
-    endpoint=by_place(1, "swp"),
-    first_ifindex=1,
+EMULATION = Emulation(kind="nvidia_cumulusvx", image="vrnetlab/nvidia_cumulusvx:{release}",
+    device="cumulus_nvue", endpoint=by_place(1, "swp"), first_ifindex=1,
     unverified=(
         "the kind takes no start-up file: `nv config replace` the exported startup.yaml on each node",
         "ports are numbered in panel order; the virtual machine has no split ports",
     ),
-)
+)  # fmt: skip

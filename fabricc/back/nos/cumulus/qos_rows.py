@@ -98,13 +98,9 @@ def rows(release: Release) -> Sequence[Row]:
     """The policy below `qos`, and trimming."""
     if not has(release.name, TRIMMING):
         return (_QOS,)
-    trim = node(
-        "packet-trim",
-        fixed("state: enabled"),
-        Fact("size <integer>", "trimming/size_bytes"),
-        Fact("remark dscp <integer>", "trimming/dscp"),
-        Keep("switch-priority <integer>", "priority"),
-    )
+    trim = node("packet-trim", fixed("state: enabled"), Fact("size <integer>", "trimming/size_bytes"),
+        Fact("remark dscp <integer>", "trimming/dscp"), Keep("switch-priority <integer>", "priority"),
+    )  # fmt: skip
     return _QOS, node("system", node("forwarding", trim))
 
 

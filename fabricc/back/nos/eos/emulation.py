@@ -24,14 +24,8 @@ def _mapping(switch: Switch, ports: PortMap) -> str:
     return json.dumps(mapping, indent=2) + "\n"
 
 
-EMULATION = Emulation(
-    kind="arista_ceos",
-    image="ceos:{release}",
-    device="eos",
-    endpoint=by_place(1),
-    first_ifindex=1,
-    startup=FILE,
-    binds={_MAPPING: f"/mnt/flash/{_MAPPING}:ro"},
+EMULATION = Emulation(kind="arista_ceos", image="ceos:{release}", device="eos", endpoint=by_place(1),
+    first_ifindex=1, startup=FILE, binds={_MAPPING: f"/mnt/flash/{_MAPPING}:ro"},
     port_map=(_MAPPING, _mapping),
     unverified=("cEOS has no ASIC: it may refuse or ignore lines of queues, buffers and PFC",),
-)
+)  # fmt: skip

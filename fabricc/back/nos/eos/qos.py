@@ -45,27 +45,23 @@ DEPARTURES = (
     Departure("interface[*]/headroom/size_bytes", LEFT_OUT, "EOS takes headroom and a threshold, no size"),
     Departure("interface[*]/headroom/xon_offset_bytes", LEFT_OUT, "EOS takes one figure to resume at"),
     Departure("interface[*]/headroom/cable_m", LEFT_OUT, "EOS takes no length"),
-    Departure(
-        "interface[*]/headroom/xoff_bytes", LEFT_OUT, "the sand family has no `platform trident` (FAB5107)"
-    ),
+    Departure("interface[*]/headroom/xoff_bytes", LEFT_OUT,
+        "the sand family has no `platform trident` (FAB5107)"),
     Departure("interface[*]/headroom/xon_bytes", LEFT_OUT, "there neither, and 0 is EOS's own"),
     Departure("interface[*]/headroom/dynamic_th", LEFT_OUT, "there neither"),
-    Departure(
-        "interface[*]/headroom/dynamic_th", ROUNDED, "alphas are the powers of two from 1/128 to 8 (FAB5108)"
-    ),
-    Departure(
-        "interface[*]/queue[*]/ecn_*", ROUNDED, "one threshold in time for all queues of a port (FAB5674)"
-    ),
+    Departure("interface[*]/headroom/dynamic_th", ROUNDED,
+        "alphas are the powers of two from 1/128 to 8 (FAB5108)"),
+    Departure("interface[*]/queue[*]/ecn_*", ROUNDED,
+        "one threshold in time for all queues of a port (FAB5674)"),
     Departure("interface[*]/watchdog", ROUNDED, "a strict queue cannot be watched (FAB5113)"),
     Departure("qos/traffic_class[*]/priority_group", LEFT_OUT, "EOS ties priority, group and queue together"),
     Departure("qos/pfc_priority[*]/queue", LEFT_OUT, "EOS ties priority, group and queue together"),
-    Departure(
-        "watchdog/*_ms", ROUNDED, "steps of 10 ms, and polling at most half of the shorter timer (FAB5111)"
-    ),
+    Departure("watchdog/*_ms", ROUNDED,
+        "steps of 10 ms, and polling at most half of the shorter timer (FAB5111)"),
     Departure("watchdog/action", ROUNDED, "EOS's word for forwarding is `notify-only`"),
     Departure("trimming/*", LEFT_OUT, "no public commands (FAB5120)"),
     Departure("link_retry", LEFT_OUT, "no public commands (FAB5120)"),
-)
+)  # fmt: skip
 
 
 # --- what EOS makes of the Fabric's statements --------------------------------------------------------
@@ -172,14 +168,8 @@ def _qos_view(
         mmu_default=mmu_name(default.name) if default else None,
         headroom_pool_bytes=_headroom_pool(qos, trident),
         watchdog=_watchdog(qos.watchdog),
-        untrusted=_untrusted(qos) if untrusted else None,
+        untrusted=(UNTRUSTED_PROFILE, qos.default.data_dscp, qos.default.priority) if untrusted else None,
     )
-
-
-def _untrusted(qos: SwitchQos) -> tuple[str, int, int]:
-    """Ports that are not trusted set code point and class of all that arrives (EOS, ACL-based QoS)."""
-    default = qos.default
-    return UNTRUSTED_PROFILE, default.data_dscp, default.priority
 
 
 @lru_cache(maxsize=4096)

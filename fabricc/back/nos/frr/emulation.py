@@ -6,13 +6,7 @@ publishes it.
 
 from fabricc.back.nos.emulation import Emulation, by_name
 
-EMULATION = Emulation(
-    kind="linux",
-    image="quay.io/frrouting/frr:{release}.1",
-    device="frr",
-    endpoint=by_name,
-    first_ifindex=None,
-    binds={"frr.conf": "/etc/frr/frr.conf", "daemons": "/etc/frr/daemons"},
-    namespace=True,
-    unverified=("an image of FRR's release with the patch level .1 exists",),
-)
+EMULATION = Emulation(kind="linux", image="quay.io/frrouting/frr:{release}.1", device="frr", endpoint=by_name,
+    first_ifindex=None, binds={"frr.conf": "/etc/frr/frr.conf", "daemons": "/etc/frr/daemons"},
+    namespace=True, unverified=("an image of FRR's release with the patch level .1 exists",),
+)  # fmt: skip

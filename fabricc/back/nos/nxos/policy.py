@@ -78,15 +78,12 @@ def _entries(pattern: str, scope: str) -> Row:
 
 
 _FILTER: Sequence[Row] = (
-    Entry(
-        "<integer> <permit|deny> <rest>",
-        "rules",
-        lambda _, action, rest: f"{action} {' '.join(rest.split())}",
-    ),
+    Entry("<integer> <permit|deny> <rest>", "rules",
+        lambda _, action, rest: f"{action} {' '.join(rest.split())}"),
     Silent("[<integer>] remark <rest>"),
     Silent("[no] statistics per-entry"),
     Silent("(fragments|ignore|hardware) <rest>"),
-)
+)  # fmt: skip
 ROWS: Sequence[Row] = (
     Each("route-map <word>", "route-map", (Block("<permit|deny> <integer>", "clause", _CLAUSE),)),
     _prefixes("ip", "<prefix4>"),

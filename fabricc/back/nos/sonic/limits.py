@@ -53,21 +53,18 @@ class Release:
 
 
 RELEASES = {
-    "202305": Release(
-        "version_202305_01",
-        "8.5.1",
+    "202305": Release("version_202305_01", "8.5.1",
         absent={
             **_SUPPRESS,
             "NTP": frozenset({"admin_state"}),
             "NTP_SERVER": frozenset({"association_type", "iburst", "resolve_as"}),
-        },
-    ),
+        }),
     "202311": Release("version_202311_03", "8.5.1", head=(NEXT_HOP_LINE,), absent=_SUPPRESS),
     "202405": Release("version_202405_01", "8.5.4", absent=_SUPPRESS),
     "202411": Release("version_202411_01", "10.0.1"),
     "202505": Release("version_202505_01", "10.3"),
     "202511": Release("version_202511_01", "10.4.1", max_port_gbps=1600, max_poll_ms=1000, head=FPM_LINES),
-}
+}  # fmt: skip
 DEFAULT_RELEASE = "202505"
 _OLDEST = next(iter(RELEASES))
 
@@ -164,14 +161,10 @@ def _classes(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 def _bad_name(what: str, asked: Asking) -> Limit:
-    return Limit(
-        "FAB5306",
-        feature=f"the name of {what}",
-        asked=asked,
-        allowed={"named": (True,)},
+    return Limit("FAB5306", feature=f"the name of {what}", asked=asked, allowed={"named": (True,)},
         reason="SONiC's names have 1 to 32 characters, letters, digits, - and _, and begin with a letter or digit",
         remedy="rename it",
-    )
+    )  # fmt: skip
 
 
 def _servers(switch: Switch) -> Iterator[dict[str, Any]]:
