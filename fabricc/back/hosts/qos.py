@@ -260,13 +260,10 @@ _FRAME = frozenset(
 )
 """The lines above the procedure that are the same in every script."""
 _PATHS = {
-    "TRANSPORT": "roce/transport",
-    "STRICT_RATE_LIMIT": "roce/strict_rate_limit",
-    "READ_REQUEST_BYTES": "roce/read_request_bytes",
-    "CNP_DSCP": "qos/cnp_dscp",
-    "CNP_PRIORITY": "qos/cnp_priority",
-    "ROCE_TOS": "qos/rdma_dscp",
-}
+    "TRANSPORT": "roce/transport", "STRICT_RATE_LIMIT": "roce/strict_rate_limit",
+    "READ_REQUEST_BYTES": "roce/read_request_bytes", "CNP_DSCP": "qos/cnp_dscp",
+    "CNP_PRIORITY": "qos/cnp_priority", "ROCE_TOS": "qos/rdma_dscp",
+}  # fmt: skip
 """Variable -> path of its fact; an empty one states none."""
 _OF_PORTS = {"TRUST": "trust", "PFC": "pfc", "ECN_PRIORITIES": "ecn"}
 """Variable -> leaf of the fact that each port states of it."""

@@ -66,11 +66,8 @@ MAXIMUM_PRIORITY = 7
 
 # RFC 1997 and RFC 8326 values that EOS prints by name.
 COMMUNITY_NAMES = {
-    "65535:0": "GSHUT",
-    "65535:65281": "no-export",
-    "65535:65282": "no-advertise",
-    "65535:65283": "local-as",
-}
+    "65535:0": "GSHUT", "65535:65281": "no-export", "65535:65282": "no-advertise", "65535:65283": "local-as",
+}  # fmt: skip
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
 
 

@@ -52,19 +52,12 @@ def segments_view(switch: Switch) -> dict[str, object]:
         return {"vtep": None}
     return {
         "vtep": {
-            "bridge": BRIDGE,
-            "mtu": vtep.mtu,
-            "source": vtep.source,
-            "ports": bridge_ports(switch, vtep),
-            "vlans": vlans(vtep),
-            "vnis": _devices(vtep),
-            "segments": vtep.segments,
-            "vrfs": vtep.vrfs,
-            "anycast_mac": vtep.anycast_mac,
-            "router_mac": router_mac(vtep.source),
+            "bridge": BRIDGE, "mtu": vtep.mtu, "source": vtep.source, "ports": bridge_ports(switch, vtep),
+            "vlans": vlans(vtep), "vnis": _devices(vtep), "segments": vtep.segments, "vrfs": vtep.vrfs,
+            "anycast_mac": vtep.anycast_mac, "router_mac": router_mac(vtep.source),
             "first_table": FIRST_TABLE,
-        }
-    }
+        },
+    }  # fmt: skip
 
 
 def bridge_ports(switch: Switch, vtep: Vtep) -> list[str]:

@@ -46,12 +46,9 @@ TEMPLATE_USER = "remote"
 CERTIFICATE = "GNMI"  # name in the device's PKI store, which replacing the configuration leaves alone
 
 KEY_STATEMENTS = {
-    "ssh-ed25519": "ssh-ed25519",
-    "ssh-rsa": "ssh-rsa",
-    "ecdsa-sha2-nistp256": "ssh-ecdsa",
-    "ecdsa-sha2-nistp384": "ssh-ecdsa",
-    "ecdsa-sha2-nistp521": "ssh-ecdsa",
-}
+    "ssh-ed25519": "ssh-ed25519", "ssh-rsa": "ssh-rsa", "ecdsa-sha2-nistp256": "ssh-ecdsa",
+    "ecdsa-sha2-nistp384": "ssh-ecdsa", "ecdsa-sha2-nistp521": "ssh-ecdsa",
+}  # fmt: skip
 # RFC 1997 and RFC 8326 values that Junos also knows by name.
 COMMUNITY_OF = {
     "graceful-shutdown": "65535:0",

@@ -39,12 +39,9 @@ IGNORED: Set[str] = {
 }  # fmt: skip
 """Tables of a running device that neither forward a packet nor steer one: what `init_cfg.json` and operators add."""
 FLAT = {
-    "BREAKOUT_CFG": "brkout_mode",
-    "BUFFER_PG": "profile",
-    "BUFFER_QUEUE": "profile",
-    "BUFFER_PORT_INGRESS_PROFILE_LIST": "profile_list",
-    "BUFFER_PORT_EGRESS_PROFILE_LIST": "profile_list",
-}
+    "BREAKOUT_CFG": "brkout_mode", "BUFFER_PG": "profile", "BUFFER_QUEUE": "profile",
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": "profile_list", "BUFFER_PORT_EGRESS_PROFILE_LIST": "profile_list",
+}  # fmt: skip
 """Tables of one field, hundreds of rows long -> the field; a row of it is one node, not two, at the field's line."""
 OF_PORTS = frozenset({
     "BUFFER_PG", "BUFFER_PORT_EGRESS_PROFILE_LIST", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_QUEUE", "PFC_WD",

@@ -84,15 +84,11 @@ def _loopback(switch: Switch) -> Table:
 def _port(port: Port, platform: Platform) -> Row:
     row: Row = {
         "admin_status": "up" if port.enabled else "down",
-        "alias": platform.port_alias(port),
-        "autoneg": autoneg(port),
-        "description": port.description,
+        "alias": platform.port_alias(port), "autoneg": autoneg(port), "description": port.description,
         "fec": fec(port),
         "index": str(platform.port_index(port)),
-        "lanes": platform.port_lanes(port),
-        "mtu": str(port.mtu),
-        "speed": str(port.speed_gbps * 1000),
-    }
+        "lanes": platform.port_lanes(port), "mtu": str(port.mtu), "speed": str(port.speed_gbps * 1000),
+    }  # fmt: skip
     if port.children > 1:
         row["subport"] = str(port.child)
     return row

@@ -230,11 +230,8 @@ def _buffers(
     trimmed = qos.trimming.queues if qos.trimming else ()
     groups, queues, cables = _bound(used, lossless, trimmed, {p.name: p for p in qos.profiles})
     tables: Tables = {
-        "BUFFER_POOL": _pools(pools),
-        "BUFFER_PROFILE": named,
-        "BUFFER_PG": groups,
-        "BUFFER_QUEUE": queues,
-    }
+        "BUFFER_POOL": _pools(pools), "BUFFER_PROFILE": named, "BUFFER_PG": groups, "BUFFER_QUEUE": queues,
+    }  # fmt: skip
     for name, profiles in PROFILE_LISTS.items() if platform.mellanox else ():
         row: Row = {"profile_list": profiles}
         tables[name] = {port.name: row for port in used}
@@ -265,12 +262,9 @@ def _buffers(
 def _pg_profile(profile: PortProfile) -> Row:
     headroom = profile.headroom
     row: Row = {
-        "dynamic_th": str(headroom.dynamic_th),
-        "pool": INGRESS_POOL,
-        "size": str(headroom.size_bytes),
-        "xoff": str(headroom.xoff_bytes),
-        "xon": str(headroom.xon_bytes),
-    }
+        "dynamic_th": str(headroom.dynamic_th), "pool": INGRESS_POOL, "size": str(headroom.size_bytes),
+        "xoff": str(headroom.xoff_bytes), "xon": str(headroom.xon_bytes),
+    }  # fmt: skip
     if headroom.xon_offset_bytes is not None:
         row["xon_offset"] = str(headroom.xon_offset_bytes)
     return row

@@ -47,12 +47,9 @@ _WRED = {
     "green_drop_probability": "ecn_max_percent",
 }
 _HEADROOM = {
-    "xoff": "xoff_bytes",
-    "xon": "xon_bytes",
-    "size": "size_bytes",
-    "xon_offset": "xon_offset_bytes",
+    "xoff": "xoff_bytes", "xon": "xon_bytes", "size": "size_bytes", "xon_offset": "xon_offset_bytes",
     "dynamic_th": "dynamic_th",
-}
+}  # fmt: skip
 _PROFILE = ("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offset", "packet_discard_action")
 _STATED = {"WRED_PROFILE": {"ecn": "ecn_all", "wred_green_enable": "true"}}
 _COLOURS = (

@@ -43,13 +43,10 @@ AAA_KINDS = ("authentication", "accounting")
 LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
 HASH_FIELDS = ("SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT")
 CONVENTIONS = {
-    "buffer_model": "traditional",
-    "docker_routing_config_mode": "split-unified",
-    "frr_mgmt_framework_config": "false",
-    "synchronous_mode": "enable",
-    "suppress-fib-pending": "disabled",
+    "buffer_model": "traditional", "docker_routing_config_mode": "split-unified",
+    "frr_mgmt_framework_config": "false", "synchronous_mode": "enable", "suppress-fib-pending": "disabled",
     "default_pfcwd_status": "disable",
-}
+}  # fmt: skip
 """Fields of `DEVICE_METADATA` that are the same on every switch: frr.conf and the buffer rows are fabricc's own."""
 
 DEPARTURES = (
@@ -65,13 +62,9 @@ def identity_tables(switch: Switch) -> Tables:
     """What the switch is, and of which release its file is."""
     platform = Platform.of(switch.model)
     row: Row = {
-        "hostname": switch.name,
-        "hwsku": platform.hwsku,
-        "platform": platform.platform,
-        "type": ROLES[switch.tier_index],
-        "bgp_asn": str(switch.bgp.asn),
-        **CONVENTIONS,
-    }
+        "hostname": switch.name, "hwsku": platform.hwsku, "platform": platform.platform,
+        "type": ROLES[switch.tier_index], "bgp_asn": str(switch.bgp.asn), **CONVENTIONS,
+    }  # fmt: skip
     versions: Row = {"VERSION": release_of(switch).schema}
     return {"DEVICE_METADATA": {"localhost": row}, "VERSIONS": {"DATABASE": versions}}
 
