@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
 
 __all__ = [
@@ -146,15 +145,12 @@ class FrrLinux:
     releases = RELEASES
     default_release = DEFAULT_RELEASE
     port_name = staticmethod(port_name)
+    gaps = staticmethod(gaps)
     found = found
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog knows the model's port names under Linux."""
         return self.name in model.nos
-
-    def gaps(self, switch: Switch) -> list[Gap]:
-        """What plain Linux cannot express of this switch; codes FAB5201 to FAB5209."""
-        return gaps(switch)
 
     def render(self, switch: Switch) -> dict[str, str]:
         """`frr.conf` and the box's own files by name; those of services without a server are left out."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from fabricc.back.nos.sonic.config_db import Tables
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
 
 DEPARTURES = (*services.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES)
@@ -44,19 +43,13 @@ class Sonic:
     name = "sonic"
     releases = tuple(RELEASES)
     default_release = DEFAULT_RELEASE
+    port_name = staticmethod(port_name)
+    gaps = staticmethod(gaps)
     found = found
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has SONiC settings for the model."""
-        return "sonic" in model.nos
-
-    def port_name(self, model: SwitchModel, cage: int, child: int, children: int) -> str:
-        """The `PORT` key, `Ethernet` and the position of the first lane."""
-        return port_name(model, cage, child, children)
-
-    def gaps(self, switch: Switch) -> list[Gap]:
-        """What the switch's SONiC release cannot express; codes FAB5301 to FAB5326 and FAB5630 to FAB5635."""
-        return gaps(switch)
+        return self.name in model.nos
 
     def render(self, switch: Switch) -> dict[str, str]:
         """`config_db.json` for /etc/sonic and `frr.conf` for /etc/sonic/frr."""
