@@ -77,16 +77,9 @@ def state(facts: Facts, host: Host) -> None:
 _LEAVES = {
     **{f"connection.{key}": f"connection/{key}" for key in ("id", "uuid", "type", "autoconnect")},
     "ethernet.mtu": "mtu",
-    **{
-        f"{family}.{key}": leaf
-        for family in ("ipv4", "ipv6")
-        for key, leaf in (
-            ("address1", family),
-            ("method", f"{family}_method"),
-            ("never-default", f"{family}_never_default"),
-        )
-    },
-}
+    **{f"{family}.{key}": f"{family}{leaf}" for family in ("ipv4", "ipv6")
+       for key, leaf in (("address1", ""), ("method", "_method"), ("never-default", "_never_default"))},
+}  # fmt: skip
 _NAME = "connection.interface-name"
 _ROUTE = pattern(r"ipv[46]\.route\d+")
 _RULES = pattern(r"(ipv[46])\.routing-rule[A-Za-z0-9_-]*")

@@ -80,15 +80,10 @@ _5_15 = replace(_5_13,
 RELEASES: dict[str, Release] = {
     release.name: release
     for release in (
-        replace(_5_10, name="5.9", auto_save=("enable", "on")),
-        _5_10,
-        _5_11,
-        _5_12,
-        _5_13,
-        replace(_5_13, name="5.14"),
-        _5_15,
+        replace(_5_10, name="5.9", auto_save=("enable", "on")), _5_10, _5_11, _5_12, _5_13,
+        replace(_5_13, name="5.14"), _5_15,
     )
-}
+}  # fmt: skip
 DEFAULT_RELEASE = "5.14"
 
 _HOST_NAME = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")

@@ -18,8 +18,7 @@ _ENTRIES = (
     Entry("deny <rest>", "unnumbered", "deny"),
     Entry("<integer> remark <rest>", "remarks", "{1}"),
     Silent("remark <rest>"),
-    Silent("[no] counters per-entry"),
-    Silent("[no] statistics per-entry"),
+    Silent("[no] (counters|statistics) per-entry"),
     Silent("[no] fragment-rules"),
 )
 _PREFIXES = (

@@ -60,16 +60,13 @@ QUEUE = (
     Keep("bandwidth guaranteed percent <1-100>", "guaranteed", "{2} percent"),
     Keep("bandwidth guaranteed <integer>", "guaranteed", "{2} kbps"),
     Keep("bandwidth guaranteed <integer> <kbps|mbps|gbps>", "guaranteed", "{2} {3}"),
-    Keep(
-        "random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
-        " max-mark-probability <integer> [weight 0]",
-        _marking,
-    ),
+    Keep("random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
+         " max-mark-probability <integer> [weight 0]", _marking),
     Keep("random-detect ecn count", "ecn_count"),
     Silent("no (bandwidth percent|bandwidth guaranteed|shape rate)"),
     Silent("no random-detect (drop|ecn count|ecn minimum-threshold)"),
     Silent("no priority-flow-control priority <0-7>"),
-)
+)  # fmt: skip
 
 ROWS: Sequence[Row] = (
     Block("qos profile <word>", "qos profile", (

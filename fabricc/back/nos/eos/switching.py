@@ -15,18 +15,11 @@ if TYPE_CHECKING:
 VLAN_ROWS: Sequence[Row] = (
     Keep("state active", "enabled", "true"),
     Keep("state suspend", "enabled", "false"),
-    *kept(
-        "setting",
-        1,
-        (
-            "trunk group <word>",
-            "private-vlan <rest>",
-            "mac address learning <rest>",
-            "mac address forwarding <rest>",
-        ),
-    ),
+    *kept("setting", 1, (
+        "trunk group <word>", "private-vlan <rest>", "mac address learning <rest>", "mac address forwarding <rest>",
+    )),
     *defaults(("mac address learning", "private-vlan", "trunk group", "name", "state")),
-)
+)  # fmt: skip
 """Of a VLAN, beside its name."""
 
 _MODES = {"access": "access", "trunk": "trunk", "dot1q-tunnel": "tunnel", "tap": None, "tool": None}

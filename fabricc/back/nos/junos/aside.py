@@ -61,10 +61,9 @@ ROWS: Sequence[Row] = (
     Silent("vlans <word> description <word>"),
     Silent("routing-instances <word> vlans <word> description <word>"),
     Silent("firewall family <word> interface-specific"),
-    Silent("routing-options traceoptions [<below>]"),
-    Silent("policy-options traceoptions [<below>]"),
+    Silent("(routing-options|policy-options) traceoptions [<below>]"),
     Block("interfaces", "", (Silent("traceoptions [<below>]"), Block("<word>", "", (
-        Silent("traps"), Silent("no-traps"), Silent("accounting-profile <word>"),
+        Silent("(traps|no-traps)"), Silent("accounting-profile <word>"),
     )))),
 )  # fmt: skip
 

@@ -139,16 +139,12 @@ _AGGREGATE: Sequence[Row] = (
 _STATIC: Sequence[Row] = (
     Keep(f"<{DISCARD}|reject|receive>", "without"),
     Entry("next-hop <word>", "via"),
-    Block(
-        "qualified-next-hop <word>", "hop", verbatim("bfd-liveness-detection interface metric preference tag")
-    ),
+    Block("qualified-next-hop <word>", "hop", verbatim("bfd-liveness-detection interface metric preference tag")),
     Entry("next-table <word>", "via", lambda table: f"table {table}"),
-    *verbatim(
-        "active as-path backup-pe-group bfd-liveness-detection color community inactive install longest-match "
-        "lsp-next-hop metric no-install no-readvertise no-resolve no-retain p2mp-lsp-next-hop passive "
-        "preference readvertise resolve retain static-lsp-next-hop tag metric2"
-    ),
-)
+    *verbatim("active as-path backup-pe-group bfd-liveness-detection color community inactive install longest-match "
+              "lsp-next-hop metric no-install no-readvertise no-resolve no-retain p2mp-lsp-next-hop passive "
+              "preference readvertise resolve retain static-lsp-next-hop tag metric2"),
+)  # fmt: skip
 COMMON: Sequence[Row] = (
     Keep("routing-options router-id <word>", "router_id"),
     Keep("routing-options autonomous-system <asn> [<below>]",

@@ -162,10 +162,8 @@ _FAMILY: Sequence[Row] = (
     Keep("mtu <integer>", "mtu"),
     Keep("dhcp [<below>]", "dhcp", "true"),
     Keep("unnumbered-address <unit> [<below>]", "address_from", lambda unit, _below: unit),
-    Entry("filter input <word>", "in"),
-    Entry("filter input-list <word>", "in"),
-    Entry("filter output <word>", "out"),
-    Entry("filter output-list <word>", "out"),
+    Entry("filter (input|input-list) <word>", "in"),
+    Entry("filter (output|output-list) <word>", "out"),
     Block("address <word>", "address", (
         Keep("primary", "primary"),
         Entry("virtual-gateway-address <address>", "gateways"),
@@ -204,8 +202,7 @@ _UNIT: Sequence[Row] = (
 )  # fmt: skip
 _INTERFACE: Sequence[Row] = (
     Keep("description <word>", "description"),
-    Keep("disable", "enabled", "false"),
-    Keep("unused", "enabled", "false"),
+    Keep("(disable|unused)", "enabled", "false"),
     Fact("number-of-sub-ports <integer>", "platform/sub_ports[{0}]"),
     Keep("speed <speed>", "speed_gbps"),
     Keep("mtu <integer>", "physical_mtu"),

@@ -47,8 +47,7 @@ TYPES: Types = {
 _TERM: Sequence[Row] = (
     Entry(f"from protocol <{_PROTOCOLS}>", "protocols"),
     Keep("from aggregate-contributor", "contributes"),
-    Entry("from route-filter-list <word>", "prefix_list"),
-    Entry("from prefix-list <word>", "prefix_list"),
+    Entry("from (route-filter-list|prefix-list) <word>", "prefix_list"),
     Entry("from community <word>", "community_list"),
     Entry("from policy <word>...", "policies", lambda _: "true"),
     *verbatim("area as-path as-path-calc-length as-path-group as-path-neighbors as-path-origins as-path-transits "
