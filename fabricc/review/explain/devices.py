@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.subject import Subject
 
-    Details = tuple[tuple[str, str], ...]
-
 
 _FIRST_KEY = re.compile(r"\[[^\]]*\]")
 _HOST_RULE = (
