@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 
 from fabricc.base.foreign.files import Folder, read
@@ -30,10 +31,15 @@ def pack(files: Mapping[str, str]) -> str:
         text = files[name]
         if not _MARK.fullmatch(f"==> {name} <=="):
             raise ValueError(f"{name!r} is not a plain file name")
-        if any(_MARK.fullmatch(line) for line in text.split("\n")):
+        if any(map(_mark, StringIO(text))):
             raise ValueError(f"{name} holds a line that marks the start of a file")
         parts.append(f"==> {name} <==\n{text}" + ("" if text.endswith("\n") or not text else "\n"))
     return "".join(parts)
+
+
+def _mark(line: str) -> re.Match[str] | None:
+    """The mark that a line is: lines end by a line feed, not by all that Unicode ends them by."""
+    return _MARK.fullmatch(line.rstrip("\r\n"))
 
 
 def unpack(text: str, alone: str) -> dict[str, str]:
@@ -47,8 +53,8 @@ def unpack(text: str, alone: str) -> dict[str, str]:
     files: dict[str, list[str]] = {}
     current: list[str] = []
     before = current
-    for line in text.splitlines(keepends=True):
-        mark = _MARK.fullmatch(line.rstrip("\r\n"))
+    for line in StringIO(text):
+        mark = _mark(line)
         if mark is None:
             current.append(line)
             continue

@@ -37,7 +37,17 @@ def test_a_malformed_bundle_is_refused(text: str) -> None:
         unpack(text, "frr.conf")
 
 
-@pytest.mark.parametrize("files", [{"../shadow": ""}, {"a": "==> b <==\n"}], ids=["path", "mark inside"])
+@pytest.mark.parametrize("end", ["\r", "\x0b", "\x0c", "\x85", "\u2028"])
+def test_a_mark_begins_a_line_of_its_own_alone(end: str) -> None:
+    files = {"a": f"one{end}==> b <==\ntwo\n", "c": ""}
+    assert unpack(pack(files), "x") == files
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"../shadow": ""}, {"a": "==> b <==\n"}, {"a": "==> b <==\r\n"}],
+    ids=["path", "mark inside", "mark of another system"],
+)
 def test_what_would_not_come_back_is_not_packed(files: dict[str, str]) -> None:
     with pytest.raises(ValueError):
         pack(files)
