@@ -48,9 +48,9 @@ class PortKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InterfacesView:
-    """All interfaces of a switch: ports, each with its kind; `service`, the cages that are not for the fabric."""
+    """All interfaces of a switch: ports, by runs of a kind; `service`, the cages that are not for the fabric."""
 
-    ports: list[tuple[Port, PortKind]]
+    runs: list[tuple[PortKind, list[Port]]]
     service: list[str]
     service_description: str
     loopback4: str | None
@@ -61,7 +61,7 @@ class InterfacesView:
 def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
     """What EOS makes of a switch's ports."""
     return InterfacesView(
-        ports=_ports(switch, buffers=bool(view.mmu_profiles)),
+        runs=_runs(switch, buffers=bool(view.mmu_profiles)),
         service=service_ports(switch.model),
         service_description=SERVICE_DESCRIPTION,
         loopback4=switch.loopback4,
@@ -70,17 +70,17 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
     )
 
 
-def _ports(switch: Switch, buffers: bool) -> list[tuple[Port, PortKind]]:
-    kinds: dict[tuple[bool, int, int, int, str | None, bool], PortKind] = {}
+def _runs(switch: Switch, buffers: bool) -> list[tuple[PortKind, list[Port]]]:
+    runs: list[tuple[PortKind, list[Port]]] = []
     delays = {profile: qos.delay_words(us) for profile, us in qos.delays(switch).items()}
-    views = []
+    before = None
     for port in switch.ports:
-        key = (port.direction is UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile, port.trusted)
-        kind = kinds.get(key)
-        if kind is None:
-            kind = kinds[key] = _kind(port, delays, buffers)
-        views.append((port, kind))
-    return views
+        of = (port.direction is UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile, port.trusted)
+        if of != before:
+            runs.append((_kind(port, delays, buffers), []))
+            before = of
+        runs[-1][1].append(port)
+    return runs
 
 
 def _kind(port: Port, delays: Mapping[str, str], buffers: bool) -> PortKind:
