@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.cables import CableRow
     from fabricc.fabric.design import Design
     from fabricc.fabric.external import Exit
-    from fabricc.fabric.neighbours import Link
+    from fabricc.fabric.neighbours import Values
     from fabricc.fabric.plans import DeviceChange
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import PrefixList
@@ -142,9 +142,9 @@ def _outer_sessions(port: str, way: Exit) -> Iterator[Session]:
 
 def _ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
     layout, own_name, key = links.layout(fabric, at), switch_name(fabric, at), links.layout_key(fabric, at)
-    used: list[Link | None] = [None] * len(layout.slots)
-    for found in links.links(fabric, at):
-        used[found.slot] = found
+    used: list[Values | None] = [None] * len(layout.slots)
+    for found in links.link_values(fabric, at):
+        used[found[0]] = found
     names = links.port_names(fabric, at)
     reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
     mtu, profiles, evpn = fabric.switch_mtu, fabric.profiles, fabric.evpn
@@ -171,7 +171,7 @@ def _ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
             words, length = to_hosts, "/31"
         else:
             words, length = to_switches, length4
-        label = words(name, link) if words else ""
+        label = words(name, peer, far) if words else ""
         if evpn and way is _HOST:
             vlan = evpn.segment(groups[peer]).vlan
             ports.append(
@@ -190,7 +190,7 @@ def _ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
         )  # fmt: skip
         if way is _HOST:
             continue
-        group, label = _GROUPS[way], of_sessions(name, link) if of_sessions else ""
+        group, label = _GROUPS[way], of_sessions(name, peer, far) if of_sessions else ""
         if unnumbered:
             sessions.append(Session(group, _UNNUMBERED, name, peer, asn, None, None, label))
             continue
@@ -202,7 +202,7 @@ def _ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
 
 
 def _silent(
-    fabric: Design, name: str, layout: PortLayout, names: Sequence[str], used: Sequence[Link | None]
+    fabric: Design, name: str, layout: PortLayout, names: Sequence[str], used: Sequence[Values | None]
 ) -> set[int]:
     """The cages that nothing is cabled to, of which a switch says nothing."""
     exits = fabric.external.at(name)
@@ -221,9 +221,9 @@ def _host_groups(fabric: Design, at: SwitchId) -> dict[str, int]:
     return {unit.hosts[slot]: unit.group for unit, slots, _ in links.served(fabric, at) for slot in slots}
 
 
-def _label(words: str, device: str, port: str, link: Link) -> str:
+def _label(words: str, device: str, port: str, peer: str, peer_port: str) -> str:
     """What a port or session is described by, in the words of the spec."""
-    return words.format(device=device, port=port, peer=link.peer, peer_port=link.peer_port)
+    return words.format(device=device, port=port, peer=peer, peer_port=peer_port)
 
 
 def _qos(fabric: Design, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
@@ -429,8 +429,8 @@ def host(fabric: Design, coordinate: int, slot: int) -> Host:
         attached, model, fabric.network, fabric.number
     ):
         tor = links.serving(fabric, unit, first + of_set, nic_port)
-        far, link = tor.far, tor.link(slot, rail)
-        at, _, _, _, name, _, cable_m, medium, _, tor4, own4, tor6, own6, _ = link
+        far = tor.far
+        at, _, _, _, name, _, cable_m, medium, _, tor4, own4, tor6, own6, _ = tor.values(slot, rail)
         ports.append(
             HostPort(
                 name, rail, nic_port, rdma, pci, far.layout.slots[at].speed_gbps, mtu, cable_m, medium,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import dataclass, tupled
+from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import host_offset
 from fabricc.fabric.given import COMPUTED
 from fabricc.fabric.model import Direction
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     Pairs = Callable[[int], tuple[str, str]]
     """Offset in a pool -> both ends of a link."""
+    Values = tuple[
+        int, Direction, str, str, str, int, int, str, bool, str | None, str | None, str | None, str | None, bool
+    ]  # fmt: skip
+    """Of a `Link`, in its order: what is made of each link of a switch looks at them by position."""
 
 _HOST = Direction.HOST  # as `links.HOST`
 NO_ENDS = (None, None)
@@ -99,8 +103,8 @@ class Serving:
     cable: tuple[int, str, bool] | None
     cables: Mapping[int, tuple[int, str, bool]]
 
-    def link(self, slot: int, rail: int) -> Link:
-        """The link to the host in a slot on a rail."""
+    def values(self, slot: int, rail: int) -> Values:
+        """Of the link to the host in a slot on a rail."""
         attached, pair4, pair6 = self.attached, self.pair4, self.pair6
         number_, (rail_, of_rail, nic) = attached.seat(slot)[1], self.nics[rail]
         position = self.down[attached.first_port + number_ * attached.rails_per_tor + rail_]
@@ -113,10 +117,10 @@ class Serving:
             own4, own6 = self.given.get(position, COMPUTED) if self.given else COMPUTED
             tor4, host4 = own4 or (pair4(offset + self.block4) if pair4 else NO_ENDS)
             tor6, host6 = own6 or (pair6(offset + self.block6) if pair6 else NO_ENDS)
-        return tupled(Link, (
+        return (
             position, _HOST, "host", self.unit.hosts[slot], nic, 0, length, medium, shut,
             tor4, host4, tor6, host6, False,
-        ))  # fmt: skip
+        )  # fmt: skip
 
     def _in_segment(self, segment: Segment, number_: int, rail: int) -> list[str | None]:
         """The addresses of a host's port in a segment, IPv4 and IPv6."""
