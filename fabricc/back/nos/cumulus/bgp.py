@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.cumulus.limits import release_of
 from fabricc.back.nos.cumulus.words import FABRIC
@@ -26,6 +26,9 @@ FAMILIES = {4: "ipv4", 6: "ipv6"}
 BLACKHOLE = "blackhole"
 TTL_SECURITY_HOPS = 1
 """A neighbour one hop away sends TTL 255, and no other does (RFC 5082)."""
+
+SWITCHES = {"multipath_relax": ("path-selection", "multipath", "aspath-ignore")}
+"""Attributes of a process that NVUE has as a switch, which is on or off -> its keys below `bgp`."""
 
 CLAUSE = ("prefix_list", "community_list", "local_preference")
 """Parts of a clause that are facts of their own."""
@@ -95,13 +98,21 @@ def vrf(switch: Switch, release: Release) -> Tree:
         "address-family": {f"{family}-unicast": _family(bgp, family, release) for family in FAMILIES.values()},
         release.enable: release.on,
         "neighbor": {(session.remote or session.port): _neighbor(session) for session in bgp.sessions},
-        "path-selection": {
-            "multipath": {"aspath-ignore": release.on if bgp.multipath_relax else release.off}
-        },
+        **_switches(bgp, release),
         "peer-group": {name: _group(bgp, group, kind, release) for name, group, kind in peer_groups(bgp)},
         "timers": {"hold": bgp.hold_s, "keepalive": bgp.keepalive_s},
     })  # fmt: skip
     return {"default": {"router": _stated({"bgp": process, "static": static})}}
+
+
+def _switches(bgp: Bgp, release: Release) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name, (*above, key) in SWITCHES.items():
+        place = tree
+        for word in above:
+            place = place.setdefault(word, {})
+        place[key] = release.on if getattr(bgp, name) else release.off
+    return tree
 
 
 def _static(route: StaticRoute) -> Tree:

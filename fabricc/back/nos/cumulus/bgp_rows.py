@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.bgp import BLACKHOLE, CLAUSE, FAMILIES, TTL_SECURITY_HOPS
+from fabricc.back.nos.cumulus.bgp import BLACKHOLE, CLAUSE, FAMILIES, SWITCHES, TTL_SECURITY_HOPS
 from fabricc.back.nos.cumulus.startup import (
     File,
     at,
@@ -86,10 +86,7 @@ def rows(release: Release) -> Sequence[Row]:
     process = node("bgp",
         *on,
         node("timers", Fact("keepalive <integer>", "bgp/keepalive_s"), Fact("hold <integer>", "bgp/hold_s")),
-        node("path-selection", node("multipath",
-            Keep(f"aspath-ignore {release.on}", "on", "true"),
-            Keep(f"aspath-ignore {release.off}", "on", "false"),
-        )),
+        *(_switch(release, *path) for path in SWITCHES.values()),
         table("address-family", "<ipv4-unicast|ipv6-unicast>",
             *on,
             Keep("multipaths ebgp <integer>", "paths"),
@@ -129,8 +126,18 @@ def rows(release: Release) -> Sequence[Row]:
     return node("router", *router), node("vrf", node("default", node("router", process, static)))
 
 
+def _switch(release: Release, *path: str) -> Row:
+    *above, innermost, key = path
+    row = node(
+        innermost, Keep(f"{key} {release.on}", key, "true"), Keep(f"{key} {release.off}", key, "false")
+    )
+    for word in reversed(above):
+        row = node(word, row)
+    return row
+
+
 class _Bgp(File):
-    """BGP of one self."""
+    """BGP of one file."""
 
     def __init__(self, file: File) -> None:
         super().__init__(file.document, file.release)
@@ -176,9 +183,10 @@ class _Bgp(File):
         self.tell(f"static_route[{prefix}]/family", route, "family")
 
     def _process(self, process: Scope) -> None:
-        multipath = at(process, "path-selection", "multipath")
-        line = line_of(multipath) if multipath else nearest(process, "path-selection")
-        self.put("bgp/multipath_relax", boolean(is_on(multipath)), line)
+        for attribute, (*above, key) in SWITCHES.items():
+            scope = at(process, *above)
+            line = line_of(scope, key) if scope else nearest(process, *above)
+            self.put(f"bgp/{attribute}", boolean(is_on(scope, key)), line)
         families = entries(process, "address-family")
         for family in FAMILIES.values():
             if scope := families.get(f"{family}-unicast"):
