@@ -15,7 +15,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "back/nos/ports.py spelling", "back/nos/ports.py parser", "back/nos/printing.py _patterns",
     "back/nos/templating.py _environment", "base/documents/fitting.py pattern", "base/documents/reader.py shipped",
     "base/documents/schema.py schema", "base/documents/schema.py validator", "base/values.py _code",
-    "base/values.py _names", "fabric/infiniband/ports.py speed_word",
+    "base/tuples.py _code", "base/tuples.py _getters", "fabric/infiniband/ports.py speed_word",
     "fabric/vocabulary.py _loaded", "front/spec/pools.py _networks", "review/diff/impact.py vocabulary",
     "review/report/page.py _file",
 })  # fmt: skip

@@ -20,6 +20,9 @@ from reprlib import recursive_repr
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from fabricc.base.tuples import NamedTuple as NamedTuple
+from fabricc.base.tuples import tupled as tupled
+
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 _MOST = 64
@@ -28,6 +31,7 @@ _MOST = 64
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass as dataclass
+    from dataclasses import replace as replace
     from types import CodeType
 else:
 
@@ -37,20 +41,31 @@ else:
             return dataclasses.dataclass(frozen=frozen, slots=slots)
         return lambda cls: _made(cls, frozen, slots)
 
+    def replace(value: Any, /, **other: Any) -> Any:
+        """As `dataclasses.replace`, which makes a standard class to learn the attributes: 0.4 ms for each class."""
+        said = getattr(value, "__said__", None)
+        if said is None:
+            return dataclasses.replace(value, **other)
+        for name, each in said.items():
+            if name not in other and (not isinstance(each, Field) or each.init):
+                other[name] = getattr(value, name)
+        return value.__class__(**other)
+
 
 _ABSENT = object()
-tupled = tuple.__new__
-"""A named tuple of its class and a tuple of its values, in a third of the time that calling the class takes."""
+
+
+def attributes(kind: type) -> tuple[str, ...]:
+    """Names of a dataclass's attributes, in their order; none of another class."""
+    said = getattr(kind, "__said__", None)
+    if said is None and dataclasses.is_dataclass(kind):
+        said = [field.name for field in dataclasses.fields(kind)]
+    return tuple(said or ())
 
 
 def shared(value: Any, kind: type) -> dict[str, Any]:
     """The fields that a value has as one of `kind`, by name: what it hands on to another value of that kind."""
-    return {name: getattr(value, name) for name in _names(kind)}
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple([field.name for field in dataclasses.fields(kind)])
+    return {name: getattr(value, name) for name in attributes(kind)}
 
 
 def of_same(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:

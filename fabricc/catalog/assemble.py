@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.values import replace
 from fabricc.catalog.model import (
     AnnexFigures,
     Breakout,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.documents.reader import shipped
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass, replace
 from fabricc.catalog.assemble import breakout, citation, power
 from fabricc.catalog.library import cite
 from fabricc.catalog.model import Breakout

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.documents.reader import shipped
+from fabricc.base.values import NamedTuple
 from fabricc.catalog.assemble import citation
 from fabricc.catalog.library import cite
 

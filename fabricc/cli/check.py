@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from fabricc.back.infiniband.cabling import compare_files
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.compiler.committed import check_committed
 from fabricc.compiler.quoting import input_texts

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from fabricc.base.diagnostics import Position
+from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
 from fabricc.compiler.compiled import compile_spec

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from fabricc.base.values import replace
 from fabricc.cli import logins, output
 from fabricc.cli.entry import INTERRUPTED
 from fabricc.compiler import accepted

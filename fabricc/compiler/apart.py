@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.values import replace
 from fabricc.compiler.compiled import no_device
 from fabricc.compiler.device import Work
 from fabricc.compiler.lock_file import lock_change

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.git import GitError, kind, shown
 from fabricc.base.foreign.signers import Kind
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.driver import build
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.revision import SpecHistory, unreadable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.names import meant
 from fabricc.compiler.accept import settled

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from fabricc.base.values import replace
 from fabricc.compiler.accept import settled
 from fabricc.compiler.inputs import digests
 from fabricc.compiler.planned import PlannedSpec

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.templating import override_digests
 from fabricc.base.foreign import files
+from fabricc.base.values import attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,12 +55,12 @@ def meaning(spec: ClusterSpec) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if is_dataclass(value):
+    if names := attributes(type(value)):
         hidden = ("positions", "assumptions", "file", "path")
         pairs = [
-            (f.name, _plain(getattr(value, f.name)))
-            for f in fields(value)
-            if f.name not in hidden and (f.name not in LATER or getattr(value, f.name))
+            (name, _plain(getattr(value, name)))
+            for name in names
+            if name not in hidden and (name not in LATER or getattr(value, name))
         ]
         # Services of the management count as keys of it, as the spec writes them.
         return [one for name, part in pairs for one in (part if name == "services" else [(name, part)])]

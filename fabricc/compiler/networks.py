@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fabricc.base.values import NamedTuple, replace
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
 from fabricc.front.planning import plan

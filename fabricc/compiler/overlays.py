@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
@@ -10,6 +9,7 @@ from fabricc.back.nos.overlay import merged, stripped
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.base.patterns import pattern
+from fabricc.base.values import replace
 from fabricc.compiler.gaps import capability_gaps
 from fabricc.compiler.rendering import plain, rendered
 from fabricc.fabric.model import SECRET_PREFIX, Overlay

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
+from fabricc.base.values import NamedTuple
 from fabricc.catalog.names import did_you_mean
 from fabricc.front.spec.identities import DEVICES
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.front.planning.repin import Planned, repin
 
 if TYPE_CHECKING:

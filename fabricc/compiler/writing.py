@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import listed
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.gathered import Gathered
 from fabricc.compiler.incremental import record

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import product, starmap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import tupled
+from fabricc.base.values import NamedTuple, tupled
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.cables import CableRow
 from fabricc.fabric.given import COMPUTED, NOTHING

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,9 +7,8 @@ never of a counter over the fabric. That is why one switch can be computed alone
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 
 
 class TierName(StrEnum):

@@ -6,14 +6,14 @@ import json
 import re
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back import openconfig
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
 from fabricc.base.foreign.text import json_document
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.fabric.vocabulary import waist
 from fabricc.tree.file import make_folder, remove_file, write_file

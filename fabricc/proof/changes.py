@@ -6,9 +6,9 @@ import re
 from bisect import bisect_right
 from dataclasses import field
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 from fabricc.proof.changes import Side, alike, changes, with_one
 from fabricc.proof.compare import Finding, findings
 

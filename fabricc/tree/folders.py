@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from fabricc.base.values import NamedTuple
 
 KEPT_FROM = 2000
 """Number of folders from which keeping them pays."""

@@ -13,12 +13,12 @@ import shutil
 from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.foreign import files
-from fabricc.base.values import dataclass, tupled
+from fabricc.base.values import NamedTuple, dataclass, tupled
 from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
 from fabricc.tree.failure import EmitError

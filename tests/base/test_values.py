@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
 import pickle
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
 
-from fabricc.base.values import dataclass, of_same
+from fabricc.base.values import NamedTuple, attributes, dataclass, of_same, replace
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,6 +72,24 @@ class Open:
     kept: list[int] = dataclasses.field(default_factory=list)
 
 
+class Place(NamedTuple):
+    """Where it is."""
+
+    row: int
+    column: int = 1
+
+    @property
+    def shown(self) -> str:
+        return f"{self.row}:{self.column}"
+
+
+class StandardPlace(typing.NamedTuple):
+    """Where it is."""
+
+    row: int
+    column: int = 1
+
+
 PAIRS = [("a", (1,), "x"), ("a", (1,), "y"), ("a", (2,), "x"), ("b", (1,), "x")]
 
 
@@ -122,6 +142,43 @@ def test_one_without_slots_has_its_defaults() -> None:
     assert (Open.name, hasattr(Open, "kept")) == ("a", False)
     assert (Open().name, Open().kept, Open("b", [1]).kept) == ("a", [], [1])
     assert Open().kept is not Open().kept
+
+
+@pytest.mark.parametrize(
+    "value", [Quick("a", (1,), "x"), Standard("a", (1,), "x"), Longer("a"), Open("b", [2])]
+)
+def test_a_replaced_value_is_as_the_standard_one(value: typing.Any) -> None:
+    assert replace(value, name="c") == dataclasses.replace(value, name="c")
+    assert type(replace(value)) is type(value)
+    assert attributes(type(value)) == tuple(field.name for field in dataclasses.fields(value))
+
+
+def test_replacing_makes_what_no_constructor_takes_anew() -> None:
+    tally = Tally("a")
+    tally.kept["x"] = 1
+    assert (replace(tally, total=3).kept, replace(tally, total=3).total) == ({}, 3)
+    with pytest.raises(TypeError, match="kept"):
+        replace(tally, kept={})
+    assert attributes(int) == ()
+
+
+def test_a_named_tuple_is_as_the_standard_one() -> None:
+    one, standard = Place(3), StandardPlace(3)
+    assert repr(one) == repr(standard).removeprefix("Standard")
+    assert (one, hash(one), one.row, one.column, one.shown) == ((3, 1), hash(standard), 3, 1, "3:1")
+    assert (one._asdict(), Place._fields, Place._field_defaults) == (
+        standard._asdict(), StandardPlace._fields, StandardPlace._field_defaults
+    )  # fmt: skip
+    assert (Place._make([1, 2]), one._replace(column=4), Place(column=2, row=1)) == ((1, 2), (3, 4), (1, 2))
+    assert (Place.__doc__, Place.__match_args__) == (StandardPlace.__doc__, StandardPlace.__match_args__)
+    assert typing.get_type_hints(Place) == typing.get_type_hints(StandardPlace)
+    assert isinstance(pickle.loads(pickle.dumps(one)), Place)
+    assert (pickle.loads(pickle.dumps(one)), copy.copy(one)) == (one, one)
+    with pytest.raises(AttributeError):
+        one.other = 1  # type: ignore[attr-defined]
+    for wrong in (lambda: Place(), lambda: Place(1, 2, 3), lambda: Place(1, other=2)):  # type: ignore[call-arg]
+        with pytest.raises(TypeError):
+            wrong()
 
 
 def test_a_value_equals_none_of_another_class() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import models, words
@@ -15,6 +14,7 @@ from fabricc.audit.adopt.tables import misplaced
 from fabricc.audit.adopt.trial import CATALOG, SWITCHES, Draft, distance, errors, matched
 from fabricc.audit.model import Tier
 from fabricc.back import nos as back_ends
+from fabricc.base.values import replace
 from fabricc.fabric.naming import computed_name
 
 if TYPE_CHECKING:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.overlay_text import outline
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass, replace
 from fabricc.compiler.overlays import holds_secret
 
 if TYPE_CHECKING:

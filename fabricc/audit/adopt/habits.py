@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import replace
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction
 

@@ -7,7 +7,6 @@ of one network, and have its name.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.audit.device import without_no_addresses
@@ -16,6 +15,7 @@ from fabricc.audit.packed import Contents
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.base.order import natural
+from fabricc.base.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from fabricc.audit.adopt.models import panel_of
 from fabricc.audit.adopt.shape import named_hosts
 from fabricc.audit.adopt.trial import homes_of, matched
 from fabricc.audit.model import Tier
+from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
 

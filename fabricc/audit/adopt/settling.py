@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import pins, tables
@@ -12,6 +11,7 @@ from fabricc.audit.adopt.outward import renamed
 from fabricc.audit.adopt.seats import seated
 from fabricc.audit.adopt.shape import named_hosts
 from fabricc.audit.adopt.trial import matched
+from fabricc.base.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, replace
+from dataclasses import field
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt.groups import NOBODY
 from fabricc.audit.model import Tier
 from fabricc.base.order import natural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -15,7 +15,7 @@ from fabricc.audit.model import Kind, Tier
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Switch
 from fabricc.fabric.shape import HostId

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

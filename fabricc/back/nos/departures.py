@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+
+from fabricc.base.values import NamedTuple
 
 
 class Kind(StrEnum):

@@ -7,10 +7,10 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from fabricc.back.nos import package
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

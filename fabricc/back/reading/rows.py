@@ -8,7 +8,9 @@ Captures are numbered from 0 as they stand, those of the blocks around a row fir
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

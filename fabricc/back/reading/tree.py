@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.patterns import pattern
+from fabricc.base.values import NamedTuple
 from fabricc.fabric.yaml_text import compose
 
 if TYPE_CHECKING:

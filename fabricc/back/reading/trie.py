@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.reading.meaning import meaning_of
 from fabricc.back.reading.patterns import alternatives
 from fabricc.back.reading.rows import Block, Each
 from fabricc.back.reading.types import TYPES, type_of
+from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

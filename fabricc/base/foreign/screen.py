@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from fabricc.base.foreign.text import Terminal
+from fabricc.base.values import NamedTuple
 
 _QUOTED = re.compile(r"`[^`]*`")
 

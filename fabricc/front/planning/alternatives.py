@@ -6,12 +6,11 @@ that the planner refuses is dropped, and what it hid is looked at again. So few 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass, replace
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.attachments import attachments, splits
 from fabricc.front.planning.border import leaf_attachments, with_border

@@ -7,11 +7,11 @@ pair of ToRs of a dual-ToR fabric, or one rail over two planes, and two rails el
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.fabric.shape import Attachment
 from fabricc.front.planning import topology
 from fabricc.front.planning.models import UnfitError

@@ -6,10 +6,10 @@ them, or else the last cages of the ToR, so that the uplinks keep the room to gr
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.front.planning.layout import Block, cages, cages_for
 from fabricc.front.planning.models import UnfitError
 

@@ -6,10 +6,10 @@ spine ports and link addresses of those ToRs; of the hosts pool they have nothin
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.fabric.shape import Attachment
 from fabricc.front.planning.attachments import leader
 from fabricc.front.planning.layout import Block, arrange

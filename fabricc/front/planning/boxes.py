@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.given import Box
 from fabricc.fabric.shape import TierName

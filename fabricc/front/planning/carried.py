@@ -7,10 +7,10 @@ that the entries of the spec may stay, or go, once they are built.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
+from fabricc.base.values import replace
 from fabricc.front.planning.beside import PIN
 from fabricc.front.planning.units import retired_units
 from fabricc.front.spec.document import listed

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import replace
 from fabricc.catalog.names import meant
 from fabricc.fabric import links
 from fabricc.fabric.plans import DeviceChange

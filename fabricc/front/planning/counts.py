@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.shape import size
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import replace
 from fabricc.fabric.addresses import unit_number
 from fabricc.fabric.evpn import Evpn, bits_for, host_offset
 from fabricc.fabric.links import served

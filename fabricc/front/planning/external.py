@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import NamedTuple, replace
 from fabricc.catalog.reach import reach
 from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split

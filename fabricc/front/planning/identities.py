@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.base.documents.document import clip
+from fabricc.base.values import replace
 from fabricc.catalog.names import did_you_mean
 from fabricc.fabric import links
 from fabricc.fabric.given import Ends, Given, Identities

@@ -5,10 +5,9 @@ With up-links first everything is figured on the panel turned so that it begins 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import PortLayout, Slot
 
 if TYPE_CHECKING:

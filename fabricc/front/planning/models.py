@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import field
+from typing import TYPE_CHECKING, Protocol
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass, replace
 from fabricc.catalog.names import meant
 from fabricc.catalog.support import oldest, runs
 from fabricc.fabric.plans import TierPlan

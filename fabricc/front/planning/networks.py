@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_interface, ip_network
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from netaddr import IPNetwork
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.fabric.shape import HostId

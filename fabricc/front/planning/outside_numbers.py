@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_interface, ip_network
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import NamedTuple, replace
 from fabricc.front.planning.models import UnfitError
 
 if TYPE_CHECKING:

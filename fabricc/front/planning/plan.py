@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import dataclass, shared
+from fabricc.base.values import dataclass, replace, shared
 from fabricc.fabric.addresses import Pool, asn_block
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.management import ManagementNetwork

@@ -6,10 +6,10 @@ smaller pod leaves its last ones free, and takes them when it grows.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.shape import size
 from fabricc.front.planning.tors import REPIN

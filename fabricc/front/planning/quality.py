@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic
 from fabricc.base.diagnostics.wording import sentence
+from fabricc.base.values import NamedTuple, replace
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName

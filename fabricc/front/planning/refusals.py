@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.front.planning import topology
 from fabricc.front.planning.attachments import splits
 from fabricc.front.planning.layout import ports_at, speeds

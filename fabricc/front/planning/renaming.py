@@ -7,10 +7,10 @@ identities goes before it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import replace
 from fabricc.fabric.given import NOTHING
 from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.naming import computed_name

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.front.planning.touched import Touched
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import PortLayout, Shape
 from fabricc.front.planning import topology
 from fabricc.front.planning.layout import Block, arrange, cage_count, cages_for, ports_at, turned

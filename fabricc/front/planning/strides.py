@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import attributes, dataclass, replace
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import Beyond
@@ -207,4 +206,4 @@ def _bits_of_all(
     return (max(tors, spines, cores, 2 * MANAGEMENT_RESERVED) - 1).bit_length()
 
 
-NAMES = tuple(f.name for f in fields(Strides))
+NAMES = attributes(Strides)

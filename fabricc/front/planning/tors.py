@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.front.planning import topology
 from fabricc.front.planning.attachments import attachments, leader, refuse_apart
 from fabricc.front.planning.beside import CrowdedError, placed_beside, remedied

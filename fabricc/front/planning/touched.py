@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
 from fabricc.fabric.management_addresses import management_place
 from fabricc.fabric.model import Direction

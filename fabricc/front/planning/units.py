@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import count, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import GUEST_UNITS, Unit
 from fabricc.front.planning.attachments import leader
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import SpectrumFigures
 from fabricc.front.qos.ecn import leaves_room
 from fabricc.front.qos.finding import QosFinding

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import html
+from fabricc.base.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass, shared
+from fabricc.base.values import dataclass, replace, shared
 from fabricc.catalog.model import SpectrumFigures
 from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.front.qos.ecn import pause_point_bytes

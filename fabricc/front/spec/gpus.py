@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.values import replace
 from fabricc.front.spec.classes import CNP
 from fabricc.front.spec.document import dotted, listed
 from fabricc.front.spec.model import Gpus, HostGroup

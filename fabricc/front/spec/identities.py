@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
+from fabricc.base.values import NamedTuple, replace
 from fabricc.front.spec.model import DeviceRow, LinkRow, ManagementRow
 from fabricc.front.spec.resources import cluster_schema
 from fabricc.front.spec.semantics import PRIVATE_ASNS, TWO_BYTE_BASES

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity, worst
 from fabricc.base.documents.document import clip
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.cables import CableKind
 from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import LoadBalancing, Spreading

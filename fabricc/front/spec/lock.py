@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

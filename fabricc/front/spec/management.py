@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.values import replace
 from fabricc.fabric.cables import CableKind
 from fabricc.fabric.management import IN_UNITS, Beyond
 from fabricc.fabric.shape import TierName

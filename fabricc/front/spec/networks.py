@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, unused_pools
 from fabricc.front.spec.model import HostGroup, Network

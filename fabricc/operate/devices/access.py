@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from stat import S_ISLNK
@@ -13,7 +13,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.reader import STRICT, parsed
 from fabricc.base.documents.scalars import resolve_1_1
 from fabricc.base.foreign import files, git
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret, fits

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from fabricc.base.values import replace
 from fabricc.operate.devices.connection import driver_name
 from fabricc.operate.devices.device import devices
 from fabricc.operate.devices.failure import DeviceError

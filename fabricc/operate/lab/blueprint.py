@@ -7,13 +7,12 @@ that the lab runs what is deployed and not what was meant.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.order import natural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.rendering import rendered
 from fabricc.operate.lab import outside
 from fabricc.operate.lab.failure import LabError

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import LOCK_NAME
 from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state

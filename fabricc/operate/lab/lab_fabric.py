@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import FindingsError, Severity
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split

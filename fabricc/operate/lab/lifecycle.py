@@ -10,12 +10,12 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos
 from fabricc.base.foreign import files
+from fabricc.base.values import replace
 from fabricc.compiler.finding import LOCK_NAME
 from fabricc.operate.lab import demands, kernel, lldp, logins, state
 from fabricc.operate.lab.blueprint import blueprint, swapped

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import replace
 from fabricc.fabric.external import family_of
 from fabricc.operate.lab.endpoints import Endpoint
 from fabricc.operate.lab.node import HOST_QUIET, Node

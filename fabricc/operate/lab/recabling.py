@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fabricc.base.values import NamedTuple, replace
 from fabricc.operate.lab import faults, growth, kernel, logins, making, state
 from fabricc.operate.lab.blueprint import blueprint
 from fabricc.operate.lab.failure import LabError

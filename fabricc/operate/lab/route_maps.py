@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 
 if TYPE_CHECKING:
     from fabricc.fabric.routing import Bgp, Clause, PrefixList

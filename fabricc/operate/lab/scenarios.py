@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import Direction
 from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from fabricc.base.order import gathered
+from fabricc.base.values import replace
 from fabricc.operate.lab.failure import LabError
 
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import listed, plural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.operate.maintain.losses import Next, gpus_cut, touched, worst_next
 from fabricc.operate.maintain.wiring import Out
 

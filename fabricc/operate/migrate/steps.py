@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.foreign import files
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.boxes import box_of
 from fabricc.front.spec.classes import CODE_POINTS, effective_priority

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fabricc.base.values import NamedTuple
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Direction
 from fabricc.operate.push.built_tree import RefusedError

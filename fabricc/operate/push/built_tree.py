@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import find_spec
 from fabricc.compiler.inputs import manifest_inputs

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

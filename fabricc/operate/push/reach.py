@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import listed
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, connected, driver_class
 from fabricc.operate.devices.failure import DeviceError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing, contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirming, lockout
 from fabricc.operate.push import resume as resuming

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from fabricc.base.diagnostics.wording import listed, plural
 from fabricc.base.foreign.screen import Line
 from fabricc.base.foreign.text import json_document
 from fabricc.base.order import gathered
+from fabricc.base.values import replace
 from fabricc.front.spec.document import dotted
 from fabricc.operate.push.images import Wanted
 from fabricc.operate.push.run import kept_words, percent

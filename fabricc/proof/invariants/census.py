@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, fields, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, attributes, dataclass, replace
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.digest import SwitchDigest
@@ -95,8 +95,8 @@ class Census:
         """
         switches = sorted(self.switches, key=lambda s: s.name)
         whole = Whole(self, switches, planned, wired, groups, declared)
-        for attributes, rule in RULES_OF_THE_WHOLE:
-            if changed is None or not attributes or not attributes.isdisjoint(changed):
+        for looked_at, rule in RULES_OF_THE_WHOLE:
+            if changed is None or not looked_at or not looked_at.isdisjoint(changed):
                 yield from rule(whole)
 
 
@@ -113,7 +113,7 @@ class Whole(NamedTuple):
 
 def changed_attributes(before: Iterable[SwitchDigest], now: Iterable[SwitchDigest]) -> set[str]:
     """Names of the attributes in which digests of the same switches differ; on which lines they are stated is not."""
-    names = [each.name for each in fields(SwitchDigest) if each.name not in ("file", "line")]
+    names = [name for name in attributes(SwitchDigest) if name not in ("file", "line")]
     pairs = list(zip(before, now, strict=True))
     return {
         name for name in names if any(_without_lines(a, name) != _without_lines(b, name) for a, b in pairs)

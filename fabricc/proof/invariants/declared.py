@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.values import NamedTuple, replace
 from fabricc.proof.invariants.rules import CODES
 
 if TYPE_CHECKING:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 
 
 class Load(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass, replace
 from fabricc.proof.invariants.prefixes import EVPN, Block, block
 from fabricc.proof.invariants.view import address_families, between_switches, leads_out
 

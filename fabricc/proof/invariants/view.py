@@ -6,9 +6,9 @@ import socket
 from dataclasses import field
 from functools import lru_cache
 from ipaddress import ip_address, ip_interface
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths, several
 

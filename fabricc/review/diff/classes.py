@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from fabricc.base.order import gathered
+from fabricc.base.values import replace
 from fabricc.fabric.links import layout_key, links, served
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import HostId, TierName

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.review.diff.networks import Networks, parts_of
 from fabricc.review.diff.sides import Side
 

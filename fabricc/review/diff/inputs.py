@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign.git import GitError
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.revision import SpecHistory, unreadable
 from fabricc.front.spec.load import read_spec

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabricc.base.values import replace
 from fabricc.review.diff.inputs import InputError, inputs
 from fabricc.review.diff.review_policy import NAME, load_policy, read_policy, violations
 from fabricc.review.diff.run import review

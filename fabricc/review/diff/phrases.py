@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.order import gathered
+from fabricc.base.values import NamedTuple
 from fabricc.review.diff.impact import row_of, vocabulary
 
 if TYPE_CHECKING:

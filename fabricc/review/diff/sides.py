@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.moves import Moves

@@ -6,7 +6,7 @@ import csv
 import ipaddress
 import json
 import re
-from dataclasses import field, replace
+from dataclasses import field
 from fractions import Fraction
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.foreign.files import Folder
 from fabricc.base.order import gathered
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.routing import Transport

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fabricc.base.values import NamedTuple
 from fabricc.fabric.management import Beyond
 
 if TYPE_CHECKING:

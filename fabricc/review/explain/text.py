@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import textwrap
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from fabricc.base.values import NamedTuple
 from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import SCHEMA
 

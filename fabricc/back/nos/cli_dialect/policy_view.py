@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.base.order import natural
-from fabricc.base.values import dataclass, of_same, tupled
+from fabricc.base.values import NamedTuple, dataclass, of_same, tupled
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:

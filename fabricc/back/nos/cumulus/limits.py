@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
 from fabricc.back.nos.cumulus import words
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:

@@ -6,13 +6,14 @@ import json
 import re
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
 from fabricc.back.reading import Block, Captured, Document, Fact, Keep, Node, Row, Scope, Silent, Topic
 from fabricc.back.reading import tree as trees
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.order import natural
+from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:

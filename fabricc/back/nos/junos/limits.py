@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.bgp import bfd_interval_ms, lengths
 from fabricc.back.nos.junos.qos import detection, fill_levels, queue_bytes, shared_buffer
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
+from fabricc.base.values import replace
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:

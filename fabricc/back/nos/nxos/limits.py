@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import limits
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.nos.nxos import words
 from fabricc.back.nos.nxos.qos import is_long, pause_of, pauses, watchdog_timers
+from fabricc.base.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

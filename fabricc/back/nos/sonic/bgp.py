@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
@@ -19,6 +18,7 @@ from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
 from fabricc.back.reading import Document, Topic
 from fabricc.back.reading import Row as PatternRow
+from fabricc.base.values import replace
 from fabricc.fabric.facts import Unplanned, option_facts, outward_facts
 
 if TYPE_CHECKING:
