@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fabricc.compiler.incremental import record
@@ -44,18 +44,22 @@ def build(
         What came of it, and the text of the files that diagnostics point into, by name.
     """
     known = None if repin is not None else record.last(out, spec_path, record.options(check))
-    changed = known.changed_inputs() if known is not None else None
-    if known is not None and changed == [] and not pending(known.tree) and known.unedited():
-        result = known.result()
-        return result, input_texts(result.diagnostics)
-    specs_alone = (
-        known is not None and changed == [spec_path.resolve()] and known.alone and bool(known.ledger)
-    )
-    with known.looked_over(jobs) if known is not None and specs_alone else nullcontext(bool) as unedited:
+    with ExitStack() as looking:
+        changed: list[Path] | None = None
+        unedited: Callable[[], bool] = bool
+        if known is not None:
+            unedited = looking.enter_context(known.states.looked_over(jobs))
+            changed = known.changed_inputs()
+            if changed == [] and not pending(known.tree) and unedited():
+                result = known.result()
+                return result, input_texts(result.diagnostics)
+            if changed != [spec_path.resolve()] or not known.alone or not known.ledger:
+                looking.close()
+                known = None
         # Imported when there is something to do: to find that there is nothing takes half the time without.
         from fabricc.compiler.rebuilding import rebuilt
 
         return rebuilt(
-            spec_path, out, known if specs_alone else None, unedited,
+            spec_path, out, known, unedited,
             jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress, before=before,
         )  # fmt: skip

@@ -52,8 +52,6 @@ def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tu
         EmitError: a worker's EmitError, its OSError as FAB7001, or FAB7008 when a worker died.
         WorkerError: any other exception of a worker.
     """
-    if pieces > _MAX_PIECES:
-        raise ValueError(f"{pieces} pieces, {_MAX_PIECES} at most")
     if jobs <= 1 or pieces <= 1:
         for number in range(pieces):
             try:
@@ -61,9 +59,7 @@ def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tu
             except OSError as error:
                 raise EmitError.from_os(error) from None
         return
-    queue, fill = os.pipe()
-    os.write(fill, b"".join(_NUMBER.pack(number) for number in range(pieces)))
-    os.close(fill)
+    queue = _filled(pieces)
     crew = [_start(queue, work) for _ in range(min(jobs, pieces))]
     os.close(queue)
     try:
@@ -79,9 +75,7 @@ def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
     Raises:
         EmitError, WorkerError: as `spread`, on waiting.
     """
-    queue, fill = os.pipe()
-    os.write(fill, _NUMBER.pack(0))
-    os.close(fill)
+    queue = _filled(1)
     crew = dict([_start(queue, lambda _: work())])
     os.close(queue)
 
@@ -94,6 +88,35 @@ def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
         yield result
     finally:
         _end(crew)
+
+
+@contextmanager
+def dealt(pieces: int) -> Iterator[Iterator[int]]:
+    """Numbers of so many pieces, each of which goes to the one that asks first, of this process and those it starts.
+
+    Args:
+        pieces: `_MAX_PIECES` at most.
+    """
+    queue = _filled(pieces)
+    try:
+        yield _numbers(queue)
+    finally:
+        os.close(queue)
+
+
+def _filled(pieces: int) -> int:
+    """A pipe with the numbers of so many pieces."""
+    if pieces > _MAX_PIECES:
+        raise ValueError(f"{pieces} pieces, {_MAX_PIECES} at most")
+    queue, fill = os.pipe()
+    os.write(fill, b"".join(map(_NUMBER.pack, range(pieces))))
+    os.close(fill)
+    return queue
+
+
+def _numbers(queue: int) -> Iterator[int]:
+    while len(number := os.read(queue, _NUMBER.size)) == _NUMBER.size:
+        yield _NUMBER.unpack(number)[0]
 
 
 def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
@@ -119,8 +142,7 @@ def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
 
 
 def _work_off(queue: int, out: int, work: Callable[[int], Any]) -> None:
-    while len(number := os.read(queue, _NUMBER.size)) == _NUMBER.size:
-        (piece,) = _NUMBER.unpack(number)
+    for piece in _numbers(queue):
         try:
             outcome: tuple[str, Any] = ("result", work(piece))
         except EmitError as error:

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
@@ -309,11 +307,3 @@ def test_a_record_with_a_path_outside_the_tree_moves_nothing(out: Path, spec: Pa
     with pytest.raises(EmitError, match="no file name"):
         patch.complete(tree)
     assert not (out / "escaped").exists()
-
-
-@given(st.sets(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join), max_size=8))
-def test_a_record_has_the_first_two_folders_of_every_path(paths: set[str]) -> None:
-    wanted = {
-        "/".join(path.split("/")[:depth]) for path in paths for depth in (1, 2) if path.count("/") >= depth
-    }
-    assert record._folders(sorted(paths)) == sorted(wanted)

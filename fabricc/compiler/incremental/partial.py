@@ -7,8 +7,6 @@ it leaves is byte for byte what a whole build leaves; whenever it cannot be sure
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
-from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,6 +15,7 @@ from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import STREAMED, Folder
 from fabricc.base.foreign.text import csv_text
+from fabricc.base.values import replace
 from fabricc.compiler.device import Work
 from fabricc.compiler.gathered import put_text
 from fabricc.compiler.grouped import Grouped
@@ -37,7 +36,7 @@ from fabricc.tree.exclusive import exclusive
 from fabricc.tree.patch import Patch, complete
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.compiled import Compiled
@@ -84,10 +83,8 @@ def patched(
     try:
         with exclusive(tree.with_name(f".{tree.name}.lock"), tree):
             complete(tree)
-            if not last.has(
-                manifests.NAME
-            ):  # a build has changed the tree since: each that does changes that
-                return None, None
+            if not last.states.has(manifests.NAME):
+                return None, None  # a build has changed the tree since: each that does changes that
             several = usable_cpus() if jobs is None else jobs
             return _patched(last, unedited, plan, several, check, progress)
     except EmitError:
@@ -247,15 +244,13 @@ class _Part:
 
     def _refuse_other_files(self, written: set[str]) -> None:
         """A device that has other files than before needs a tree put together anew."""
-        last = self._patching.last
-        files, before = last.paths[-last.stated["files"] :], set()
+        listing, before = self._patching.last.states.listing, set()
         for device in self.places:
             folder = self._folder(device)
-            own = files[bisect_left(files, folder + "/") : bisect_left(files, folder + "0")]
+            own: Iterable[str] = listing.names(folder)
             if isinstance(device, tuple):
-                below = dict.fromkeys((path.removeprefix(folder + "/") for path in own), "")
-                own = [f"{folder}/{path}" for path in host_files.of_part(below, self.fabric.host(device))]
-            before.update(own)
+                own = host_files.of_part(dict.fromkeys(own, ""), self.fabric.host(device))
+            before |= {f"{folder}/{name}" for name in own}
         if before != written:
             raise _WholeBuildError
 

@@ -9,13 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from array import array
-from bisect import bisect_left
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import cached_property
+from contextlib import suppress
 from pathlib import Path
-from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -24,18 +19,16 @@ from fabricc.base import installation
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
+from fabricc.compiler.incremental.states import Listing, States
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.workers import beside, usable_cpus
 from fabricc.tree import EmitError
 from fabricc.tree.state import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-_FORMAT = 3
+_FORMAT = 4
 _CHECK = 4  # bytes of the check sum
-_STATE = 16  # bytes of a state: time and size
-_WORTH_A_PROCESS = 20_000
 
 
 def tool_stamp() -> str:
@@ -59,32 +52,29 @@ def options(check: bool) -> str:
 
 @dataclass(frozen=True)
 class Last:
-    """The last build of a tree from the same spec by the same tool with the same options.
+    """The last build of a tree from the same spec with the same options.
 
     Attributes:
-        tree: the folder it left.
         stated: the record's first line, as `save` writes it.
-        names: the tree's upper folders and then its own files, each sorted, a line each.
-        states: of each of these, see `_states`.
+        states: the tree as that build left it.
     """
 
-    tree: Path
     stated: Mapping[str, Any]
-    names: bytes
-    states: bytes
-
-    def changed_inputs(self) -> list[Path] | None:
-        """What was read then and has other bytes now; None when that cannot be told."""
-        try:
-            digests = {Path(name): digest for name, digest in self.stated["inputs"].items()}
-            return [path for path, digest in digests.items() if _digest_of(path) != digest]
-        except OSError:
-            return None
+    states: States
 
     @property
-    def large(self) -> bool:
-        """Whether a process of its own to look at the files pays."""
-        return bool(self.stated["files"] >= _WORTH_A_PROCESS)
+    def tree(self) -> Path:
+        """The folder that it left."""
+        return self.states.tree
+
+    def changed_inputs(self) -> list[Path] | None:
+        """What was read then and has other bytes now; None when that cannot be told, or the tool is another."""
+        try:
+            digests = {Path(name): digest for name, digest in self.stated["inputs"].items()}
+            found = [path for path, digest in digests.items() if _digest_of(path) != digest]
+            return found if self.stated["tool"] == tool_stamp() else None
+        except OSError:
+            return None
 
     @property
     def ledger(self) -> str:
@@ -95,46 +85,6 @@ class Last:
     def alone(self) -> bool:
         """Whether the tree had no files that were not the tool's."""
         return all(code != "FAB7007" for code, *_ in self.stated["diagnostics"])
-
-    @cached_property
-    def paths(self) -> list[str]:
-        """The names, in the order of the states."""
-        return self.names.decode().split("\n")
-
-    def unedited(self) -> bool:
-        """Whether every file is as that build left it, by size and time; large trees are looked at by two processes."""
-        if not self.large or usable_cpus() < 2:
-            return self._same(slice(None))
-        half = len(self.states) // _STATE // 2
-        with beside(lambda: self._same(slice(half, None))) as rest:
-            return self._same(slice(half)) and rest()
-
-    @contextmanager
-    def looked_over(self, jobs: int | None) -> Iterator[Callable[[], bool]]:
-        """What says the same as `unedited`; of large trees a process looks meanwhile.
-
-        Args:
-            jobs: processes to use; None for one per usable CPU.
-        """
-        if not self.large or (usable_cpus() if jobs is None else jobs) < 2:
-            yield self.unedited
-            return
-        with beside(lambda: self._same(slice(None))) as found:
-            yield found
-
-    def has(self, path: str) -> bool:
-        """Whether one file is as that build left it."""
-        at = bisect_left(self.paths, path, len(self.paths) - self.stated["files"])
-        return self.paths[at : at + 1] == [path] and self._same(slice(at, at + 1))
-
-    def _same(self, part: slice) -> bool:
-        names = self.paths[part]
-        first = (part.start or 0) * _STATE
-        try:
-            found = _states(self.tree, names)
-        except OSError:
-            return False
-        return not self.tree.is_symlink() and found == self.states[first : first + len(names) * _STATE]
 
     def result(self) -> BuildResult:
         """What that build came to, with nothing written."""
@@ -176,7 +126,6 @@ def save(
         return
     with suppress(OSError, EmitError):
         own = sorted(paths)
-        names = ["", *_folders(own), *own]
         stated = {
             "format": _FORMAT,
             "tool": tool_stamp(),
@@ -184,10 +133,9 @@ def save(
             "options": options,
             "cluster": result.cluster,
             "files": len(own),
+            **_outcome(result, inputs, ledger),
         }
-        states = _all_states(result.tree, names)
-        stated |= _outcome(result, inputs, ledger)
-        _store(state, Last(result.tree, stated, "\n".join(names).encode(), states))
+        _store(state, Last(stated, States.now(result.tree, Listing.of(own))))
 
 
 def amend(
@@ -198,16 +146,8 @@ def amend(
     if state is None:
         return
     with suppress(OSError):
-        names = last.paths
-        first = len(names) - last.stated["files"]
-        folders = {path[:at] for path in changed for at in _upper_folders(path)} | {""}
-        touched = [bisect_left(names, folder, 0, first) for folder in folders]
-        touched += [bisect_left(names, path, first) for path in changed]
-        states = bytearray(last.states)
-        for at in touched:
-            states[at * _STATE : (at + 1) * _STATE] = _states(last.tree, [names[at]])
         stated = {**last.stated, **_outcome(result, inputs, ledger)}
-        _store(state, replace(last, stated=stated, states=bytes(states)))
+        _store(state, Last(stated, last.states.amended(changed)))
 
 
 def _outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dict[str, Any]:
@@ -221,68 +161,22 @@ def _outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dic
 
 
 def _store(state: Path, build: Last) -> None:
-    """Write a record: a line of JSON, the names, an empty line, the states, and the check sum of all that."""
+    """Write a record: a line of what is stated and one of the listing, both JSON, the states, and their check sum."""
     path = state / f"{build.stated['cluster']}.record"
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
-    head = json.dumps(build.stated, separators=(",", ":")).encode()
-    parts = [head, b"\n", build.names, b"\n\n", build.states]
+    listing = build.states.listing
+    lines = (build.stated, [listing.lists, listing.folders])
+    parts = [
+        *(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines),
+        build.states.found,
+    ]
     check = 0
     for part in parts:
         check = crc32(part, check)
     with draft.open("xb") as file:
         file.writelines([*parts, check.to_bytes(_CHECK)])
     draft.replace(path)
-
-
-def _folders(paths: Sequence[str]) -> list[str]:
-    """The first two folders of all paths, which are sorted, each once, sorted."""
-    found: set[str] = set()
-    device = ""
-    for path in paths:
-        if not device or not path.startswith(device):  # most are in the folder of the one before
-            ends = [*_upper_folders(path)]
-            found.update(path[:at] for at in ends)
-            device = path[: ends[1] + 1] if len(ends) > 1 else ""
-    return sorted(found)
-
-
-def _upper_folders(path: str) -> Iterator[int]:
-    """Ends of the first two folders of a path: `switches` and `switches/x`."""
-    at = path.find("/")
-    for _ in range(2):
-        if at < 0:
-            return
-        yield at
-        at = path.find("/", at + 1)
-
-
-def _states(tree: Path, paths: Iterable[str]) -> bytes:
-    """Size and time of every path, as bytes to compare; of a folder, whose size means nothing, the time only.
-
-    Raises:
-        OSError: one of them is not there.
-    """
-    stat, top = os.lstat, f"{tree}/"
-    states = array("q")
-    for path in paths:
-        entry = stat(top + path)
-        states.append(entry.st_mtime_ns)
-        states.append(entry.st_size if S_ISREG(entry.st_mode) else -1)
-    return states.tobytes()
-
-
-def _all_states(tree: Path, names: Sequence[str]) -> bytes:
-    """As `_states`; of a large tree two processes look.
-
-    Raises:
-        OSError, EmitError: one of them is not there.
-    """
-    if len(names) < _WORTH_A_PROCESS or usable_cpus() < 2:
-        return _states(tree, names)
-    half = len(names) // 2
-    with beside(lambda: _states(tree, names[half:])) as rest:
-        return _states(tree, names[:half]) + rest()
 
 
 def spec_of(tree: Path) -> Path | None:
@@ -300,7 +194,7 @@ def spec_of(tree: Path) -> Path | None:
 
 
 def last(out: Path, spec: Path, options: str) -> Last | None:
-    """The last build of the spec below `out`, under whatever name, when it was by this tool with the same options."""
+    """The last build of the spec below `out`, under whatever name, when it was with the same options."""
     state = state_of(out)
     if state is None:
         return None
@@ -308,16 +202,17 @@ def last(out: Path, spec: Path, options: str) -> Last | None:
         wanted = str(spec.resolve())
         for path in sorted(state.glob("*.record"), key=_written_at, reverse=True):
             content = path.read_bytes()
-            end, head = len(content) - _CHECK, content.find(b"\n")
+            end = len(content) - _CHECK
             if crc32(memoryview(content)[:end]) != int.from_bytes(content[end:]):
                 continue  # damaged: as if there were none
-            stated = _head(content[:head])
+            first = content.find(b"\n")
+            stated = _head(content[:first])
             if stated and stated["spec"] == wanted and stated["options"] == options:
-                above = content.index(b"\n\n", head + 1)
-                names, states = content[head + 1 : above], content[above + 2 : end]
-                tree = out / stated["cluster"]
-                known = tree.is_dir() and stated["tool"] == tool_stamp()
-                return Last(tree, stated, names, states) if known else None
+                second = content.index(b"\n", first + 1)
+                listing = Listing(*json.loads(content[first + 1 : second]))
+                states = States(out / stated["cluster"], listing, content[second + 1 : end])
+                whole = listing.starts["/"] == len(states.found)
+                return Last(stated, states) if whole and states.tree.is_dir() else None
     except (OSError, KeyError, TypeError, ValueError):
         return None
     return None
