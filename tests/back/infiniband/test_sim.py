@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fabricc.back.infiniband import sm_files
+from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import read_topology
+from fabricc.proof.infiniband.sim.inputs import adapter_id, prepare
 from fabricc.proof.infiniband.sim.processes import missing
 from fabricc.proof.infiniband.sim.routes import read_tables, walk
 from fabricc.proof.infiniband.sim.run import simulate
@@ -176,3 +183,45 @@ def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
     for wrong in (p for p, (peer, _, _) in spine.ends.items() if peer != adapter.ends[1][0]):
         lines[at] = f"0x{adapter.lid:04x} {wrong:03d} : (to the wrong leaf)"
         assert walk(topology, read_tables(lines, most)).turns != [], wrong
+
+
+@needs_opensm
+def test_a_killed_process_leaves_no_simulator_behind(tmp_path: Path) -> None:
+    """ibsim would read the end of its input for ever, at a whole CPU."""
+    ib = planned(document("dgx-h100", 2, 2))
+    files = rendered(ib)
+    prepare(tmp_path, files)
+    *_, last = read_topology(files[TOPOLOGY]).adapters()
+    (tmp_path / "begun.py").write_text(
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from fabricc.back.infiniband.topology import read_topology\n"
+        "from fabricc.proof.infiniband.sim.inputs import Needs\n"
+        "from fabricc.proof.infiniband.sim.processes import SimulatedSubnet\n"
+        "folder, topology, last = Path(sys.argv[1]), read_topology(Path(sys.argv[2]).read_text()), sys.argv[3]\n"
+        "with SimulatedSubnet(folder, Needs.of(topology), last, 60) as subnet:\n"
+        "    print(subnet._ibsim.pid, subnet._opensm.pid, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    (tmp_path / "topology").write_text(files[TOPOLOGY])
+    command = [sys.executable, str(tmp_path / "begun.py"), str(tmp_path), str(tmp_path / "topology")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [*command, adapter_id(last.guid)], stdout=subprocess.PIPE, text=True, env=environment
+    ) as begun:
+        assert begun.stdout is not None
+        started = [Path("/proc") / pid for pid in begun.stdout.readline().split()]
+        begun.kill()
+    assert len(started) == 2
+    for _ in range(100):
+        if not any(map(_lives, started)):
+            return
+        time.sleep(0.05)
+    raise AssertionError([each.name for each in started if _lives(each)])
+
+
+def _lives(process: Path) -> bool:
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

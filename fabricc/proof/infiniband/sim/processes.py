@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     from fabricc.proof.infiniband.sim.inputs import Needs
 
-PROGRAMS = ("ibsim", "opensm", "ibnetdiscover", "ibtracert", "saquery", "smpquery", "ibdmchk")
+PROGRAMS = ("setpriv", "ibsim", "opensm", "ibnetdiscover", "ibtracert", "saquery", "smpquery", "ibdmchk")
 PACKAGES = "opensm ibsim-utils infiniband-diags ibutils"
 """Debian and Ubuntu packages of the programs."""
+_DYING = ("setpriv", "--pdeathsig", "KILL")
+"""In front of a command: the kernel ends it with this process, whatever ends that; by itself ibsim goes on at a CPU."""
 _POLL_S = 0.02
 _TOOL_S = 300
 
@@ -150,7 +152,7 @@ class SimulatedSubnet:
     def _spawn(self, name: str, command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
         with (self.folder / f"{name}.out").open("wb") as out:
             return subprocess.Popen(
-                command,
+                [*_DYING, *command],
                 env=environment,
                 cwd=self.folder,
                 stdin=subprocess.PIPE,
