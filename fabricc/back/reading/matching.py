@@ -97,6 +97,8 @@ def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Way | 
             inners += (state.inner,)
             state = state.inner.state
             following = state.words.get(word)
+        if following is None and state.later:
+            following = state.opened(word)
         if following is None:
             for kind, behind in state.captures.values():
                 value = word if kind is None else kind(word)
@@ -136,5 +138,6 @@ def _matches(start: State, key: Key, words: Sequence[str], joined: bool) -> Iter
         inner = state.inner
         if inner is not None and at and (joined or inner.inline):
             stack.append((inner.state, at, captures, (*inners, inner)))
-        if word in state.words:
-            stack.append((state.words[word], at + 1, captures, inners))
+        named = state.words.get(word) or state.opened(word)
+        if named is not None:
+            stack.append((named, at + 1, captures, inners))

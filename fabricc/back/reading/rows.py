@@ -8,12 +8,13 @@ Captures are numbered from 0 as they stand, those of the blocks around a row fir
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from fabricc.fabric.facts import Value
 
@@ -72,14 +73,14 @@ class Block(NamedTuple):
     Attributes:
         pattern: the line, without brackets around captures.
         scope: name of the scope that it opens, one for each value of its last capture; "" for none of its own.
-        rows: the lines below.
+        rows: the lines below, or what makes them when a text first has the block.
         once: whether a device says each value in it once, so that a line that says one anew is meant for another
             block, and listed.
     """
 
     pattern: str
     scope: str
-    rows: Sequence[Row]
+    rows: Rows
     once: bool = False
 
 
@@ -91,8 +92,14 @@ class Each(NamedTuple):
 
     pattern: str
     scope: str
-    rows: Sequence[Row]
+    rows: Rows
     once: bool = False
 
 
 Row = Fact | Keep | Entry | Silent | Block | Each
+Rows = Sequence[Row] | Callable[[], Sequence[Row]]
+
+
+def listed(rows: Rows) -> Sequence[Row]:
+    """The lines of a block."""
+    return rows() if callable(rows) else rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.reading.meaning import meaning_of
 from fabricc.back.reading.patterns import alternatives
-from fabricc.back.reading.rows import Block, Each
+from fabricc.back.reading.rows import Block, Each, listed
 from fabricc.back.reading.types import TYPES, type_of
 from fabricc.base.values import NamedTuple
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.back.reading.meaning import Captures, Entries, Meaning, Pairs
-    from fabricc.back.reading.rows import Row
+    from fabricc.back.reading.rows import Row, Rows
     from fabricc.back.reading.types import Captured, Type, Types
 
     Key = str | tuple[str, ...]
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 REST = "rest"
 BELOW = "below"
 _CAPTURE = re.compile(r"<([^>]*)>(\.\.\.)?")
+_FIRST = re.compile(r"(?:([^\s\[\]()|<]+)|\(([^\s\[\]()<]+)\))(?!\S)")
 
 
 class State:
     """Where a line may be after some words.
 
     Attributes:
-        words: next word -> state; `captures`: types of a next word -> state, in the order of the rows, None for any.
+        words: next word -> state; `later`: first word -> rows that begin with it, compiled when a line first does: most
+            texts have few of the lines that a system knows.
+        captures: types of a next word -> state, in the order of the rows, None for any.
         rest: state after all that is left of the line; `whole`: whether that is here, with what is below in a tree.
         repeats: the type whose words may go on here, as one capture.
         meaning: what a line that ends here says; `inner`: the block that it opens.
@@ -41,11 +44,12 @@ class State:
     """
 
     __slots__ = (
-        "captures", "each", "inner", "leading", "meaning", "memo", "repeats", "rest", "seen", "whole", "words",
+        "captures", "each", "inner", "later", "leading", "meaning", "memo", "repeats", "rest", "seen", "whole", "words",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.words: dict[str, State] = {}
+        self.later: dict[str, list[tuple[Row, Types, int]]] = {}
         self.captures: dict[str, tuple[Type | None, State]] = {}
         self.rest: State | None = None
         self.whole = False
@@ -57,11 +61,32 @@ class State:
         self.leading: dict[Key, tuple[int, Effect]] = {}
         self.seen: set[Key] = set()
 
+    def opened(self, word: str) -> State | None:
+        """The state after a first word; threads that ask at once may each compile it, and none sees a part of it.
+
+        Raises:
+            ValueError: as of `compiled`.
+        """
+        rows = self.later.get(word)
+        if rows is None:
+            return self.words.get(word)
+        fresh = State()
+        for row, types, outer in rows:
+            for way in alternatives(row.pattern):
+                if _first(way) == (word, None):
+                    _add(fresh, row, way, types, outer)
+        following = fresh.words[word]
+        if word in fresh.each and _takes_any(following):
+            self.each = {**self.each, word: fresh.each[word]}
+        self.words[word] = following
+        self.later.pop(word, None)
+        return following
+
 
 class Inner:
     """A block: the state in which the lines below begin, and which scope they belong to.
 
-    Its rows are compiled when a text first has it: most texts have few of the blocks that a system knows.
+    Its rows are compiled when a text first has it.
 
     Attributes:
         scope: "" for that of the line itself; `key`: number of the capture that names the scope, -1 for none.
@@ -73,13 +98,13 @@ class Inner:
 
     def __init__(self, block: Block | Each, key: int) -> None:
         self._state: State | None = None
-        self._rows: list[tuple[Sequence[Row], Types, int]] = []
+        self._rows: list[tuple[Rows, Types, int]] = []
         self.scope = block.scope
         self.key = key
         self.once = block.once
         self.below = self.inline = False
 
-    def add(self, rows: Sequence[Row], types: Types, captures: int) -> None:
+    def add(self, rows: Rows, types: Types, captures: int) -> None:
         """Rows of the lines below, behind so many captures."""
         self._rows.append((rows, types, captures))
 
@@ -93,7 +118,7 @@ class Inner:
         if self._state is None:
             state = State()
             for rows, types, captures in self._rows:
-                _add_all(state, rows, types, captures)
+                _add_all(state, listed(rows), types, captures)
             self._state = state
         return self._state
 
@@ -137,7 +162,8 @@ def compiled(rows: Sequence[Row], types: Types) -> State:
     """The state in which a text begins.
 
     Raises:
-        ValueError: a pattern is none, names no type, or says the same as another; of those in a block, when it is met.
+        ValueError: a pattern is none, names no type, or says the same as another; where it begins with a word or is in
+            a block, when a line first begins so or opens that.
     """
     root = State()
     _add_all(root, rows, types, 0)
@@ -146,18 +172,35 @@ def compiled(rows: Sequence[Row], types: Types) -> State:
 
 def _add_all(root: State, rows: Sequence[Row], types: Types, outer: int) -> None:
     for row in rows:
-        for tokens in alternatives(row.pattern):
-            state, slots = _path(root, tokens, types)
-            if isinstance(row, Block | Each):
-                _open(state, row, types, outer + len(slots))
-                first, *others = [text for text, _ in tokens]
-                if state.inner and row.scope and first in root.words and others == ["<word>"]:
-                    root.each[first] = state.inner
-            elif state.meaning is None:
-                state.meaning = meaning_of(row, outer, slots)
-            elif state.meaning.row is not row:
-                raise ValueError(f"two rows say {row.pattern!r}")
-    root.each = {word: inner for word, inner in root.each.items() if _takes_any(root.words[word])}
+        found = _FIRST.match(row.pattern)
+        words = dict.fromkeys((found[1] or found[2]).split("|") if found else ())
+        if not found:
+            for way in alternatives(row.pattern):
+                text, number = _first(way)
+                if number is None:
+                    words[text] = None
+                else:
+                    _add(root, row, way, types, outer)
+        for word in words:
+            root.later.setdefault(word, []).append((row, types, outer))
+
+
+def _first(way: Sequence[tuple[str, int | None]]) -> tuple[str, int | None]:
+    """The first word or capture that a line has which is said in a way of `alternatives`."""
+    return next(token for token in way if token[0])
+
+
+def _add(root: State, row: Row, tokens: Sequence[tuple[str, int | None]], types: Types, outer: int) -> None:
+    state, slots = _path(root, tokens, types)
+    if isinstance(row, Block | Each):
+        _open(state, row, types, outer + len(slots))
+        first, *others = [text for text, _ in tokens]
+        if state.inner and row.scope and first in root.words and others == ["<word>"]:
+            root.each[first] = state.inner
+    elif state.meaning is None:
+        state.meaning = meaning_of(row, outer, slots)
+    elif state.meaning.row is not row:
+        raise ValueError(f"two rows say {row.pattern!r}")
 
 
 def _takes_any(state: State) -> bool:

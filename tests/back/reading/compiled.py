@@ -1,4 +1,4 @@
-"""All blocks of a reader: they compile when a text first has them, so a test asks for all of them."""
+"""All rows of a reader: they compile when a text first has such a line, so a test asks for all of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def compiled_blocks(start: State) -> int:
-    """How many blocks there are below a state, all compiled."""
+    """How many blocks there are below a state, all rows compiled."""
     stack, met = [start], set[int]()
     count = 0
     while stack:
@@ -17,6 +17,8 @@ def compiled_blocks(start: State) -> int:
         if id(state) in met:
             continue
         met.add(id(state))
+        for word in [*state.later]:
+            state.opened(word)
         stack += [*state.words.values(), *(after for _, after in state.captures.values())]
         stack += [state.rest] if state.rest else []
         if state.inner is not None:

@@ -445,9 +445,9 @@ def test_what_systems_add_is_stated_beside_what_is_there() -> None:
 def test_rows_that_say_the_same_are_refused() -> None:
     rows = (Fact("mtu <integer>", "a"), Fact("mtu <integer>", "b"))
     with pytest.raises(ValueError, match="two rows"):
-        Reader((Topic(rows),), {}).read({"f": ""})
+        Reader((Topic(rows),), {}).read({"f": "mtu 9\n"})
     with pytest.raises(ValueError, match="no type <number>"):
-        Reader((Topic((Fact("mtu <number>", "a"),)),), {}).read({"f": ""})
+        Reader((Topic((Fact("mtu <number>", "a"),)),), {}).read({"f": "mtu 9\n"})
     reader = Reader((Topic((Block("port <word>", "port", rows),)),), {})
     assert reader.read({"f": "mtu 9\n"}).unknown == [("f", 1, "mtu 9")]
     with pytest.raises(ValueError, match="two rows"):

@@ -10,7 +10,7 @@ from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.startup import File, at, fixed, is_on, line_of, nearest, node
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent
+from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, listed
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
@@ -164,7 +164,7 @@ def rows(release: Release) -> Sequence[Row]:
         node(
             "interface",
             node(MANAGEMENT, fixed("type: eth"), *management, *([] if inside else [vrf])),
-            node(LOOPBACK, fixed("type: loopback"), *(node(b.pattern, *b.rows) for b in addresses)),
+            node(LOOPBACK, fixed("type: loopback"), *(node(b.pattern, *listed(b.rows)) for b in addresses)),
             Block("<keys>", "port", (
                 fixed("type: swp"),
                 Keep("description <word>", "description"),

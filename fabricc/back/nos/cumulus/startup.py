@@ -9,7 +9,19 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
-from fabricc.back.reading import Block, Captured, Document, Fact, Keep, Node, Row, Scope, Silent, Topic
+from fabricc.back.reading import (
+    Block,
+    Captured,
+    Document,
+    Fact,
+    Keep,
+    Node,
+    Row,
+    Scope,
+    Silent,
+    Topic,
+    listed,
+)
 from fabricc.back.reading import tree as trees
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.order import natural
@@ -280,7 +292,7 @@ def _shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> 
             block = row if isinstance(row, Part) else None
             if block and block.here:
                 facts.append(block.here[0].rpartition("[")[0])
-            inner = _shape(row.rows, block, captures + row.pattern.count("<"))
+            inner = _shape(listed(row.rows), block, captures + row.pattern.count("<"))
             if not row.scope:
                 lines += inner.lines
                 facts += inner.facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -199,9 +200,13 @@ _IPV6 = (
 
 def _family(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
     """An address family of a process behind so many captures; IPv4's values are those of the neighbour."""
+    return Block(f"address-family {name}", "", partial(_of_family, name, rows, at, outer))
+
+
+def _of_family(name: str, rows: Sequence[Row], at: str, outer: int) -> Sequence[Row]:
     own = "" if name == "ipv4" else f"{name} "
     said, off = (*rows, *peering.of_family(own, outer + 1)), peering.no_neighbor(own)
-    return Block(f"address-family {name}", "", (
+    return (
         Each("neighbor <word>", "neighbor", said),
         Each("neighbor interface <ports>", "interface", said),
         Each("no neighbor <word>", "neighbor", (Keep("activate", name, "false"), *off)),
@@ -210,7 +215,7 @@ def _family(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
         Fact("redistribute connected route-map <word>", f"{at}bgp/redistribute_connected"),
         Fact("redistribute static route-map <word>", f"{at}bgp/redistribute_static"),
         Fact("aggregate-address <prefix> summary-only", f"{at}bgp/aggregate[{{{outer}}}]", "summary-only"),
-    ))  # fmt: skip
+    )
 
 
 def _process(at: str, outer: int) -> tuple[Row, ...]:
@@ -226,6 +231,20 @@ def _process(at: str, outer: int) -> tuple[Row, ...]:
         _family("ipv6", _IPV6, at, outer),
         *peering.process(at, outer),
         *peering.other_families(at, outer),
+    )
+
+
+def _of_instance() -> Sequence[Row]:
+    """Lines of a process in a routing instance."""
+    return (
+        Fact("local-as <asn>", "vrf[{1}]/bgp/asn"),
+        Fact("update wait-install", "vrf[{1}]/bgp/setting[update wait-install]", "true"),
+        Fact(
+            "timers bgp <integer> <integer>",
+            {"vrf[{1}]/bgp/keepalive_s": "{2}", "vrf[{1}]/bgp/hold_s": "{3}"},
+        ),
+        Fact("maximum-paths <integer> ecmp <integer>", "vrf[{1}]/bgp/maximum_paths", _paths),
+        *_process("vrf[{1}]/", 2),
     )
 
 
@@ -255,13 +274,7 @@ ROWS: Sequence[Row] = (
         Keep("bgp bestpath as-path multipath-relax", "multipath_relax", "true"),
         Keep("no bgp bestpath as-path multipath-relax", "multipath_relax", "false"),
         *_process("", 1),
-        Block("vrf <word>", "vrf", (
-            Fact("local-as <asn>", "vrf[{1}]/bgp/asn"),
-            Fact("update wait-install", "vrf[{1}]/bgp/setting[update wait-install]", "true"),
-            Fact("timers bgp <integer> <integer>", {"vrf[{1}]/bgp/keepalive_s": "{2}", "vrf[{1}]/bgp/hold_s": "{3}"}),
-            Fact("maximum-paths <integer> ecmp <integer>", "vrf[{1}]/bgp/maximum_paths", _paths),
-            *_process("vrf[{1}]/", 2),
-        )),
+        Block("vrf <word>", "vrf", _of_instance),
         *evpn.BGP_ROWS,
     )),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.igp import ALL
@@ -219,21 +219,30 @@ def process(at: str, outer: int) -> tuple[Row, ...]:
 
 def other_families(at: str, outer: int) -> tuple[Row, ...]:
     """Address families that no fabric of ours has."""
-    rows: list[Row] = []
-    for name in _OTHER_FAMILIES:
-        family = f"{name.replace(' ', '-')}"
-        rows.append(Fact(f"address-family {name}", f"{at}bgp/setting[address-family {name}]", "true"))
-        rows.append(Block(f"address-family {name}", "", (
-            Each("neighbor <word>", "neighbor", (
-                Keep("activate", f"family {family}", "true"),
-                *(Keep(f"{what} <word> {way}", f"setting[{family} {what} {way}]")
-                  for what in ("route-map", "prefix-list") for way in ("in", "out")),
-                *(row for row in of_family(f"{family} ", outer + 1) if "prefix-list" not in row.pattern),
-            )),
-            *(Each(f"{word} neighbor <word>", "neighbor", (
-                Keep("activate", f"family {family}", UNSET), *no_neighbor(f"{family} "),
-            )) for word in ("no", "default")),
-            *process(at, outer),
-            Fact("neighbor interface <rest>", f"{at}bgp/setting[{name} neighbor interface]"),
-        )))  # fmt: skip
-    return tuple(rows)
+    return tuple(
+        [
+            row
+            for name in _OTHER_FAMILIES
+            for row in (
+                Fact(f"address-family {name}", f"{at}bgp/setting[address-family {name}]", "true"),
+                Block(f"address-family {name}", "", partial(_other_family, name, at, outer)),
+            )
+        ]
+    )
+
+
+def _other_family(name: str, at: str, outer: int) -> tuple[Row, ...]:
+    family = name.replace(" ", "-")
+    return (
+        Each("neighbor <word>", "neighbor", (
+            Keep("activate", f"family {family}", "true"),
+            *(Keep(f"{what} <word> {way}", f"setting[{family} {what} {way}]")
+              for what in ("route-map", "prefix-list") for way in ("in", "out")),
+            *(row for row in of_family(f"{family} ", outer + 1) if "prefix-list" not in row.pattern),
+        )),
+        *(Each(f"{word} neighbor <word>", "neighbor", (
+            Keep("activate", f"family {family}", UNSET), *no_neighbor(f"{family} "),
+        )) for word in ("no", "default")),
+        *process(at, outer),
+        Fact("neighbor interface <rest>", f"{at}bgp/setting[{name} neighbor interface]"),
+    )  # fmt: skip
