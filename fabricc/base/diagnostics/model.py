@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from functools import total_ordering
 from typing import Self
+
+from fabricc.base.values import dataclass
 
 
 class Severity(StrEnum):
@@ -16,13 +18,18 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@total_ordering
+@dataclass(frozen=True, slots=True)
 class Position:
     """A place in a text file; lines and columns count from 1 and a column counts characters."""
 
     file: str
     line: int
     column: int = 1
+
+    def __lt__(self, other: Position) -> bool:
+        """By file, line and column."""
+        return (self.file, self.line, self.column) < (other.file, other.line, other.column)
 
 
 @dataclass(frozen=True, slots=True)
