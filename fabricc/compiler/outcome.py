@@ -86,13 +86,12 @@ class Outcome:
             [digest for each in self._ends for digest in each],
             [digest for each in self._hosts for digest in each],
             [share for each in rows for share in each.shares],
-            self.census,
+            self.census.compact(),
         )
 
-    def rows(self, table: int) -> Iterator[str]:
-        """The rows of the pieces' devices in one of `tables.SIZED`, in order."""
-        name = tables.SIZED[table][0]
-        return (getattr(rows, name) for rows in self._rows)
+    def rows(self, table: int) -> Iterator[bytes]:
+        """The rows of each piece's devices in one of `tables.SIZED`, in order."""
+        return self._texts[table].parts()
 
     def diagnostics(self, tree: str, declared: Mapping[int, Ratio]) -> list[Diagnostic]:
         """Everything found, the links' disagreements told in full by a second look at their ends.

@@ -129,9 +129,13 @@ def follow(kinds: list[Kind], start: State, origin: int, prefix: Block, result: 
             result.holders.add((origin, state.kind, state.sender, prefix))
             if origin >= 0:
                 _note_covering(kinds, state, origin, prefix, result)
-        for direction, learned in _LEARNED.items():
+        own = kinds[state.kind].label
+        labels = state.labels if own is None else state.labels | {own}
+        for direction in _LEARNED:
             for receiver in kinds[state.kind].neighbours[direction]:
-                for after in _announced(kinds, state, receiver, direction, learned, origin, prefix, result):
+                if kinds[receiver].label in labels:
+                    continue
+                for after in _announced(kinds, state, labels, receiver, direction, origin, prefix, result):
                     if after not in seen:
                         seen.add(after)
                         queue.append(after)
@@ -139,14 +143,11 @@ def follow(kinds: list[Kind], start: State, origin: int, prefix: Block, result: 
 
 
 def _announced(
-    kinds: list[Kind], state: State, receiver: int, direction: str, learned: str, origin: int, prefix: Block,
+    kinds: list[Kind], state: State, labels: frozenset[int], receiver: int, direction: str, origin: int, prefix: Block,
     result: Spread,
 ) -> Iterator[State]:  # fmt: skip
     """The states of `receiver` after a neighbour in `state` announced to it; notes dependencies and valleys."""
     sender, target = kinds[state.kind], kinds[receiver]
-    labels = state.labels | {sender.label} if sender.label is not None else state.labels
-    if target.label is not None and target.label in labels:
-        return
     route = Route(prefix, state.learned == SELF, state.communities)
     for out in _toward(sender, direction, prefix.family):
         sent = sender.policy.apply(out.exports, route)
@@ -163,7 +164,7 @@ def _announced(
             if state.learned == ABOVE and direction == "up":
                 key = (state.kind, out.exports, sent[1].sequence if sent[1] else 0)
                 result.valleys.setdefault(key, Valley(state.kind, out.exports, sent[1], prefix))
-            yield State(receiver, learned, state.kind, taken[0], frozenset(labels))
+            yield State(receiver, _LEARNED[direction], state.kind, taken[0], labels)
 
 
 def _toward(kind: Kind, direction: str, family: int) -> list[Stance]:
