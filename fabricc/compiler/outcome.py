@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.text import csv_text
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.device import Work
 from fabricc.compiler.gathered import Gathered
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.incremental.ledger import Ledger
+from fabricc.compiler.spool import Spool
 from fabricc.compiler.tables import Fragments
 from fabricc.compiler.workers import spread
 from fabricc.front.planning.quality import worksheets
 from fabricc.proof.invariants import Census
 from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.proof.links import Meeting, broken_findings
+from fabricc.tree.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.declared import Ratio
     from fabricc.proof.links import End
+    from fabricc.tree.stage import Parts
 
 _DETAILED = 200
 
@@ -51,6 +55,7 @@ class Outcome:
     census: Census = field(default_factory=Census)
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
     _rows: list[Fragments] = field(default_factory=list)
+    _texts: list[Spool] = field(default_factory=list)
     _ends: list[list[bytes]] = field(default_factory=list)
     _hosts: list[list[bytes]] = field(default_factory=list)
 
@@ -59,6 +64,8 @@ class Outcome:
         pieces, whole = self.work.pieces, self.work.whole is not None
         total, done, count = sum(len(piece) for piece in pieces), 0, len(pieces) + whole
         self._rows = [Fragments() for _ in range(count)]
+        folder = self.work.stage.target.parent if isinstance(self.work.stage, Stage) else None
+        self._texts = [Spool(folder) for _ in tables.SIZED]
         self._ends = [[] for _ in range(count)]
         self._hosts = [[] for _ in range(count)]
         for turn, piece in spread(self.jobs, count, lambda turn: self.work((turn - whole) % count)):
@@ -73,7 +80,9 @@ class Outcome:
         self.meeting.add(b"".join(piece.ends))
         self.census.add(piece.survey)
         self.verified |= piece.verified
-        self._rows[number] = piece.rows
+        for kept, text in zip(self._texts, piece.rows.texts, strict=False):  # the whole has none
+            kept.put(number, text)
+        self._rows[number] = replace(piece.rows, texts=())
         self._ends[number] = [_digest(ends) for ends in piece.ends]
         self._hosts[number] = [_digest(repr(host).encode()) for host in piece.survey.hosts]
 
@@ -133,18 +142,27 @@ class Outcome:
             wrong.setdefault(key, ())
         return wrong
 
-    def tables(self) -> list[tuple[str, bytes]]:
+    def tables(self) -> list[tuple[str, Parts]]:
         """Path and content of the tables whose rows came from the workers."""
         fabric = self.work.fabric
         first = fabric.switch(next(iter(fabric.switch_ids())))
         shares = [share for rows in self._rows for share in rows.shares]
-        texts = {
-            "classes": csv_text([tables.CLASSES, *tables.class_rows(first)]).encode(),
-            "qos": tables.qos_text(shares).encode(),
+        found: dict[str, Parts] = {
+            "classes": partial(_whole, csv_text([tables.CLASSES, *tables.class_rows(first)])),
+            "qos": partial(_whole, tables.qos_text(shares)),
         }
-        for number, (name, header) in enumerate(tables.SIZED):
-            texts[name] = "".join([csv_text([header]), *self.rows(number)]).encode()
-        return [(f"{plan_folder(fabric)}/{name}.csv", text) for name, text in sorted(texts.items())]
+        for (name, header), rows in zip(tables.SIZED, self._texts, strict=True):
+            found[name] = partial(_table, csv_text([header]), rows)
+        return [(f"{plan_folder(fabric)}/{name}.csv", parts) for name, parts in sorted(found.items())]
+
+
+def _whole(text: str) -> Iterator[bytes]:
+    yield text.encode()
+
+
+def _table(header: str, rows: Spool) -> Iterator[bytes]:
+    yield header.encode()
+    yield from rows.parts()
 
 
 def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
@@ -161,7 +179,6 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
 
 def plan_folder(fabric: Fabric) -> str:
     """Where a network's tables are."""
-    """Where the plan of a network is."""
     return f"plan/{fabric.network}" if fabric.network else "plan"
 
 

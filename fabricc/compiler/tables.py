@@ -15,7 +15,7 @@ from fabricc.fabric.model import Direction, Host
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
@@ -69,14 +69,12 @@ class Fragments:
     """The tables' rows of some devices.
 
     Attributes:
-        addresses, cabling, sessions: as text.
+        texts: in the order of `SIZED`.
         sizes: characters of each of the three that a device has, in the order of the devices.
         shares: of each switch among them.
     """
 
-    addresses: str = ""
-    cabling: str = ""
-    sessions: str = ""
+    texts: Sequence[str] = ()
     sizes: list[tuple[int, int, int]] = field(default_factory=list)
     shares: list[Share] = field(default_factory=list)
 
@@ -100,7 +98,7 @@ def fragments(devices: Iterable[tuple[Switch, PortLayout] | Host]) -> Fragments:
         found.sizes.append((len(addresses[-1]), len(cabling[-1]), len(sessions[-1])))
         share = switch_share(switch)
         found.shares.append(shares.setdefault(share, share))
-    found.addresses, found.cabling, found.sessions = "".join(addresses), "".join(cabling), "".join(sessions)
+    found.texts = "".join(addresses), "".join(cabling), "".join(sessions)
     return found
 
 

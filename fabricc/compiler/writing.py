@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.planned import PlannedSpec
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
+    from fabricc.tree.stage import Parts
 
 
 def write_tree(
@@ -155,7 +156,7 @@ class _Run:
     links: int = 0
     found: list[Diagnostic] = field(default_factory=list)
     ledgers: dict[str, Ledger] | None = field(default_factory=dict)
-    _tables: list[tuple[str, bytes]] = field(default_factory=list)
+    _tables: list[tuple[str, Parts]] = field(default_factory=list)
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -189,8 +190,8 @@ class _Run:
 
     def plan_files(self) -> None:
         """Write the tables whose rows the devices brought."""
-        self.gathered.take([self.stage.put(path, content) for path, content in self._tables])
-        self._tables.clear()  # the manifest, and what is remembered of the tree, need room
+        while self._tables:  # each leaves room for the next
+            self.gathered.take([self.stage.put_parts(*self._tables.pop(0))])
 
 
 def _rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildResult:

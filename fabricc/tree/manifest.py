@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from itertools import islice
 
 from fabricc.base.values import dataclass
 from fabricc.tree.names import is_cluster, is_path
 
 NAME = "manifest.json"
 FORMAT = 1
-LIMIT = 128 << 20
-"""Bytes; the manifest of a million files."""
+LIMIT = 1 << 30
+"""Bytes; the manifest of eight million files."""
 _MARK = b'"made_by": "fabricc"'
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LONGEST = 300
+_LINES = 4096
 
 
 class ManifestError(ValueError):
@@ -49,14 +50,17 @@ class Manifest:
     def encoded(self) -> bytes:
         """The bytes of `manifest.json`: sorted, one file a line, the same on every machine.
 
-        The spec's digest is taken of the typed values, so comments and the order of keys do not change it. They are put
-        together line by line: all lines of a large tree at once take four times the memory.
+        The spec's digest is taken of the typed values, so comments and the order of keys do not change it.
         """
-        content = io.BytesIO()
-        content.writelines(part.encode() for part in self._parts())
-        return content.getvalue()
+        return b"".join(self.parts())
 
-    def _parts(self) -> Iterator[str]:
+    def parts(self) -> Iterator[bytes]:
+        """The same in parts: all lines of a large tree at once take four times the memory."""
+        lines = self._lines()
+        while part := "".join(islice(lines, _LINES)):
+            yield part.encode()
+
+    def _lines(self) -> Iterator[str]:
         yield f'{{\n  "format": {FORMAT},\n  "made_by": "fabricc",\n'
         for key, value in (("cluster", self.cluster), ("version", self.version), ("spec", self.spec)):
             yield f"  {json.dumps(key)}: {json.dumps(value)},\n"

@@ -10,10 +10,11 @@ import errno
 import hashlib
 import os
 import shutil
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import listed
@@ -25,7 +26,7 @@ from fabricc.tree.failure import EmitError
 from fabricc.tree.names import checked_cluster, checked_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from fabricc.tree.manifest import Manifest
@@ -35,6 +36,10 @@ CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_LINK = (errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
 _OUR_FOLDERS = ("switches/", "hosts/", "jobs/", "acceptance/", "plan/")
 _LISTED = 3
+
+
+Parts = Callable[[], Iterable[bytes]]
+"""The content of a file, in parts, as often as it is asked for."""
 
 
 class Written(NamedTuple):
@@ -127,6 +132,23 @@ class Stage:
         _make_file(f"{self.folder}/{path}", content, mode)
         return Written(path, digest, True, edited)
 
+    def put_parts(self, path: str, parts: Parts) -> Written:
+        """As `put`, of a file that comes in parts and is never held as a whole.
+
+        Raises:
+            EmitError, OSError: as `put`.
+        """
+        edited = False
+        if path in self.present:
+            found, digest = _stated(f"{self.target}/{path}"), _sum(parts(), None)
+            if found == (digest, False):
+                return Written(path, digest, changed=False, edited=False)
+            stated = self.before.files.get(path) if self.before else None
+            edited = stated is not None and found is not None and found[0] != stated
+        self._make_folders(checked_path(path))
+        with os.fdopen(os.open(f"{self.folder}/{path}", CREATE, 0o644), "wb") as file:
+            return Written(path, _sum(parts(), file), True, edited)
+
     def put_folder(self, folder: str, contents: Sequence[Content]) -> list[Written]:
         """Stage a folder of files, whose names may have folders too, as `put` does.
 
@@ -171,7 +193,7 @@ class Stage:
             raise EmitError.from_os(error) from None
 
     def _commit(self, manifest: Manifest, changed: int) -> Committed:
-        written = changed + self.put(manifests.NAME, manifest.encoded()).changed
+        written = changed + self.put_parts(manifests.NAME, manifest.parts).changed
         ours = {*manifest.files, manifests.NAME}
         mine_before = self._mine_before()
         foreign = sorted(p for p in self.present | self.links if p not in ours and p not in mine_before)
@@ -284,6 +306,24 @@ def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
         return files.plain(path, limit=limit)
     except OSError:
         return None, False
+
+
+def _stated(path: str) -> tuple[str, bool] | None:
+    """The SHA-256 (hex) of a file and whether it is executable; None when it is none or a link."""
+    try:
+        return files.plain_digest(path)
+    except OSError:
+        return None
+
+
+def _sum(parts: Iterable[bytes], file: BinaryIO | None) -> str:
+    """The SHA-256 (hex) of what comes in parts, which is written to a file if there is one."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+        if file is not None:
+            file.write(part)
+    return digest.hexdigest()
 
 
 def _about_links(target: Path, replaced: set[str]) -> tuple[Diagnostic, ...]:

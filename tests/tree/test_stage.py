@@ -203,6 +203,41 @@ def test_the_lock_is_free_after_a_build_although_a_child_forked_meanwhile_still_
         os.close(reading)
 
 
+@pytest.mark.parametrize("before", [None, b"old", b"a,b\n1,2\n"])
+def test_a_file_in_parts_is_staged_as_a_whole_one(tmp_path: Path, before: bytes | None) -> None:
+    path, parts = "plan/links.csv", [b"a,b\n", b"1,2\n"]
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    for out in (whole, part):
+        out.mkdir()
+        if before is not None:
+            emit(out, {path: before})
+            (out / "zone" / path).write_bytes(before if before in b"".join(parts) else b"edited")
+    stages = [Stage.open(out, "zone") for out in (whole, part)]
+    written = [stages[0].put(path, b"".join(parts)), stages[1].put_parts(path, lambda: iter(parts))]
+    assert written[0] == written[1]
+    assert written[0].changed == (before != b"".join(parts))
+    staged = [(stage.folder / path) for stage in stages]
+    assert [each.exists() for each in staged] == [written[0].changed] * 2
+    assert not written[0].changed or staged[0].read_bytes() == staged[1].read_bytes()
+
+
+def test_a_file_in_parts_is_written_where_the_present_one_may_be_run(tmp_path: Path) -> None:
+    emit(tmp_path, {"plan/links.csv": b"x"})
+    (tmp_path / "zone/plan/links.csv").chmod(0o755)
+    stage = Stage.open(tmp_path, "zone")
+    assert stage.put_parts("plan/links.csv", lambda: [b"x"]).changed
+    assert not (stage.folder / "plan/links.csv").stat().st_mode & 0o100
+
+
+def test_a_manifest_of_many_files_comes_in_parts() -> None:
+    files_ = {f"hosts/h{number:05}/x": "1" * 64 for number in range(9000)}
+    manifest = Manifest("z", "1", "c.yaml", {}, files_)
+    parts = [*manifest.parts()]
+    assert len(parts) == 3
+    assert b"".join(parts) == manifest.encoded()
+    assert Manifest.parse(manifest.encoded()) == manifest
+
+
 def test_manifest_is_sorted_and_reads_back(tmp_path: Path) -> None:
     first, second = "1" * 64, "2" * 64
     one = Manifest("z", "1", "c.yaml", {"b": second, "a": first}, {"y": second, "x": first})

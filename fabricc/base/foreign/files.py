@@ -93,6 +93,19 @@ def plain(path: str | Path, *, limit: int = LIMIT) -> tuple[bytes, bool]:
         os.close(handle)
 
 
+def plain_digest(path: str | Path, *, limit: int = STREAMED) -> tuple[str, bool]:
+    """As `plain`, the SHA-256 (hex) in the place of the bytes, in little memory.
+
+    Raises:
+        ForeignFileError, OSError: as `plain`.
+    """
+    handle = _open_in(None, str(path), _FILE, path)
+    try:
+        return _digest(handle, path, limit), bool(os.fstat(handle).st_mode & 0o100)
+    finally:
+        os.close(handle)
+
+
 def clone_of(path: Path) -> Path | None:
     """The nearest folder above a path that has a `.git`; None where no repository is.
 
@@ -305,10 +318,10 @@ def _size(handle: int, path: Path | str, limit: int) -> int:
     return entry.st_size
 
 
-def _chunks(handle: int, path: Path | str, limit: int) -> Iterator[bytes]:
-    """An open file in parts, the first of them all of it unless it is large."""
+def _chunks(handle: int, path: Path | str, limit: int, most: int = _CHUNK) -> Iterator[bytes]:
+    """An open file in parts, the first of them all of it unless it has more bytes than `most`."""
     left = limit
-    size = min(_size(handle, path, limit), _CHUNK) + 1
+    size = min(_size(handle, path, limit), most) + 1
     while chunk := os.read(handle, size):
         left -= len(chunk)
         if left < 0:  # it grows, or does not tell its size
@@ -318,7 +331,7 @@ def _chunks(handle: int, path: Path | str, limit: int) -> Iterator[bytes]:
 
 
 def _content(handle: int, path: Path | str, limit: int) -> bytes:
-    return b"".join(_chunks(handle, path, limit))
+    return b"".join(_chunks(handle, path, limit, limit))
 
 
 def _digest(handle: int, path: Path | str, limit: int) -> str:

@@ -306,7 +306,7 @@ class _Part:
     def _tables(self, outcome: Outcome, ledger: Ledger) -> None:
         """Put the devices' rows in the place of those they had."""
         for table, (name, header) in enumerate(SIZED):
-            rows = [each.encode() for each in outcome.rows(table)]
+            rows = [*outcome.rows(table)]
             sizes = (size[table] for size in self.ledger.sizes)
             starts = [*accumulate(sizes, initial=len(csv_text([header])))]
             spans = [(starts[number], starts[number + 1]) for number in self.places.values()]

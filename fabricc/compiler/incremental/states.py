@@ -13,7 +13,8 @@ from array import array
 from bisect import bisect_left
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import itemgetter
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
@@ -45,18 +46,18 @@ class Listing:
 
     @staticmethod
     def of(paths: Iterable[str]) -> Listing:
-        """The listing of files, by their paths in the tree."""
-        found: dict[str, set[str]] = {}
-        upper: set[str] = set()
-        for path in paths:
-            folder, name = _place(path)
-            found.setdefault(folder, set()).add(name)
-            upper.add(path.partition("/")[0])
-        found[""] = found.pop("", set()) | upper
+        """The listing of files, by their paths in the tree, which are sorted."""
         lists: dict[tuple[str, ...], int] = {}
-        folders = {
-            folder: lists.setdefault(tuple(sorted(names)), len(lists)) for folder, names in found.items()
-        }
+        folders: dict[str, int] = {}
+        upper: set[str] = set()
+        for folder, places in groupby(map(_place, paths), itemgetter(0)):
+            names = [name for _, name in places]
+            if folder:
+                upper.add(folder.partition("/")[0])
+                folders[folder] = lists.setdefault(tuple(sorted(names)), len(lists))
+            else:
+                upper.update(*((name, name.partition("/")[0]) for name in names))
+        folders[""] = lists.setdefault(tuple(sorted(upper)), len(lists))
         return Listing(tuple(lists), folders)
 
     def names(self, folder: str) -> Sequence[str]:

@@ -1,0 +1,37 @@
+"""Rows of tables come in any order and leave in that of their pieces, from memory and from a file alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricc.compiler import spool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@given(st.dictionaries(st.integers(0, 9), st.text(max_size=9)), st.randoms(use_true_random=False))
+def test_parts_are_in_order_whatever_the_order_of_arrival(texts: dict[int, str], chance: object) -> None:
+    numbers = [*texts]
+    chance.shuffle(numbers)  # type: ignore[attr-defined]
+    kept = spool.Spool(None)
+    for number in numbers:
+        kept.put(number, texts[number])
+    wanted = [texts[number].encode() for number in sorted(texts)]
+    assert [*kept.parts()] == wanted
+    assert [*kept.parts()] == wanted, "as often as they are asked for"
+
+
+def test_what_is_much_goes_to_a_nameless_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "_IN_MEMORY", 10)
+    kept = spool.Spool(tmp_path)
+    for number in (2, 0, 1):
+        kept.put(number, str(number) * 9)
+    assert [*kept.parts()] == [b"0" * 9, b"1" * 9, b"2" * 9]
+    assert not [*tmp_path.iterdir()]
+    with pytest.raises(FileNotFoundError):
+        spool.Spool(tmp_path / "none").put(0, "x" * 11)
