@@ -41,6 +41,8 @@ def main() -> None:
             report.sizes.append(size)
         if len(report.sizes) == len(SIZES):
             report.results += cases.huge(bench, report.sizes[-1])
+        if options.million:
+            report.results += cases.million(bench)
         if options.peers:
             folder = options.scratch or scratch
             report.peers += [peers.against_pyavd(folder, bench.runs), peers.against_netlab(folder, 1)]
@@ -68,6 +70,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--peers", action="store_true", help="install pyavd and netlab, and compare with them"
+    )
+    parser.add_argument(
+        "--million", action="store_true", help="1,048,576 GPUs too: 16 GB, 3.4 million files and folders"
     )
     parser.add_argument(
         "--scratch", type=Path, metavar="FOLDER", help="where to build, such as a file system in memory"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.measure import Figures, fabricc, repeated
-from benchmarks.specs import Fabric
+from benchmarks.specs import MILLION, Fabric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -181,6 +181,16 @@ def growth(bench: Bench, sizes: Iterable[int]) -> Iterator[Size]:
         files = sum(1 for path in tree.rglob("*") if path.is_file())
         yield Size(gpus, fabric.ports + files, figures)
         _without(tree)()
+
+
+def million(bench: Bench) -> Iterator[Result]:
+    """The whole tree of 1,048,576 GPUs once, without the proof: 1.35 million files, in 16 GB and 3.4 million inodes."""
+    folder = bench.scratch / "million"
+    folder.mkdir()
+    (folder / "cluster.yaml").write_text(MILLION, encoding="utf-8")
+    command = fabricc("build", "cluster.yaml", "-o", "out", "--jobs", bench.jobs, "--no-check")
+    yield Result("build cold, 1,048,576 GPUs", repeated(command, folder, 1), 120.0)
+    _without(folder)()
 
 
 def huge(bench: Bench, size: Size) -> Iterator[Result]:

@@ -23,6 +23,17 @@ ASIDE = {
 }
 """What a fabric says beside, where a system publishes no buffers for its cables."""
 
+MILLION = """\
+cluster: million
+gpus: {model: hgx-2x200, hosts: 131072, hosts_per_unit: 128}
+planes: 2
+tors: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
+spines: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
+cores: {model: 7060x6-64pe, nos: eos}
+addressing: {family: ipv6}
+"""
+"""1,048,576 GPUs: NICs of two ports of 200 Gb/s in two planes, three tiers, 40,960 switches."""
+
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1i0sX7sample bench@example"
 
 
