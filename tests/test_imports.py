@@ -158,7 +158,7 @@ INSIDE = {
     "fabricc.fabric.vocabulary": (1, "yaml, for tables that are read once"),
     "fabricc.base.diagnostics.render": (1, "text for people needs no XML"),
     "fabricc.fabric.yaml_text": (1, "yaml, for the systems whose files are YAML"),
-    "fabricc.base.foreign.text": (1, "XML, for JUnit and pictures"),
+    "fabricc.base.foreign.formats": (1, "XML, for JUnit and pictures"),
     "fabricc.back.nos": (
         2,
         "entry points, for back ends of third parties; a build that finds nothing to do needs no vocabulary",

@@ -13,8 +13,8 @@ from fabricc.audit.model import Tier
 from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.text import summary
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.formats import json_rendered
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.foreign.text import json_rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,8 +11,8 @@ import click
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.foreign.text import json_document
 from fabricc.base.values import NamedTuple
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Power

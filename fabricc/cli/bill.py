@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.diagnostics import FindingsError, Severity, worst
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.base.foreign.workbook import NoWorkbookError, workbook
 from fabricc.base.values import NamedTuple, replace
 from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings

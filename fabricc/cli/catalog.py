@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
-from fabricc.base.foreign.text import json_document
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import Wishes
 from fabricc.catalog.load import load_catalog

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line
-from fabricc.base.foreign.text import json_document
 from fabricc.cli import options, output
 from fabricc.cli.catalog_words import explained
 from fabricc.cli.words import subjects

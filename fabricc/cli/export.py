@@ -8,8 +8,8 @@ import click
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.formats import entry
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
-from fabricc.base.foreign.text import json_document
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.foreign.markdown import Markdown
     from fabricc.base.foreign.screen import Part
-    from fabricc.base.foreign.text import Markdown, Rendered
+    from fabricc.base.foreign.text import Rendered
     from fabricc.cli.bars import Bars
 
 FORMAT = "fabricc.format"

@@ -14,8 +14,8 @@ import click
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import plural, ranges
+from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Table
-from fabricc.base.foreign.text import csv_text, json_document
 from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.cli.shares import Share

@@ -10,8 +10,8 @@ import click
 
 from fabricc.back.infiniband.tables import class_rows, partition_rows, plan_files, summary
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
-from fabricc.base.foreign.text import json_document
 from fabricc.catalog.rates import generation_at
 from fabricc.cli import bill, growth, output
 from fabricc.compiler.result import exit_status

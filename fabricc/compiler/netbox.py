@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import clip
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.base.order import natural
 from fabricc.base.values import NamedTuple, replace
 from fabricc.fabric.given import Identities

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.compiler.tables import CABLING
 from fabricc.fabric.management_addresses import owners
 from fabricc.fabric.out_of_band import MANAGEMENT_PORT

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.device import Work

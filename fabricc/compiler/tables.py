@@ -8,7 +8,7 @@ from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import DOWN, HOST, cable_rows
 from fabricc.fabric.model import Direction, Host

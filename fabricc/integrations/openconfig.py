@@ -12,7 +12,7 @@ from fabricc.back import openconfig
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
-from fabricc.base.foreign.text import json_document
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.compiler.workers import spread, usable_cpus
 from fabricc.fabric.vocabulary import waist

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.compiler import tables
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.links import layout

@@ -23,7 +23,7 @@ OF = {"", "click", "rich", "console", "traceback", "pprint"}
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
 KINDS = {"Safe", "Rendered", "Terminal", "Markdown", "Markup"}
 MAKERS = {
-    "base/foreign/text.py": "makes what it escapes",
+    "base/foreign/formats.py": "makes what it escapes",
     "review/report/page.py": "gives what was escaped a tag of ours",
 }
 

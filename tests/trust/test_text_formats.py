@@ -15,8 +15,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from fabricc.base.foreign import formats
 from fabricc.base.foreign import text as foreign
-from fabricc.base.foreign.text import Markdown, Terminal
+from fabricc.base.foreign.markdown import Markdown
+from fabricc.base.foreign.text import Terminal
 from fabricc.base.foreign.workbook import workbook
 from tests.effort import examples
 from tests.trust.hostile import ALL, FORMULAS, anything, harmless
@@ -181,10 +183,10 @@ def test_a_hidden_line_stays_hidden(text: str) -> None:
 
 @each
 def test_html_is_text_alone(text: str) -> None:
-    source = str(foreign.html(text))
+    source = str(formats.html(text))
     assert harmless(source)
     assert not set("<>\"'") & set(source)
-    assert unescape(source).replace("&", "&amp;") == foreign._seen(text).replace("&", "&amp;")
+    assert unescape(source).replace("&", "&amp;") == formats._seen(text).replace("&", "&amp;")
 
 
 @each
@@ -203,13 +205,13 @@ def test_html_in_a_comment_calls_nobody(text: str) -> None:
 )
 @example([[each, 1] for each in FORMULAS])
 def test_csv_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> None:
-    text = foreign.csv_text(rows)
+    text = formats.csv_text(rows)
     assert all(c.isprintable() or c in "\n\u00a0" for c in text)
     back = list(csv.reader(io.StringIO(text)))
     assert [len(row) for row in back] == [len(row) for row in rows]
     for row, stated in zip(rows, back, strict=True):
         for value, cell in zip(row, stated, strict=True):
-            assert cell == str(foreign.cell(value))
+            assert cell == str(formats.cell(value))
             if isinstance(value, str):
                 assert not re.match(r"\s*[=@\uff1d\uff0b\uff0d\uff20]", cell)
                 assert not re.match(r"\s*[+-].*[^0-9.%]", cell)
@@ -238,31 +240,31 @@ def test_a_workbook_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]
 
 @each
 def test_json_gives_every_text_back(text: str) -> None:
-    document = foreign.json_document({"a": [text], text: 1})
+    document = formats.json_document({"a": [text], text: 1})
     assert harmless(document)
     assert json.loads(document)["a"] == [re.sub("[\ud800-\udfff]", "\ufffd", text)]
 
 
 @each
 def test_a_message_of_sarif_has_no_link(text: str) -> None:
-    assert "](" not in foreign.sarif_message(text)
-    assert harmless(foreign.sarif_message(text))
+    assert "](" not in formats.sarif_message(text)
+    assert harmless(formats.sarif_message(text))
 
 
 @each
 def test_xml_is_read_by_everyone(text: str) -> None:
     root = ElementTree.Element("suite", {"name": text})
     ElementTree.SubElement(root, "failure", {"message": text}).text = text
-    document = foreign.xml_document(root)
+    document = formats.xml_document(root)
     assert harmless(document)
     back = ElementTree.fromstring(document)
-    assert back.get("name") == foreign._seen(text)
-    assert (back[0].text or "") == foreign._seen(text)
+    assert back.get("name") == formats._seen(text)
+    assert (back[0].text or "") == formats._seen(text)
 
 
 @given(anything, anything)
 def test_a_command_of_ours_holds_no_other(name: str, message: str) -> None:
-    (line, end) = foreign.workflow_commands([("error", {"file": name, "title": "x"}, message)]).split("\n")
+    (line, end) = formats.workflow_commands([("error", {"file": name, "title": "x"}, message)]).split("\n")
     assert end == ""
     assert line.startswith("::error file=")
     assert line.isprintable() or "\u00a0" in line

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.audit.adopt.reasons import reason
 from fabricc.audit.adopt.trial import SPEC
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.foreign.text import json_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

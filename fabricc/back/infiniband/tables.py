@@ -7,7 +7,7 @@ from itertools import chain
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.fabric import links
 from fabricc.fabric.infiniband.identity import MOST_LIDS, guid_text, is_placeholder
 from fabricc.fabric.infiniband.ports import ports_by_name, speed_word

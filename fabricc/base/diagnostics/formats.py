@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.diagnostics.model import Severity
-from fabricc.base.foreign.text import json_document, sarif_message, workflow_commands, xml_document
+from fabricc.base.foreign.formats import json_document, sarif_message, workflow_commands, xml_document
 from fabricc.version import __version__
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import STREAMED, Folder
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
 from fabricc.compiler.device import Work
 from fabricc.compiler.gathered import put_text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.text import html
+from fabricc.base.foreign.formats import html
 from fabricc.base.values import replace
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.foreign.text import json_document
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement
 
-from fabricc.base.foreign.text import json_document, xml_document
+from fabricc.base.foreign.formats import json_document, xml_document
 from fabricc.operate.lab.steady import STEADY
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.wording import listed, plural, ranges
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.foreign.text import json_document
 from fabricc.base.order import gathered
 from fabricc.operate.maintain.losses import FEWER_PATHS, HOW
 from fabricc.operate.maintain.plan import Moment, percent

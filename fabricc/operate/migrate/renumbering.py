@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import listed, plural
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import NamedTuple, replace
 from fabricc.fabric.links import UP, asn, host_blocks, links, loopback_offset, port_names, served, upward
 from fabricc.fabric.shape import TierName

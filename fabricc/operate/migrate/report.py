@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.foreign.text import csv_text, json_document
 from fabricc.operate.migrate.cables import turns
 from fabricc.operate.push.run import kept_words
 from fabricc.review.diff import wording

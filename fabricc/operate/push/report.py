@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.wording import listed
-from fabricc.base.foreign.text import json_document
+from fabricc.base.foreign.formats import json_document
 from fabricc.operate.push.run import kept_words, percent
 from fabricc.operate.push.start import minutes
 from fabricc.review.diff import redact

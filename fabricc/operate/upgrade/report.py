@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line
-from fabricc.base.foreign.text import json_document
 from fabricc.base.order import gathered
 from fabricc.base.values import replace
 from fabricc.front.spec.document import dotted

@@ -8,8 +8,9 @@ from xml.etree.ElementTree import SubElement
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.formats import entry
+from fabricc.base.foreign.formats import json_document, xml_document
+from fabricc.base.foreign.markdown import Markdown
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.foreign.text import Markdown, json_document, xml_document
 from fabricc.base.order import gathered
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import KINDS

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.foreign.text import Markdown
+from fabricc.base.foreign.markdown import Markdown
 from fabricc.base.values import dataclass
 from fabricc.review.diff import wording
 from fabricc.review.diff.model import Impact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.foreign.text import json_document
+from fabricc.base.foreign.formats import json_document
 from fabricc.review.diff import wording
 from fabricc.review.diff.phrases import phrases
 

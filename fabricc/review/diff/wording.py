@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural, ranges
-from fabricc.base.foreign.text import inert
+from fabricc.base.foreign.markdown import inert
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.names import fold
 

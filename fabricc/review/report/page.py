@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from fabricc.base.foreign.text import html as escaped
-from fabricc.base.foreign.text import html_document
+from fabricc.base.foreign.formats import html as escaped
+from fabricc.base.foreign.formats import html_document
 from fabricc.base.installation import folder
 from fabricc.review.report.compose import compose
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.text import html
+from fabricc.base.foreign.formats import html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

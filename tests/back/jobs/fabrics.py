@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.jobs.files import executable, job_files
-from fabricc.base.foreign.text import csv_text
+from fabricc.base.foreign.formats import csv_text
 from fabricc.compiler import tables
 from tests.front.planning.support import document, planned
 

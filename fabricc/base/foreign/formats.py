@@ -1,0 +1,122 @@
+"""Documents with text that others wrote: CSV, HTML, JSON, SARIF, XML, commands of a runner."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
+
+from fabricc.base.foreign.text import BREAK, HASHES, Rendered, block, line, shows, unobeyed, visible
+from fabricc.base.patterns import pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from xml.etree.ElementTree import Element
+
+    from jinja2 import Template as JinjaTemplate
+
+_LOGGED = pattern(HASHES, re.IGNORECASE)
+_FORMULA = pattern(r"^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = pattern(r"[-+]?[0-9]+(\.[0-9]+)?%?$|-$")
+_SIGNS = ("=", "+", "-", "@", " ")
+_SURROGATE = pattern("[\ud800-\udfff]")
+
+
+def html(text: object) -> Markup:
+    """A value in HTML, text or the value of an attribute; what is markup already stays."""
+    if hasattr(text, "__html__"):
+        return escape(text)
+    return Markup(unobeyed(str(escape("\n".join(map(visible, BREAK.split(str(text))))))))
+
+
+def html_document(template: JinjaTemplate, **values: object) -> Rendered:
+    """A page from a template whose environment escapes (`html` as its `finalize`)."""
+    if not template.environment.autoescape:
+        raise ValueError("the template does not escape")
+    return Rendered(template.render(**values))
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV, a line each; a spreadsheet calculates no text in it."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(map(cell, row) for row in rows)
+    return buffer.getvalue()
+
+
+def cell(value: object) -> object:
+    """A value of a table: text on one line, after an apostrophe where it would be a formula; numbers as they are."""
+    if type(value) is not str:
+        return value if isinstance(value, (int, float, type(None))) else cell(str(value))
+    if value.isascii() and value.isprintable() and not value.startswith(_SIGNS):
+        return value
+    shown = visible(value)
+    return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.match(shown) else shown
+
+
+def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) -> Rendered:
+    """A value as JSON: nothing in it is obeyed where it is printed, and whoever reads it gets every text as it was.
+
+    Half a surrogate pair, which no UTF-8 holds, becomes U+FFFD.
+    """
+    written = io.StringIO()
+    json.dump(value, written, indent=indent, sort_keys=sort_keys, ensure_ascii=False)
+    written.write("\n")
+    text = written.getvalue()
+    del written
+    return json_rendered(text)
+
+
+def json_rendered(text: str) -> Rendered:
+    """JSON as it was written without escapes for other than ASCII, with what `json_document` promises."""
+    if not text.isascii() or "\x7f" in text:
+        text = "".join([c if shows(c) or c == "\n" else _json_escape(c) for c in text])
+    return Rendered(_LOGGED.sub(r"\\u0023", text) if "##" in text else text)
+
+
+def _json_escape(character: str) -> str:
+    if _SURROGATE.match(character):
+        return "\ufffd"
+    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+
+
+def sarif_message(text: str) -> str:
+    """A message of SARIF, where brackets before a parenthesis would be a link (2.1.0, section 3.11.6)."""
+    return block(text).replace("](", "] (")
+
+
+def xml_document(root: Element) -> Rendered:
+    """An XML document, indented; its texts and attributes as lines of a terminal."""
+    from xml.etree import ElementTree
+
+    for element in root.iter():
+        element.text = element.text and _seen(element.text)
+        for name, value in element.items():
+            element.set(name, _seen(value))
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return Rendered(f'<?xml version="1.0" encoding="UTF-8"?>\n{unobeyed(text)}\n')
+
+
+def _seen(text: str) -> str:
+    return "\n".join(map(visible, BREAK.split(text)))
+
+
+def workflow_commands(commands: Iterable[tuple[str, Mapping[str, str], str]]) -> Rendered:
+    """Commands of GitHub's runner, a line each: name, properties, message."""
+    lines = []
+    for name, properties, message in commands:
+        stated = ",".join(f"{key}={_property(line(value))}" for key, value in properties.items())
+        lines.append(f"::{name} {stated}::{_data(block(message))}\n")
+    return Rendered("".join(lines))
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
