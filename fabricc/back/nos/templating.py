@@ -165,11 +165,14 @@ def environment(nos: str, *, objects: bool = False) -> Environment:
 @cache
 def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     from fabricc.back.nos import compiling
 
-    kind = ImmutableSandboxedEnvironment if overrides else Environment
+    kind: type[Environment] = Environment
+    if overrides:
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        kind = ImmutableSandboxedEnvironment
     builtin = installation.folder("templates") / nos
     made = kind(
         loader=ChoiceLoader([*(_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)])
