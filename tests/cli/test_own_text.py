@@ -107,6 +107,34 @@ def test_a_review_names_a_faulty_template_too(repo: Path, own: Path, fabricc: Fa
     assert "own/frr/frr.conf.j2:1:1: error FAB7012" in ran.err
 
 
+def test_templates_that_include_one_another_in_a_circle_are_named(own: Path, fabricc: Fabricc) -> None:
+    line = own.read_text().count("\n") + 1
+    own.write_text(own.read_text() + '{% include "daemons.j2" %}\n')
+    (own.parent / "daemons.j2").write_text('x\n{% include "frr.conf.j2" %}\n')
+    ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", "1")
+    assert ran.status == 3
+    assert "FAB7012" in ran.err
+    assert "it includes itself: " in ran.err
+    assert f"own/frr/frr.conf.j2:{line}:1" in ran.err or "own/frr/daemons.j2:2:1" in ran.err
+
+
+def test_a_macro_that_calls_itself_is_named(own: Path, fabricc: Fabricc) -> None:
+    own.write_text(own.read_text() + "{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}\n")
+    ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", "1")
+    assert ran.status == 3
+    assert "FAB7012" in ran.err
+    assert "it includes or calls itself without end" in ran.err
+
+
+def test_a_template_that_ends_may_include_itself(own: Path, repo: Path, fabricc: Fabricc) -> None:
+    again = "{% if again is not defined %}{% set again = true %}{% include 'frr.conf.j2' %}{% else %}"
+    again += own.read_text() + "{% endif %}"
+    own.write_text(again)
+    ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", "1")
+    assert ran.status == 0, ran.err
+    assert "hostname" in next((repo / "build/lab/switches").glob("*/frr.conf")).read_text()
+
+
 def test_a_template_that_is_no_text_is_named(repo: Path, own: Path, fabricc: Fabricc) -> None:
     own.write_bytes(b"\xff\xfe")
     ran = fabricc("build", "cluster.yaml", "--templates", "own")

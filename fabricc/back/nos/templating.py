@@ -9,7 +9,7 @@ import zlib
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base import installation
 from fabricc.base.foreign import files
@@ -95,13 +95,14 @@ def idle_overrides() -> Iterator[tuple[str, str]]:
 
 def fault_of(error: Exception) -> Fault | None:
     """The place of an error in the templates; None when the user has none of their own, or the error is elsewhere."""
-    from jinja2 import TemplateSyntaxError
+    from jinja2 import TemplateAssertionError, TemplateSyntaxError
 
     if not _overrides:
         return None
     if isinstance(error, TemplateSyntaxError) and (file := error.filename or error.name):
         # Jinja's lexer gives the file as the name.
-        return Fault(file, error.lineno, f"syntax: {error.message}")
+        kind = "" if isinstance(error, TemplateAssertionError) else "syntax: "
+        return Fault(file, error.lineno, f"{kind}{error.message}")
     if isinstance(error, UnicodeDecodeError):
         return next((Fault(str(file), 1, "not UTF-8 text") for file in _files() if not _is_text(file)), None)
     place = _innermost(error.__traceback__)
@@ -113,6 +114,8 @@ def _reason(error: Exception) -> str:
 
     if isinstance(error, TemplateNotFound):
         return f"there is no template {error.name}"
+    if isinstance(error, RecursionError):
+        return "it includes or calls itself without end"
     return str(error) or "it cannot be rendered"
 
 
@@ -168,26 +171,28 @@ def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Enviro
 
     from fabricc.back.nos import compiling
 
-    kind: type[Environment] = Environment
-    if overrides:
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-        kind = ImmutableSandboxedEnvironment
     builtin = installation.folder("templates") / nos
-    made = kind(
-        loader=ChoiceLoader([*(_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)])
-        if overrides
-        else FunctionLoader(lambda name: (_whole(builtin / name), str(builtin / name), None)),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        auto_reload=False,
-        autoescape=False,
-        bytecode_cache=None if overrides else _compiled(),  # a sandbox compiles otherwise
+    common: dict[str, Any] = {
+        "undefined": StrictUndefined,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+        "keep_trailing_newline": True,
+        "auto_reload": False,
+        "autoescape": False,
+    }
+    if overrides:
+        from fabricc.back.nos.sandbox import Sandbox
+
+        loaders = [*(_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)]
+        own = Sandbox(loader=ChoiceLoader(loaders), **common)
+        own.refuse_circles(file.name for file in _files() if file.parent.name == nos)
+        return own
+    made = Environment(
+        loader=FunctionLoader(lambda name: (_whole(builtin / name), str(builtin / name), None)),
+        bytecode_cache=_compiled(),
+        **common,
     )
-    if not overrides:
-        made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
+    made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
     return made
 
 

@@ -1,0 +1,62 @@
+"""The environment of templates of the user's own: they see the view, change nothing and include themselves never."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jinja2 import TemplateAssertionError, TemplateError, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Leading = nodes.Include | nodes.Import | nodes.FromImport | nodes.Extends
+
+_MAYBE = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock)
+"""What is in these may end a template that includes itself."""
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """As Jinja's, and it tells of circles before rendering ends deep in the stack."""
+
+    def refuse_circles(self, names: Iterable[str]) -> None:
+        """Look where templates lead whatever the view holds; what cannot be read is told when it is used.
+
+        Raises:
+            TemplateAssertionError: one of them leads to itself.
+        """
+        done: set[str] = set()
+        for name in names:
+            self._follow(name, [], done)
+
+    def _follow(self, name: str, way: list[str], done: set[str]) -> None:
+        if name in done:
+            return
+        way = [*way, name]
+        for line, other, file in _led_to(self, name):
+            if other in way:
+                circle = " > ".join([*way[way.index(other) :], other])
+                raise TemplateAssertionError(f"it includes itself: {circle}", line, name, file)
+            self._follow(other, way, done)
+        done.add(name)
+
+
+def _led_to(environment: Sandbox, name: str) -> list[tuple[int, str, str | None]]:
+    """Line, name, and the file that says so, of each template that one includes, imports or extends."""
+    assert environment.loader is not None
+    try:
+        text, file, _ = environment.loader.get_source(environment, name)
+        found = [*_leading(environment.parse(text, name))]
+    except (TemplateError, OSError, ValueError):
+        return []
+    return [
+        (each.lineno, each.template.value, file) for each in found if isinstance(each.template, nodes.Const)
+    ]
+
+
+def _leading(node: nodes.Node) -> Iterator[Leading]:
+    for child in node.iter_child_nodes():
+        if isinstance(child, nodes.Include | nodes.Import | nodes.FromImport | nodes.Extends):
+            yield child
+        elif not isinstance(child, _MAYBE):
+            yield from _leading(child)
