@@ -28,15 +28,39 @@ _ADDRESS = ":/?#[]@!$&'*+,;=%~"
 """What an address may hold (RFC 3986) and does not end a Markdown link."""
 
 
+def _prose(text: str) -> str:
+    shown = visible(BREAK.sub(" ", text))
+    brackets = _BRACKETS.search(shown) is not None
+    shown = _entities(_INLINE.sub(r"\\\g<0>", shown))
+    if brackets:
+        shown = shown.replace("[", "\\[").replace("]", "\\]")
+    if begins := _BLOCK.match(shown):
+        at = begins.end() - 1
+        shown = f"{shown[:at]}\\{shown[at:]}"
+    shown = _unlinked(shown)
+    return f"&#{ord(shown[0])};{shown[1:]}" if _OPENING.match(shown) else shown
+
+
+def _entities(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _unlinked(text: str) -> str:
+    """Markdown or HTML in which forges find nobody to call, nothing to link, no formula and no command."""
+    parted = _REFERENCE.sub(lambda found: f"{found[0]}{_APART}", text)
+    return unobeyed(parted.replace("$", "&#36;"))
+
+
+def inert(text: str) -> str:
+    """Text that ends neither a comment of HTML nor a title of Markdown, nor breaks the line."""
+    return re.sub(r"-{2,}", "-", re.sub(r"[^\w :./,=+@%-]", lambda found: quote(visible(found[0])), text))
+
+
 class Markdown(Template):
-    """Markdown as GitHub, GitLab, Bitbucket and Azure DevOps read it."""
+    """Markdown as the forges read it; foreign text is prose of one line, which links nothing and calls nobody."""
 
     __slots__ = ()
-
-    @classmethod
-    def escaped(cls, text: str) -> Self:
-        """Foreign text as prose of one line, which links nothing and calls nobody."""
-        return cls(_prose(text))
+    _said = staticmethod(_prose)
 
     @classmethod
     def code(cls, text: str) -> Self:
@@ -81,31 +105,3 @@ class Markdown(Template):
     def unspaced(self) -> Self:
         """With one blank line where there are more."""
         return type(self)(re.sub(r"\n{3,}", "\n\n", self))
-
-
-def _prose(text: str) -> str:
-    shown = visible(BREAK.sub(" ", text))
-    brackets = _BRACKETS.search(shown) is not None
-    shown = _entities(_INLINE.sub(r"\\\g<0>", shown))
-    if brackets:
-        shown = shown.replace("[", "\\[").replace("]", "\\]")
-    if begins := _BLOCK.match(shown):
-        at = begins.end() - 1
-        shown = f"{shown[:at]}\\{shown[at:]}"
-    shown = _unlinked(shown)
-    return f"&#{ord(shown[0])};{shown[1:]}" if _OPENING.match(shown) else shown
-
-
-def _entities(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _unlinked(text: str) -> str:
-    """Markdown or HTML in which forges find nobody to call, nothing to link, no formula and no command."""
-    parted = _REFERENCE.sub(lambda found: f"{found[0]}{_APART}", text)
-    return unobeyed(parted.replace("$", "&#36;"))
-
-
-def inert(text: str) -> str:
-    """Text that ends neither a comment of HTML nor a title of Markdown, nor breaks the line."""
-    return re.sub(r"-{2,}", "-", re.sub(r"[^\w :./,=+@%-]", lambda found: quote(visible(found[0])), text))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import string
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from fabricc.base.patterns import pattern
 
@@ -42,11 +42,13 @@ class Template(Safe):
     """Text of our own, a literal; what is put into it is escaped unless it is of the same kind."""
 
     __slots__ = ()
+    _said: ClassVar[staticmethod[[str], str]]
+    """How the format says a foreign text; each says it."""
 
     @classmethod
     def escaped(cls, text: str) -> Self:
         """A foreign text in this format."""
-        raise NotImplementedError
+        return cls(cls._said(text))
 
     def format(self, *values: object, **named: object) -> Self:
         """The literal with values in its braces, each escaped."""
@@ -72,23 +74,6 @@ class _Escaping(string.Formatter):
         if isinstance(value, self.kind):
             return value
         return self.kind.escaped(format(value, format_spec))
-
-
-class Terminal(Template):
-    """What goes to a terminal or a log, perhaps several lines, perhaps with colours of our own."""
-
-    __slots__ = ()
-
-    @classmethod
-    def escaped(cls, text: str) -> Self:
-        """One line of foreign text."""
-        return cls(line(text))
-
-    @classmethod
-    def styled(cls, style: str, text: str) -> Self:
-        """Foreign text in a style of ECMA-48's SGR, such as `1;31`; as it is where that is empty."""
-        shown = text if isinstance(text, cls) else line(text)
-        return cls(f"\x1b[{style}m{shown}\x1b[0m" if style else shown)
 
 
 def visible(text: str) -> str:
@@ -122,6 +107,19 @@ def line(text: str) -> str:
 def block(text: str) -> str:
     """Lines of a terminal or a log, where the text breaks them."""
     return "\n".join(map(line, BREAK.split(text)))
+
+
+class Terminal(Template):
+    """What goes to a terminal or a log, perhaps several lines, perhaps coloured by us; foreign text is one line."""
+
+    __slots__ = ()
+    _said = staticmethod(line)
+
+    @classmethod
+    def styled(cls, style: str, text: str) -> Self:
+        """Foreign text in a style of ECMA-48's SGR, such as `1;31`; as it is where that is empty."""
+        shown = text if isinstance(text, cls) else line(text)
+        return cls(f"\x1b[{style}m{shown}\x1b[0m" if style else shown)
 
 
 def unobeyed(text: str) -> str:
