@@ -126,6 +126,16 @@ def test_a_macro_that_calls_itself_is_named(own: Path, fabricc: Fabricc) -> None
     assert "it includes or calls itself without end" in ran.err
 
 
+@pytest.mark.parametrize(
+    "more", ["{% include 3 %}", "{% include ['none.j2', 4] ignore missing %}", "{{ " + "(" * 2000]
+)
+def test_what_leads_nowhere_is_told_as_ever(own: Path, fabricc: Fabricc, more: str) -> None:
+    own.write_text(f"{own.read_text()}{more}\n")
+    ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", "1")
+    assert ran.status in (0, 3)
+    assert ran.status == 0 or "FAB7012" in ran.err, ran.err
+
+
 def test_a_template_that_ends_may_include_itself(own: Path, repo: Path, fabricc: Fabricc) -> None:
     again = "{% if again is not defined %}{% set again = true %}{% include 'frr.conf.j2' %}{% else %}"
     again += own.read_text() + "{% endif %}"

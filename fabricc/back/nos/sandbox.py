@@ -1,4 +1,4 @@
-"""The environment of templates of the user's own: they see the view, change nothing and include themselves never."""
+"""The environment of templates of the user's own: they see the view, change nothing, and lead to no circle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Look where templates lead whatever the view holds; what cannot be read is told when it is used.
 
         Raises:
-            TemplateAssertionError: one of them leads to itself.
+            TemplateAssertionError: one of them leads to itself, or is nested too deeply.
         """
         done: set[str] = set()
         for name in names:
@@ -47,10 +47,15 @@ def _led_to(environment: Sandbox, name: str) -> list[tuple[int, str, str | None]
     try:
         text, file, _ = environment.loader.get_source(environment, name)
         found = [*_leading(environment.parse(text, name))]
+    except RecursionError:
+        raise TemplateAssertionError("it is nested too deeply", 1, name, file) from None
     except (TemplateError, OSError, ValueError):
         return []
+    named = ((each.lineno, each.template) for each in found)
     return [
-        (each.lineno, each.template.value, file) for each in found if isinstance(each.template, nodes.Const)
+        (line, name.value, file)
+        for line, name in named
+        if isinstance(name, nodes.Const) and isinstance(name.value, str)
     ]
 
 
