@@ -19,7 +19,8 @@ class Spool:
     """The pieces of one text; `folder` is where its nameless file is made, None for the usual place of such."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=None if folder is None else str(folder))  # noqa: SIM115 - closed with the spool
+        place = None if folder is None else str(folder)
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=place)  # noqa: SIM115 - closed with the spool
         self._places: dict[int, tuple[int, int]] = {}
         self._end = 0
 

@@ -37,7 +37,7 @@ class Manifest:
         cluster: the cluster's name.
         version: version of fabricc that wrote the tree.
         spec: file name of the spec, without its folder.
-        inputs: name of an input -> SHA-256 (hex); the spec's is of its meaning, see `Manifest.encoded`.
+        inputs: name of an input -> SHA-256 (hex); the spec's is of its meaning, see `Manifest.parts`.
         files: path below the tree -> SHA-256 (hex), all files but the manifest itself.
     """
 
@@ -47,15 +47,12 @@ class Manifest:
     inputs: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def encoded(self) -> bytes:
-        """The bytes of `manifest.json`: sorted, one file a line, the same on every machine.
-
-        The spec's digest is taken of the typed values, so comments and the order of keys do not change it.
-        """
-        return b"".join(self.parts())
-
     def parts(self) -> Iterator[bytes]:
-        """The same in parts: all lines of a large tree at once take four times the memory."""
+        """The bytes of `manifest.json`, in parts: sorted, one file a line, the same on every machine.
+
+        The spec's digest is taken of the typed values, so comments and the order of keys do not change it. All lines of
+        a large tree at once would take four times the memory.
+        """
         lines = self._lines()
         while part := "".join(islice(lines, _LINES)):
             yield part.encode()
@@ -125,7 +122,7 @@ def _table(stated: Mapping[str, object], name: str, content: bytes) -> dict[str,
 
 
 def _line(content: bytes, text: str) -> int:
-    """The line on which a text stands, as `encoded` writes it; 1 where it is written otherwise."""
+    """The line on which a text stands, as `parts` writes it; 1 where it is written otherwise."""
     at = content.find(json.dumps(text).encode())
     return content.count(b"\n", 0, at) + 1 if at >= 0 else 1
 

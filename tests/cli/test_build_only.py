@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from benchmarks.specs import MILLION
 from fabricc.compiler.apart import write_devices
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric import expand
 from tests.cli.test_build import tree_bytes
-from tests.front.planning.support import MILLION
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from benchmarks.specs import MILLION
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
@@ -18,7 +19,6 @@ from fabricc.compiler.bill import label_rows
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials
 from fabricc.fabric.model import Host
-from tests.front.planning.support import MILLION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -75,7 +75,8 @@ def write(tree: Path, files: dict[str, bytes]) -> None:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_bytes(content)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    (tree / "manifest.json").write_bytes(Manifest("zone", "0.1.0", "cluster.yaml", {}, digests).encoded())
+    manifest = Manifest("zone", "0.1.0", "cluster.yaml", {}, digests)
+    (tree / "manifest.json").write_bytes(b"".join(manifest.parts()))
 
 
 def sign(tree: Path, signer: Signer) -> Path:

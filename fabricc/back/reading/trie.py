@@ -25,6 +25,7 @@ REST = "rest"
 BELOW = "below"
 _CAPTURE = re.compile(r"<([^>]*)>(\.\.\.)?")
 _FIRST = re.compile(r"(?:([^\s\[\]()|<]+)|\(([^\s\[\]()<]+)\))(?!\S)")
+"""A word, or a choice of words, with which a pattern begins."""
 
 
 class State:

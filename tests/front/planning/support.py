@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 CATALOG, _ = load_catalog()
 
 
-MILLION = """\
-cluster: million
-gpus: {model: hgx-2x200, hosts: 131072, hosts_per_unit: 128}
-planes: 2
-tors: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
-spines: {model: 7060x6-64pe, nos: eos, uplink_gbps: 200}
-cores: {model: 7060x6-64pe, nos: eos}
-addressing: {family: ipv6}
-"""
-"""A million GPUs, whose devices are asked for one by one."""
-
-
 class AnyNos:
     """Names ports plainly and runs on everything, so that planning can be tested on models that no NOS drives."""
 
