@@ -119,6 +119,9 @@ def _emit(
             manifest = Manifest(name, __version__, spec_name(spec), manifest_inputs(plan), run.gathered.sums)
             changed = write_lock(plan)
             done = stage.commit(manifest, run.gathered.changed)
+        except OSError as error:
+            stage.abandon()
+            raise EmitError.from_os(error) from None
         except BaseException:
             stage.abandon()
             raise

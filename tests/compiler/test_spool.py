@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import errno
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.compiler import spool
+from fabricc.compiler.compiled import compile_spec
 
-if TYPE_CHECKING:
-    from pathlib import Path
+INVENTORIES = Path(__file__).parents[2] / "inventories"
 
 
 @given(st.dictionaries(st.integers(0, 9), st.text(max_size=9)), st.randoms(use_true_random=False))
@@ -35,3 +36,17 @@ def test_what_is_much_goes_to_a_nameless_file(tmp_path: Path, monkeypatch: pytes
     assert not [*tmp_path.iterdir()]
     with pytest.raises(FileNotFoundError):
         spool.Spool(tmp_path / "none").put(0, "x" * 11)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_no_room_for_rows_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: bool) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(spool.Spool, "put", full)
+    compiled = compile_spec(INVENTORIES / "lab-smallest" / "cluster.yaml")
+    result = compiled.write(tmp_path, jobs=1, check=check)
+    assert [d.code for d in result.diagnostics][-1:] == ["FAB7001"]
+    assert result.exit_status == 3
+    assert not [*tmp_path.glob("[!.]*")]
+    assert not [*tmp_path.glob(".*.next")]
