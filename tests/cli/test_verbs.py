@@ -407,6 +407,23 @@ def test_completion_scripts(fabricc: Fabricc, shell: str) -> None:
     assert "_FABRICC_COMPLETE" in fabricc("completion", shell).out
 
 
+def test_what_is_to_run_at_the_end_of_a_process_runs(tmp_path: Path) -> None:
+    """A process of fabricc's own ends at once; a profiler, which tells what it saw then, and others get their turn."""
+    start = "from fabricc.cli import main; sys.argv[1:] = ['--version']; sys.exit(main())"
+    later = "threading.Thread(target=lambda: (time.sleep(0.2), print('later'))).start()"
+    for words, told in (
+        (["-c", f"import sys; {start}"], "fabricc, version"),
+        (["-m", "cProfile", "-m", "fabricc", "--version"], "function calls"),
+        (["-c", f"import atexit, sys; atexit.register(print, 'at last'); {start}"], "at last"),
+        (["-c", f"import sys, threading, time; {later}; {start}"], "later"),
+    ):
+        ran = subprocess.run(
+            [sys.executable, *words], env={**os.environ, "PYTHONPATH": str(ROOT)},
+            cwd=tmp_path, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert told in ran.stdout
+
+
 def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:
     ran = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {sys.executable} -m fabricc catalog sn5600 | true; echo ${{PIPESTATUS[0]}}"],
