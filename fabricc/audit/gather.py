@@ -24,7 +24,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.catalog.load import load_catalog
-from fabricc.compiler.workers import spread, usable_cpus
+from fabricc.compiler.pieces import usable_cpus
+from fabricc.compiler.workers import spread
 from fabricc.proof import Finding
 from fabricc.tree import manifest as manifests
 

@@ -14,8 +14,8 @@ from fabricc.audit.rules import examine
 from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.garbage import no_collection
 from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.result import exit_status
-from fabricc.compiler.workers import usable_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,10 +12,10 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.alike import Alike
 from fabricc.compiler.gathered import Gathered, put_device, put_text
 from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.proof import host_findings, switch_findings
 from fabricc.compiler.rendering import rendered
 from fabricc.compiler.tables import Fragments, fragments
-from fabricc.compiler.workers import usable_cpus
 from fabricc.fabric.links import layout
 from fabricc.fabric.shape import HostId
 from fabricc.proof import Finding

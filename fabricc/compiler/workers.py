@@ -12,11 +12,12 @@ import os
 import pickle
 import selectors
 import signal
-import struct
 import traceback
 from contextlib import contextmanager, suppress
+from struct import Struct
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fabricc.compiler.pieces import queued, taken
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -24,20 +25,13 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_NUMBER = struct.Struct("<I")
-_LENGTH = struct.Struct("<Q")
+_LENGTH = Struct("<Q")
 _COLLECT_AFTER = 5000
 """Objects; the default of 700 looks seven times for cycles, which hardly anything here makes."""
-_MAX_PIECES = 16_000  # numbers of four bytes that fit a pipe's default buffer of 64 KiB
 
 
 class WorkerError(Exception):
     """A worker raised something unforeseen; the text is its traceback."""
-
-
-def usable_cpus() -> int:
-    """CPUs that this process may run on."""
-    return len(os.sched_getaffinity(0))
 
 
 def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tuple[int, Result]]:
@@ -45,7 +39,7 @@ def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tu
 
     Args:
         jobs: processes; with 1, or a single piece, everything runs in this one.
-        pieces: how many pieces, `_MAX_PIECES` at most.
+        pieces: how many pieces, 16,000 at most.
         work: called in a worker with the piece's number; its result must pickle.
 
     Raises:
@@ -59,7 +53,7 @@ def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tu
             except OSError as error:
                 raise EmitError.from_os(error) from None
         return
-    queue = _filled(pieces)
+    queue = queued(pieces)
     crew = [_start(queue, work) for _ in range(min(jobs, pieces))]
     os.close(queue)
     try:
@@ -75,7 +69,7 @@ def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
     Raises:
         EmitError, WorkerError: as `spread`, on waiting.
     """
-    queue = _filled(1)
+    queue = queued(1)
     crew = dict([_start(queue, lambda _: work())])
     os.close(queue)
 
@@ -88,35 +82,6 @@ def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
         yield result
     finally:
         _end(crew)
-
-
-@contextmanager
-def dealt(pieces: int) -> Iterator[Iterator[int]]:
-    """Numbers of so many pieces, each of which goes to the one that asks first, of this process and those it starts.
-
-    Args:
-        pieces: `_MAX_PIECES` at most.
-    """
-    queue = _filled(pieces)
-    try:
-        yield _numbers(queue)
-    finally:
-        os.close(queue)
-
-
-def _filled(pieces: int) -> int:
-    """A pipe with the numbers of so many pieces."""
-    if pieces > _MAX_PIECES:
-        raise ValueError(f"{pieces} pieces, {_MAX_PIECES} at most")
-    queue, fill = os.pipe()
-    os.write(fill, b"".join(map(_NUMBER.pack, range(pieces))))
-    os.close(fill)
-    return queue
-
-
-def _numbers(queue: int) -> Iterator[int]:
-    while len(number := os.read(queue, _NUMBER.size)) == _NUMBER.size:
-        yield _NUMBER.unpack(number)[0]
 
 
 def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
@@ -142,7 +107,7 @@ def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
 
 
 def _work_off(queue: int, out: int, work: Callable[[int], Any]) -> None:
-    for piece in _numbers(queue):
+    for piece in taken(queue):
         try:
             outcome: tuple[str, Any] = ("result", work(piece))
         except EmitError as error:

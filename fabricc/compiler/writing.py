@@ -14,7 +14,7 @@ from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.gathered import Gathered
-from fabricc.compiler.incremental import record
+from fabricc.compiler.incremental import record, recording
 from fabricc.compiler.incremental.altered import outline
 from fabricc.compiler.incremental.ledger import keep
 from fabricc.compiler.inputs import manifest_inputs
@@ -74,7 +74,7 @@ def write_tree(
         lasting = tuple(d for d in result.diagnostics if d.code not in REPINNED)
         remembered = replace(result, diagnostics=lasting)
         digest = keep(out, spec.cluster, ledgers)
-        record.save(out, remembered, plan.path, inputs, record.options(check), files, digest)
+        recording.save(out, remembered, plan.path, inputs, record.options(check), files, digest)
     return result
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.compiler.incremental import states
+from fabricc.compiler.incremental.recording import states_now
 from fabricc.compiler.incremental.states import Listing, States
 
 FILES = ("manifest.json", "plan/links.csv", "switches/tor1/startup.cfg", *(
@@ -48,7 +49,7 @@ def test_a_listing_has_every_file_and_the_first_two_folders(paths: set[str]) -> 
 def test_folders_of_the_same_names_share_a_list(tree: Path) -> None:
     listing = Listing.of(FILES)
     assert len({listing.folders[f"hosts/h{host}"] for host in range(3)}) == 1
-    assert len(States.now(tree, listing).found) == listing.starts["/"]
+    assert len(states_now(tree, listing).found) == listing.starts["/"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -57,7 +58,7 @@ def test_a_file_that_is_other_is_seen(
     tree: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
-    before = States.now(tree, Listing.of(FILES))
+    before = states_now(tree, Listing.of(FILES))
     assert same(before, jobs)
     assert before.has(name)
     stat = (tree / name).stat()
@@ -75,7 +76,7 @@ def test_a_file_that_is_more_is_seen(
     tree: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
-    before = States.now(tree, Listing.of(FILES))
+    before = states_now(tree, Listing.of(FILES))
     stat = (tree / name).parent.stat()
     (tree / name).write_text("")
     os.utime((tree / name).parent, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
@@ -83,7 +84,7 @@ def test_a_file_that_is_more_is_seen(
 
 
 def test_a_file_that_is_gone_or_a_link_is_seen(tree: Path) -> None:
-    before = States.now(tree, Listing.of(FILES))
+    before = states_now(tree, Listing.of(FILES))
     path = tree / FILES[-1]
     stat = path.stat()
     path.rename(tree.parent / "aside")
@@ -96,7 +97,7 @@ def test_a_file_that_is_gone_or_a_link_is_seen(tree: Path) -> None:
 
 def test_amending_looks_at_nothing_else(tree: Path) -> None:
     """What somebody edited beside the files that a build wrote is told by the next."""
-    before = States.now(tree, Listing.of(FILES))
+    before = states_now(tree, Listing.of(FILES))
     for name in FILES[3:5]:
         os.utime(tree / name, ns=(0, 1))
     assert not same(before.amended([FILES[3]]))

@@ -40,6 +40,7 @@ ALLOWED = {
     ("tree/state.py", "read_bytes"): STATE,
     ("tree/state.py", "write_bytes"): STATE,
     ("compiler/incremental/record.py", "open"): STATE,
+    ("compiler/incremental/recording.py", "open"): STATE,
     (
         "compiler/incremental/states.py",
         "open",

@@ -20,12 +20,12 @@ from fabricc.compiler.device import Work
 from fabricc.compiler.gathered import put_text
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.incremental import ledger as ledgers
-from fabricc.compiler.incremental import record
+from fabricc.compiler.incremental import recording
 from fabricc.compiler.incremental.altered import altered, outline
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.outcome import Outcome, plan_folder, plan_texts
+from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.tables import SIZED, qos_text
-from fabricc.compiler.workers import usable_cpus
 from fabricc.front.spec.load import accepted
 from fabricc.proof.invariants import CODES
 from fabricc.proof.invariants.census import changed_attributes
@@ -160,7 +160,7 @@ def _build(
     lock = str(compiled.lock_path.resolve())
     inputs = {**compiled.inputs, lock: last.stated["inputs"][lock]}
     digest = ledgers.keep(last.tree.parent, last.tree.name, amended)
-    record.amend(last, result, inputs, patching.sums, digest)
+    recording.amend(last, result, inputs, patching.sums, digest)
     return result
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -21,14 +20,14 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.incremental.states import Listing, States
 from fabricc.compiler.result import BuildResult
-from fabricc.tree import EmitError
 from fabricc.tree.state import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_FORMAT = 4
-_CHECK = 4  # bytes of the check sum
+FORMAT = 4
+CHECK = 4
+"""Bytes of the check sum."""
 
 
 def tool_stamp() -> str:
@@ -55,7 +54,7 @@ class Last:
     """The last build of a tree from the same spec with the same options.
 
     Attributes:
-        stated: the record's first line, as `save` writes it.
+        stated: the record's first line, as `recording.save` writes it.
         states: the tree as that build left it.
     """
 
@@ -99,86 +98,6 @@ class Last:
         )
 
 
-def save(
-    out: Path,
-    result: BuildResult,
-    spec: Path,
-    inputs: Mapping[str, str],
-    options: str,
-    paths: Iterable[str],
-    ledger: str,
-) -> None:
-    """Record a build that went well; a failure to do so costs the next build time, nothing else.
-
-    Args:
-        out: folder of the tree.
-        result: what the build came to.
-        spec: the spec's path.
-        inputs: absolute path -> SHA-256 of everything read, "" for a file that is not there.
-        options: what else decides the output, as text.
-        paths: of the tree's own files, in it.
-        ledger: digest of the ledger that belongs to it, "" without one.
-    """
-    if result.tree is None:
-        return
-    state = state_of(out, make=True)
-    if state is None:
-        return
-    with suppress(OSError, EmitError):
-        own = sorted(paths)
-        stated = {
-            "format": _FORMAT,
-            "tool": tool_stamp(),
-            "spec": str(spec.resolve()),
-            "options": options,
-            "cluster": result.cluster,
-            "files": len(own),
-            **_outcome(result, inputs, ledger),
-        }
-        _store(state, Last(stated, States.now(result.tree, Listing.of(own))))
-
-
-def amend(
-    last: Last, result: BuildResult, inputs: Mapping[str, str], changed: Iterable[str], ledger: str
-) -> None:
-    """Record a build that changed a few files of the last one's and neither added nor removed any; see `save`."""
-    state = state_of(last.tree.parent)
-    if state is None:
-        return
-    with suppress(OSError):
-        stated = {**last.stated, **_outcome(result, inputs, ledger)}
-        _store(state, Last(stated, last.states.amended(changed)))
-
-
-def _outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dict[str, Any]:
-    return {
-        "inputs": dict(inputs),
-        "counts": dict(result.counts),
-        "links": result.links,
-        "diagnostics": [_flat(d) for d in result.diagnostics],
-        "ledger": ledger,
-    }
-
-
-def _store(state: Path, build: Last) -> None:
-    """Write a record: a line of what is stated and one of the listing, both JSON, the states, and their check sum."""
-    path = state / f"{build.stated['cluster']}.record"
-    draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    listing = build.states.listing
-    lines = (build.stated, [listing.lists, listing.folders])
-    parts = [
-        *(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines),
-        build.states.found,
-    ]
-    check = 0
-    for part in parts:
-        check = crc32(part, check)
-    with draft.open("xb") as file:
-        file.writelines([*parts, check.to_bytes(_CHECK)])
-    draft.replace(path)
-
-
 def spec_of(tree: Path) -> Path | None:
     """The spec that this user last built the tree from; None when it is not on record."""
     real = Path(os.path.realpath(tree))
@@ -202,7 +121,7 @@ def last(out: Path, spec: Path, options: str) -> Last | None:
         wanted = str(spec.resolve())
         for path in sorted(state.glob("*.record"), key=_written_at, reverse=True):
             content = path.read_bytes()
-            end = len(content) - _CHECK
+            end = len(content) - CHECK
             if crc32(memoryview(content)[:end]) != int.from_bytes(content[end:]):
                 continue  # damaged: as if there were none
             first = content.find(b"\n")
@@ -234,12 +153,7 @@ def _head(line: bytes) -> dict[str, Any] | None:
         stated = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return stated if isinstance(stated, dict) and stated.get("format") == _FORMAT else None
-
-
-def _flat(d: Diagnostic) -> list[Any]:
-    place = [d.position.file, d.position.line, d.position.column] if d.position else None
-    return [d.code, d.severity.value, d.message, place, d.help]
+    return stated if isinstance(stated, dict) and stated.get("format") == FORMAT else None
 
 
 def _full(flat: Iterable[Any]) -> Diagnostic:

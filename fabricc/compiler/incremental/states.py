@@ -14,12 +14,11 @@ from bisect import bisect_left
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate, groupby
-from operator import itemgetter
-from stat import S_ISREG
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.compiler.workers import beside, dealt, usable_cpus
+from fabricc.compiler.pieces import asked_beside, dealt, usable_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,6 +64,11 @@ class Listing:
         return self.lists[self.folders[folder]] if folder in self.folders else ()
 
     @cached_property
+    def encoded(self) -> Sequence[Sequence[bytes]]:
+        """The lists as the kernel takes names, which need not be made of text once for each folder."""
+        return [[*map(os.fsencode, names)] for names in self.lists]
+
+    @cached_property
     def starts(self) -> Mapping[str, int]:
         """Where the states of each folder begin, its own before those of its names, in bytes; and the end, by "/"."""
         sizes = [(1 + len(names)) * _STATE for names in self.lists]
@@ -79,26 +83,12 @@ class States:
     Attributes:
         tree: its folder.
         listing: what is in it.
-        found: time and size of each, folder by folder; of a folder, whose size means nothing, its time and -1.
+        found: time and size of each, folder by folder.
     """
 
     tree: Path
     listing: Listing
     found: bytes
-
-    @staticmethod
-    def now(tree: Path, listing: Listing) -> States:
-        """The tree as it is; two processes look at a large one.
-
-        Raises:
-            OSError, EmitError: one of the files is not there.
-        """
-        folders = [*listing.folders]
-        if not _large(listing) or usable_cpus() < 2:
-            return States(tree, listing, _look(tree, listing, folders))
-        half = len(folders) // 2
-        with beside(lambda: _look(tree, listing, folders[half:])) as rest:
-            return States(tree, listing, _look(tree, listing, folders[:half]) + rest())
 
     def amended(self, paths: Iterable[str]) -> States:
         """With the states that files of these paths, which were here before, and the folders above them have now.
@@ -139,16 +129,16 @@ class States:
             def same() -> bool:
                 return all(self._same(folders[at * _PIECE : (at + 1) * _PIECE]) for at in pieces)
 
-            if not _large(self.listing) or (usable_cpus() if jobs is None else jobs) < 2:
+            if not large(self.listing) or (usable_cpus() if jobs is None else jobs) < 2:
                 yield same
                 return
-            with beside(same) as rest:
+            with asked_beside(same) as rest:
                 yield lambda: same() and rest()
 
     def _same(self, folders: Sequence[str]) -> bool:
         first = self.listing.starts[folders[0]]
         try:
-            found = _look(self.tree, self.listing, folders)
+            found = look(self.tree, self.listing, folders)
         except OSError:
             return False
         return not self.tree.is_symlink() and found == self.found[first : first + len(found)]
@@ -159,7 +149,7 @@ class States:
         return self.listing.starts[folder] + at * _STATE
 
 
-def _large(listing: Listing) -> bool:
+def large(listing: Listing) -> bool:
     """Whether a process of its own to look at the files pays."""
     return listing.starts["/"] >= _WORTH_A_PROCESS * _STATE
 
@@ -176,22 +166,21 @@ def _touched(path: str) -> Iterator[tuple[str, str]]:
     yield from ((folder, name), (folder, ""), ("", path.partition("/")[0]), ("", ""))
 
 
-def _look(tree: Path, listing: Listing, folders: Iterable[str]) -> bytes:
+def look(tree: Path, listing: Listing, folders: Iterable[str]) -> bytes:
     """The states of folders and of all names in them.
 
     Raises:
         OSError: one of them is not there.
     """
-    stat = os.lstat
-    states = array("q")
+    stat, states = os.lstat, array("q")
     for folder in folders:
         handle = os.open(f"{tree}/{folder}", _OPENED)
         try:
             states.extend(_of(os.fstat(handle)))
-            for name in listing.names(folder):
+            for name in listing.encoded[listing.folders[folder]]:
                 entry = stat(name, dir_fd=handle)
                 states.append(entry.st_mtime_ns)
-                states.append(entry.st_size if S_ISREG(entry.st_mode) else -1)
+                states.append(entry.st_size)
         finally:
             os.close(handle)
     return states.tobytes()
@@ -201,5 +190,4 @@ def _state(tree: Path, folder: str, name: str) -> bytes:
     return array("q", _of(os.lstat(tree / folder / name))).tobytes()
 
 
-def _of(entry: os.stat_result) -> tuple[int, int]:
-    return entry.st_mtime_ns, entry.st_size if S_ISREG(entry.st_mode) else -1
+_of = attrgetter("st_mtime_ns", "st_size")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.order import gathered
 from fabricc.base.values import dataclass, shared
-from fabricc.compiler.workers import spread, usable_cpus
+from fabricc.compiler.pieces import usable_cpus
+from fabricc.compiler.workers import spread
 from fabricc.review.diff import texts
 from fabricc.review.diff.causes import causes
 from fabricc.review.diff.classes import classes, derived

@@ -1,0 +1,86 @@
+"""Numbered pieces of work that processes take from one another, and a process that takes some of them beside this one.
+
+It is what a build needs that finds nothing to do; `workers` has processes whose results come back.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from contextlib import contextmanager
+from struct import Struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_NUMBER = Struct("<I")
+_MOST = 16_000  # numbers of four bytes that fit a pipe's default buffer of 64 KiB
+_KILLED = 9
+"""SIGKILL, for which alone the module `signal` would be read before there is anything to do."""
+
+
+def usable_cpus() -> int:
+    """CPUs that this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def queued(pieces: int) -> int:
+    """A pipe with the numbers of so many pieces, 16,000 at most, to be closed by the caller.
+
+    Raises:
+        ValueError: there are more.
+    """
+    if pieces > _MOST:
+        raise ValueError(f"{pieces} pieces, {_MOST} at most")
+    queue, fill = os.pipe()
+    os.write(fill, b"".join(map(_NUMBER.pack, range(pieces))))
+    os.close(fill)
+    return queue
+
+
+def taken(queue: int) -> Iterator[int]:
+    """The numbers that this process takes from the pipe, until no more are in it."""
+    while len(number := os.read(queue, _NUMBER.size)) == _NUMBER.size:
+        yield _NUMBER.unpack(number)[0]
+
+
+@contextmanager
+def dealt(pieces: int) -> Iterator[Iterator[int]]:
+    """Numbers of so many pieces, each of which goes to the one that asks first, of this process and those it starts.
+
+    Raises:
+        ValueError: as `queued`.
+    """
+    queue = queued(pieces)
+    try:
+        yield taken(queue)
+    finally:
+        os.close(queue)
+
+
+@contextmanager
+def asked_beside(question: Callable[[], bool]) -> Iterator[Callable[[], bool]]:
+    """Ask in a process of its own meanwhile; what is yielded waits for the answer, once.
+
+    A question that fails, or whose process is killed, is answered with no.
+    """
+    pid = os.fork()
+    if not pid:
+        yes = False
+        try:
+            gc.disable()
+            yes = question()
+        finally:
+            os._exit(0 if yes else 1)
+    running = [pid]
+
+    def answer() -> bool:
+        return os.waitpid(running.pop(), 0)[1] == 0
+
+    try:
+        yield answer
+    finally:
+        for each in running:
+            os.kill(each, _KILLED)
+            os.waitpid(each, 0)

@@ -1,0 +1,59 @@
+"""Pieces that processes take from one another, and a question that is asked beside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from fabricc.compiler.pieces import asked_beside, dealt
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_what_is_asked_beside_is_answered(yes: bool) -> None:
+    with asked_beside(lambda: yes) as answer:
+        assert answer() is yes
+
+
+def test_a_question_that_fails_or_is_killed_is_answered_with_no() -> None:
+    def fails() -> bool:
+        raise OSError("nothing there")
+
+    def is_killed() -> bool:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return True
+
+    for question in (fails, is_killed):
+        with asked_beside(question) as answer:
+            assert not answer()
+
+
+def test_a_question_ends_with_whom_it_was_for(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+
+    def for_ever() -> bool:
+        begun.write_text(str(os.getpid()))
+        time.sleep(600)
+        return True
+
+    def interrupted() -> None:
+        while not begun.exists() or not begun.read_text():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), asked_beside(for_ever):
+        interrupted()
+    assert not Path(f"/proc/{begun.read_text()}").exists()
+
+
+def test_each_piece_goes_to_one_of_those_that_ask() -> None:
+    with dealt(500) as pieces, asked_beside(lambda: [*pieces] == [*range(500)]) as answer:
+        assert answer()
+        assert list(pieces) == []
+    with dealt(500) as pieces:
+        assert list(pieces) == list(range(500))
+    with pytest.raises(ValueError, match="at most"), dealt(100_000):
+        pass
