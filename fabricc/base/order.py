@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
+
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 _Key = TypeVar("_Key")
 _Each = TypeVar("_Each")
 
-_DIGITS = re.compile(r"([0-9]+)")
+_DIGITS = pattern(r"([0-9]+)")
 
 
 @lru_cache(maxsize=16384)

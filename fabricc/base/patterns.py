@@ -1,6 +1,6 @@
 """Patterns that are compiled when they are first used: of those that a verb imports it uses one in five.
 
-A build of one override imports 109 of ours; compiling them takes 15 ms, where `validate` takes 200 in all.
+A build of one override imports 103 of ours and uses 24; compiling the others takes 6 ms, where it takes 260 in all.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from fabricc.base.diagnostics.text import render_text
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import broken
 from fabricc.base.foreign.text import Terminal, neutral
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 FORMAT = "fabricc.format"
 """Where the context of a verb has the format that was asked for."""
-_TRAILING = re.compile(r" +$", re.MULTILINE)
+_TRAILING = pattern(r" +$", re.MULTILINE)
 
 
 def out(*lines: str) -> None:

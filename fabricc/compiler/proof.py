@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
+from fabricc.base.patterns import pattern
 from fabricc.compiler.rendering import departures, overlay_lines, rendered
 from fabricc.proof import Finding, compare, findings
 from fabricc.proof.placing import Text, placed
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Reader = Callable[[Mapping[str, str]], Reading]
 
-_KEYS = re.compile(r"\[[^\]]*\]")
+_KEYS = pattern(r"\[[^\]]*\]")
 _DEPARTED = "Take the line out of the overlay, or accept FAB6007 in the spec, with the reason."
 
 

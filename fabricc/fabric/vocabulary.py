@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ does which is not a fact of its own. Comparing two fabrics leaves them out.
 
 _WAIST = Path(__file__).with_name("vocabulary.yaml")
 _BEYOND = Path(__file__).with_name("beyond.yaml")
-_INSTANCE = re.compile(r"vrf\[[^\]]*\]/")
-_KEY = re.compile(r"\[[^\]]*\]")
+_INSTANCE = pattern(r"vrf\[[^\]]*\]/")
+_KEY = pattern(r"\[[^\]]*\]")
 _REASON = frozenset({"rule", "from", "lock", "catalog", "nic", "steps", "formula", "fixed", "docs"})
 _UNITED = ("is", "follows")
 _ROW = _REASON | {"type", "means", "like", "impact", "theme", "words", *_UNITED}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.patterns import pattern
 from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts, Reading, Value
 
-_KEYS = re.compile(r"\[[^\]]*\]")
-_NUMBERS = re.compile(r"\d+")
+_KEYS = pattern(r"\[[^\]]*\]")
+_NUMBERS = pattern(r"\d+")
 
 
 class Mismatch(NamedTuple):

@@ -7,11 +7,11 @@ else to one that its line is indented below; else to the one that, alone, brings
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.patterns import pattern
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.proof.changes import Side, alike, changes, with_one
 from fabricc.proof.compare import Finding, findings
@@ -31,7 +31,7 @@ _SHOWN = 3
 _TRIALS = 12
 """Changes up to which each is read alone."""
 _LONGEST = 80
-_NUMBERS = re.compile(r"\d+")
+_NUMBERS = pattern(r"\d+")
 
 
 class Text(NamedTuple):

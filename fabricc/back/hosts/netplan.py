@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.words import decimal, on_link, own, ports_of, rule_priority
 from fabricc.back.reading.tree import leaves
 from fabricc.back.reading.yaml_lines import yaml_tree
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FILE = "etc/netplan/60-fabricc.yaml"
 ACTIVATION = "apply-netplan.sh"
 
-_PLAIN_KEY = re.compile(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as anything but text
+_PLAIN_KEY = pattern(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as anything but text
 _SCALARS = {"mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional"}
 _TRUTHS = dict.fromkeys(("true", "yes", "on", "y"), "true") | dict.fromkeys(
     ("false", "no", "off", "n"), "false"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base import installation
 from fabricc.base.foreign import files
+from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _FORMER = {
     "nxos/qos.j2": "nxos/queuing.j2",
 }
 """Names that built-in templates had -> those that print it now."""
-_INCLUDED = re.compile(r"""^\{% include "([\w.-]+)" %\}\n""", re.MULTILINE)
+_INCLUDED = pattern(r"""^\{% include "([\w.-]+)" %\}\n""", re.MULTILINE)
 _overrides: tuple[Path, ...] = ()
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.reading.rows import Entry, Fact, Keep
+from fabricc.base.patterns import pattern
 from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     States = tuple[Pairs, Pairs, Entries]
     Maker = Callable[[Captures, Captures], Captured]
 
-_NUMBER = re.compile(r"\{(\d+)\}")
+_NUMBER = pattern(r"\{(\d+)\}")
 
 
 class Meaning(NamedTuple):

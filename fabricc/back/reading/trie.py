@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.reading.meaning import meaning_of
 from fabricc.back.reading.patterns import alternatives
 from fabricc.back.reading.rows import Block, Each, listed
 from fabricc.back.reading.types import TYPES, type_of
+from fabricc.base.patterns import pattern
 from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 REST = "rest"
 BELOW = "below"
-_CAPTURE = re.compile(r"<([^>]*)>(\.\.\.)?")
-_FIRST = re.compile(r"(?:([^\s\[\]()|<]+)|\(([^\s\[\]()<]+)\))(?!\S)")
+_CAPTURE = pattern(r"<([^>]*)>(\.\.\.)?")
+_FIRST = pattern(r"(?:([^\s\[\]()|<]+)|\(([^\s\[\]()<]+)\))(?!\S)")
 """A word, or a choice of words, with which a pattern begins."""
 
 

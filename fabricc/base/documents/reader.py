@@ -13,6 +13,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import Composer, Rules, Stop
 from fabricc.base.documents.document import Document, clip
 from fabricc.base.documents.scalars import FORBIDDEN, check_text, resolve
+from fabricc.base.patterns import pattern
 
 try:
     from yaml import CLoader as EventLoader
@@ -22,7 +23,7 @@ except ImportError:
 MAX_BYTES = 16 * 1024 * 1024
 
 
-LINE_BREAK = re.compile(r"\r\n|\r|\n")
+LINE_BREAK = pattern(r"\r\n|\r|\n")
 
 # (part of the parser's context, part of its problem) -> (message, remedy); the first row that fits is taken.
 WORDING: tuple[tuple[str, str, str, str], ...] = (
@@ -60,7 +61,7 @@ WORDING: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 OPENERS = ("quoted scalar", "flow sequence", "flow mapping", "simple key")
-_GLUED = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):(\S.*)")
+_GLUED = pattern(r"\s*(?:- )?([A-Za-z_][\w-]*):(\S.*)")
 
 
 def _not_yaml(error: Exception, text: str, file: str) -> Diagnostic:

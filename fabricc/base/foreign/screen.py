@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Sequence
 
 from fabricc.base.foreign.text import Terminal
+from fabricc.base.patterns import pattern
 from fabricc.base.values import NamedTuple
 
-_QUOTED = re.compile(r"`[^`]*`")
+_QUOTED = pattern(r"`[^`]*`")
 
 
 class Line(NamedTuple):

@@ -6,13 +6,13 @@ of `address-family evpn`: next hops stay as they are for that family alone, so t
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.eos import peering, switching
 from fabricc.back.nos.eos.settings import defaults, kept, settings
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
+from fabricc.base.patterns import pattern
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
@@ -210,7 +210,7 @@ ROWS: Sequence[Row] = (
     Entry("ipv6 unicast-routing vrf <word>", "ipv6", "true"),
 )  # fmt: skip
 _SOURCE = "Loopback0"
-_SVI = re.compile(r"Vlan([1-9]\d{0,3})")
+_SVI = pattern(r"Vlan([1-9]\d{0,3})")
 
 
 def vlan_of(interface: str) -> str | None:

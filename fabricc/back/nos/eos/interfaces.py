@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos import classes, evpn, others, qos, qos_rows, routing
 from fabricc.back.nos.eos.words import MANAGEMENT_VRF, SPEEDS, management_interface, ports, service_ports
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.base.patterns import pattern
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths
@@ -137,7 +137,7 @@ def state(facts: Facts, switch: Switch) -> None:
 # --- and back -----------------------------------------------------------------------------------------
 
 _LOOPBACK = "Loopback0"
-_LEAK = re.compile(r"\bleak routes\b|\begress-vrf\b")
+_LEAK = pattern(r"\bleak routes\b|\begress-vrf\b")
 TYPES = {**others.TYPES, "ports": ports}
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from fabricc.base.patterns import pattern
 
 _END, _COMMENT = "EOF", "comment"
-_BEGINS = re.compile(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
+_BEGINS = pattern(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
 
 
 def blanked(text: str) -> str:

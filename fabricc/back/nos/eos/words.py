@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.reading import types
+from fabricc.base.patterns import pattern
 from fabricc.base.values import of_same
 from fabricc.fabric.model import SECRET_PREFIX
 
@@ -57,7 +57,7 @@ POLLING_RANGE_MS = (5, 30_000)
 KINDS = (
     "Ethernet", "Port-Channel", "Management", "Loopback", "Vlan", "Vxlan", "Tunnel", "Recirc-Channel", "Dps",
 )  # fmt: skip
-_TYPED = re.compile(r"([A-Za-z-]+)\d")
+_TYPED = pattern(r"([A-Za-z-]+)\d")
 BFD_INTERVAL_RANGE_MS = (50, 60_000)
 BFD_MULTIPLIER_RANGE = (3, 50)
 MAXIMUM_PATHS = 600
