@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.incremental.record import Look
     from fabricc.compiler.result import BuildResult
 
 
@@ -45,21 +46,20 @@ def build(
     """
     known = None if repin is not None else record.last(out, spec_path, record.options(check))
     with ExitStack() as looking:
-        changed: list[Path] | None = None
-        unedited: Callable[[], bool] = bool
+        look: Look | None = None
         if known is not None:
-            unedited = looking.enter_context(known.states.looked_over(jobs))
+            look = looking.enter_context(known.looked_over(jobs))
             changed = known.changed_inputs()
-            if changed == [] and not pending(known.tree) and unedited():
+            if changed == [] and not pending(known.tree) and look.unedited():
                 result = known.result()
                 return result, input_texts(result.diagnostics)
             if changed != [spec_path.resolve()] or not known.alone or not known.ledger:
                 looking.close()
-                known = None
+                look = None
         # Imported when there is something to do: to find that there is nothing takes half the time without.
         from fabricc.compiler.rebuilding import rebuilt
 
         return rebuilt(
-            spec_path, out, known, unedited,
+            spec_path, out, look,
             jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress, before=before,
         )  # fmt: skip

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _NUMBER = Struct("<I")
 _MOST = 16_000  # numbers of four bytes that fit a pipe's default buffer of 64 KiB
+_YES, _NO = b"y", b"n"
 _KILLED = 9
 """SIGKILL, for which alone the module `signal` would be read before there is anything to do."""
 
@@ -60,27 +61,31 @@ def dealt(pieces: int) -> Iterator[Iterator[int]]:
 
 
 @contextmanager
-def asked_beside(question: Callable[[], bool]) -> Iterator[Callable[[], bool]]:
-    """Ask in a process of its own meanwhile; what is yielded waits for the answer, once.
+def asked_beside(*questions: Callable[[], bool]) -> Iterator[Callable[[int], bool]]:
+    """Ask in a process of its own meanwhile, in turn; what is yielded waits for the answer to the question of a number.
 
-    A question that fails, or whose process is killed, is answered with no.
+    A question that fails, or whose process is killed, is answered with no, and so are those behind it.
     """
+    answers, told = os.pipe()
     pid = os.fork()
     if not pid:
-        yes = False
         try:
             gc.disable()
-            yes = question()
+            for question in questions:
+                os.write(told, _YES if question() else _NO)
         finally:
-            os._exit(0 if yes else 1)
-    running = [pid]
+            os._exit(0)
+    os.close(told)
+    known: list[bool] = []
 
-    def answer() -> bool:
-        return os.waitpid(running.pop(), 0)[1] == 0
+    def answer(number: int) -> bool:
+        while len(known) <= number:
+            known.append(os.read(answers, 1) == _YES)
+        return known[number]
 
     try:
         yield answer
     finally:
-        for each in running:
-            os.kill(each, _KILLED)
-            os.waitpid(each, 0)
+        os.close(answers)
+        os.kill(pid, _KILLED)
+        os.waitpid(pid, 0)

@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.compiler.incremental.record import Last
+    from fabricc.compiler.incremental.record import Look
     from fabricc.compiler.result import BuildResult
 
 
 def rebuilt(
     spec_path: Path,
     out: Path,
-    last: Last | None,
-    unedited: Callable[[], bool],
+    look: Look | None,
     *,
     jobs: int | None,
     frozen: bool,
@@ -32,13 +31,10 @@ def rebuilt(
     progress: Callable[[str, int, int], None] | None,
     before: Callable[[Compiled], None] | None,
 ) -> tuple[BuildResult, dict[str, str]]:
-    """Patch the tree of `last`, whose spec alone may differ since, or write all; the rest as `driver.build`.
-
-    `unedited` says whether every file is as `last` left it.
-    """
+    """Patch the tree of the build looked at, whose spec alone may differ since, or write all; see `driver.build`."""
     compiled = None
-    if last is not None:
-        compiled, done = patched(last, unedited, lambda: compile_spec(spec_path), jobs, check, progress)
+    if look is not None:
+        compiled, done = patched(look, lambda: compile_spec(spec_path), jobs, check, progress)
         if done is not None:
             return done, dict(compiled.sources) if compiled else {}
     compiled = compiled or compile_spec(spec_path, repin=repin)

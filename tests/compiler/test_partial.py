@@ -20,6 +20,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.driver import build
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import partial, record
+from fabricc.compiler.incremental.record import Look
 from fabricc.compiler.recheck import check_tree
 from fabricc.tree import EmitError, patch
 from fabricc.tree.state import state_of
@@ -226,8 +227,20 @@ def test_a_tree_that_another_build_has_changed_meanwhile_is_not_patched(spec: Pa
     build(spec, out)
     write(spec.parent, {"su002-tor1a": {"drain": True}})
     before = bytes_of(out / "zone")
-    assert partial.patched(last, lambda: True, lambda: compile_spec(spec), 1, True, None) == (None, None)
+    look = Look(last, lambda: True, lambda: True)
+    assert partial.patched(look, lambda: compile_spec(spec), 1, True, None) == (None, None)
     assert bytes_of(out / "zone") == before
+
+
+@pytest.mark.parametrize("overrides", [{}, DRAINED])
+def test_what_another_fabricc_kept_is_not_believed(
+    spec: Path, out: Path, overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(spec.parent, overrides)
+    monkeypatch.setattr(record, "tool_stamp", lambda: "another")
+    monkeypatch.delattr(ledgers, "load")
+    result, _ = build(spec, out)
+    assert (result.up_to_date, result.proved) == (False, None)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,12 @@ from fabricc.compiler.pieces import asked_beside, dealt
 @pytest.mark.parametrize("yes", [True, False])
 def test_what_is_asked_beside_is_answered(yes: bool) -> None:
     with asked_beside(lambda: yes) as answer:
-        assert answer() is yes
+        assert answer(0) is yes
+
+
+def test_questions_are_asked_in_turn_and_answered_by_number() -> None:
+    with asked_beside(lambda: True, lambda: False, lambda: True) as answer:
+        assert [answer(number) for number in (2, 0, 1, 2)] == [True, True, False, True]
 
 
 def test_a_question_that_fails_or_is_killed_is_answered_with_no() -> None:
@@ -27,8 +32,8 @@ def test_a_question_that_fails_or_is_killed_is_answered_with_no() -> None:
         return True
 
     for question in (fails, is_killed):
-        with asked_beside(question) as answer:
-            assert not answer()
+        with asked_beside(lambda: True, question, lambda: True) as answer:
+            assert [answer(number) for number in range(3)] == [True, False, False]
 
 
 def test_a_question_ends_with_whom_it_was_for(tmp_path: Path) -> None:
@@ -51,7 +56,7 @@ def test_a_question_ends_with_whom_it_was_for(tmp_path: Path) -> None:
 
 def test_each_piece_goes_to_one_of_those_that_ask() -> None:
     with dealt(500) as pieces, asked_beside(lambda: [*pieces] == [*range(500)]) as answer:
-        assert answer()
+        assert answer(0)
         assert list(pieces) == []
     with dealt(500) as pieces:
         assert list(pieces) == list(range(500))

@@ -29,7 +29,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def same(found: States, jobs: int = 1) -> bool:
-    with found.looked_over(jobs) as unedited:
+    with found.looked_over(jobs, lambda: True) as (_, unedited):
         return unedited()
 
 
@@ -101,3 +101,16 @@ def test_amending_looks_at_nothing_else(tree: Path) -> None:
     for name in FILES[3:5]:
         os.utime(tree / name, ns=(0, 1))
     assert not same(before.amended([FILES[3]]))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("yes", [True, False])
+def test_a_question_is_answered_before_and_counts(
+    tree: Path, yes: bool, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
+    asked = []
+    with states_now(tree, Listing.of(FILES)).looked_over(jobs, lambda: not asked.append(1) and yes) as answers:
+        before, unedited = answers
+        assert [before(), unedited(), before()] == [yes] * 3
+    assert len(asked) == (jobs == 1), "asked once, by the other process if there is one"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.incremental.ledger import Ledger
-    from fabricc.compiler.incremental.record import Last
+    from fabricc.compiler.incremental.record import Last, Look
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import DeviceId as Device
@@ -59,8 +59,7 @@ class _WholeBuildError(Exception):
 
 
 def patched(
-    last: Last,
-    unedited: Callable[[], bool],
+    look: Look,
     plan: Callable[[], Compiled],
     jobs: int | None,
     check: bool,
@@ -69,8 +68,7 @@ def patched(
     """Patch the tree of the last build.
 
     Args:
-        last: the last build, of the same spec with the same options.
-        unedited: says whether every file is as that build left it.
+        look: at the last build, of the same spec with the same options.
         plan: reads and plans the spec.
         jobs: processes to use; None for one per usable CPU.
         check: read back and prove what is rendered.
@@ -79,21 +77,20 @@ def patched(
     Returns:
         The plan, and what the build came to; what could not be had is None, and a whole build has to be done.
     """
-    tree = last.tree
+    tree = look.last.tree
     try:
         with exclusive(tree.with_name(f".{tree.name}.lock"), tree):
             complete(tree)
-            if not last.states.has(manifests.NAME):
+            if not look.last.states.has(manifests.NAME):
                 return None, None  # a build has changed the tree since: each that does changes that
             several = usable_cpus() if jobs is None else jobs
-            return _patched(last, unedited, plan, several, check, progress)
+            return _patched(look, plan, several, check, progress)
     except EmitError:
         return None, None  # the whole build meets it again and tells
 
 
 def _patched(
-    last: Last,
-    unedited: Callable[[], bool],
+    look: Look,
     plan: Callable[[], Compiled],
     jobs: int,
     check: bool,
@@ -103,7 +100,8 @@ def _patched(
     compiled = plan()
     if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
         return compiled, None
-    known = ledgers.load(last.tree.parent, last.tree.name, last.ledger)
+    last = look.last
+    known = ledgers.load(last.tree.parent, last.tree.name, last.ledger) if look.same_tool() else None
     every = (compiled, *compiled.networks.values())
     if known is None or known.keys() != {each.fabric.network for each in every}:
         return compiled, None
@@ -111,7 +109,7 @@ def _patched(
     try:
         patching = _Patching(last, compiled.spec, patch)
         parts = [_Part(patching, each.spec, each.fabric, known[each.fabric.network]) for each in every]
-        return compiled, _build(patching, parts, compiled, jobs, check, unedited, progress)
+        return compiled, _build(patching, parts, compiled, jobs, check, look.unedited, progress)
     except _WholeBuildError:
         return compiled, None
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -17,13 +18,13 @@ from fabricc.back.nos.templating import override_digests
 from fabricc.base import installation
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
-from fabricc.base.values import dataclass
+from fabricc.base.values import NamedTuple, dataclass
 from fabricc.compiler.incremental.states import Listing, States
 from fabricc.compiler.result import BuildResult
 from fabricc.tree.state import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 FORMAT = 4
 CHECK = 4
@@ -66,12 +67,21 @@ class Last:
         """The folder that it left."""
         return self.states.tree
 
+    @contextmanager
+    def looked_over(self, jobs: int | None) -> Iterator[Look]:
+        """What there is to know of it before it is relied on, which is found out beside this process where that pays.
+
+        Args:
+            jobs: processes to use; None for one per usable CPU.
+        """
+        with self.states.looked_over(jobs, lambda: self.stated["tool"] == tool_stamp()) as answers:
+            yield Look(self, *answers)
+
     def changed_inputs(self) -> list[Path] | None:
-        """What was read then and has other bytes now; None when that cannot be told, or the tool is another."""
+        """What was read then and has other bytes now; None when that cannot be told."""
         try:
             digests = {Path(name): digest for name, digest in self.stated["inputs"].items()}
-            found = [path for path, digest in digests.items() if _digest_of(path) != digest]
-            return found if self.stated["tool"] == tool_stamp() else None
+            return [path for path, digest in digests.items() if _digest_of(path) != digest]
         except OSError:
             return None
 
@@ -96,6 +106,19 @@ class Last:
             links=self.stated["links"],
             up_to_date=True,
         )
+
+
+class Look(NamedTuple):
+    """A look at the last build.
+
+    Attributes:
+        same_tool: says whether it was by this fabricc, whose ledger is then to be believed.
+        unedited: says whether it was, and every file is as that build left it; to be asked once.
+    """
+
+    last: Last
+    same_tool: Callable[[], bool]
+    unedited: Callable[[], bool]
 
 
 def spec_of(tree: Path) -> Path | None:

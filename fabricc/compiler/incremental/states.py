@@ -12,7 +12,7 @@ import os
 from array import array
 from bisect import bisect_left
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
@@ -115,13 +115,17 @@ class States:
             return False
 
     @contextmanager
-    def looked_over(self, jobs: int | None) -> Iterator[Callable[[], bool]]:
-        """What says whether every file is as it was; at a large tree a process looks meanwhile, helped in the end.
+    def looked_over(
+        self, jobs: int | None, before: Callable[[], bool]
+    ) -> Iterator[tuple[Callable[[], bool], Callable[[], bool]]]:
+        """What answers a question, and what says whether that is so and every file is as it was.
 
-        The tree's own files, of which every build that changes something changes one, come last.
+        At a large tree a process does both meanwhile, helped in the end. The tree's own files, of which every build
+        that changes something changes one, come last.
 
         Args:
             jobs: processes to use; None for one per usable CPU.
+            before: the question.
         """
         folders = [*self.listing.folders]
         with dealt(-(-len(folders) // _PIECE)) as pieces:
@@ -130,10 +134,11 @@ class States:
                 return all(self._same(folders[at * _PIECE : (at + 1) * _PIECE]) for at in pieces)
 
             if not large(self.listing) or (usable_cpus() if jobs is None else jobs) < 2:
-                yield same
+                asked = cache(before)
+                yield asked, lambda: asked() and same()
                 return
-            with asked_beside(same) as rest:
-                yield lambda: same() and rest()
+            with asked_beside(before, same) as answer:
+                yield lambda: answer(0), lambda: same() and answer(0) and answer(1)
 
     def _same(self, folders: Sequence[str]) -> bool:
         first = self.listing.starts[folders[0]]
