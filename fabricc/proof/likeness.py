@@ -129,8 +129,7 @@ class Likeness:
             tuple(map(switch.bgp.aggregates.index, seen.aggregates)),
             tuple(lines.get(path, ("", 0))[1] for path in own),
             servers_asked(seen),
-            replace(
-                digest_of(seen, b"", switch_contracts(seen), ""),
+            digest_of(seen, b"", switch_contracts(seen), "")._replace(
                 name="", plane=0, pod=0, unit=0, asn=0, above=(), below=(), widest=("", 0), blocks=b"",
             ),
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import ip_network
@@ -198,9 +199,27 @@ def test_digests_are_told_apart_by_what_they_say_not_by_where() -> None:
     back_end = nos.load(switch.nos)
     list(survey.add_switch(view(switch, back_end.read(back_end.render(switch))), "switches/x"))
     (digest,) = survey.switches
-    elsewhere = replace(
-        digest, line=digest.line + 1, contracts=tuple((c[0], c[1], 9) for c in digest.contracts)
-    )
+    contracts = tuple((*contract[:2], 9) for contract in digest.contracts)
+    elsewhere = digest._replace(line=digest.line + 1, contracts=contracts)
     assert not changed_attributes([digest], [elsewhere])
-    assert changed_attributes([digest], [replace(digest, asn=1, detect_ms=1)]) == {"asn", "detect_ms"}
-    assert changed_attributes([digest], [replace(digest, blocks=b"")]) == {"blocks"}
+    assert changed_attributes([digest], [digest._replace(asn=1, detect_ms=1)]) == {"asn", "detect_ms"}
+    assert changed_attributes([digest], [digest._replace(blocks=b"")]) == {"blocks"}
+
+
+def test_a_census_that_was_kept_is_the_same() -> None:
+    built = fabric()
+    survey = Survey()
+    for at in built.switch_ids():
+        switch = built.switch(at)
+        back_end = nos.load(switch.nos)
+        list(
+            survey.add_switch(view(switch, back_end.read(back_end.render(switch))), f"switches/{switch.name}")
+        )
+    census = Census()
+    assert pickle.loads(pickle.dumps(census)) == census
+    census.add(survey)
+    assert len(census.switches) > 1
+    for kept in (census, census.compact()):
+        found = pickle.loads(pickle.dumps(kept))
+        assert found == census
+        assert {type(switch) for switch in found.switches} == {type(census.switches[0])}

@@ -35,7 +35,6 @@ _CLASSES = {
     ("fabricc.proof.invariants.census", "Census"),
     ("fabricc.proof.invariants.contract", "Contracts"),
     ("fabricc.proof.invariants.digest", "Load"),
-    ("fabricc.proof.invariants.digest", "SwitchDigest"),
     ("fabricc.proof.invariants.policy", "Clause"),
     ("fabricc.proof.invariants.policy", "Policy"),
     ("fabricc.proof.invariants.policy", "Stance"),

@@ -14,8 +14,7 @@ class Load(NamedTuple):
     enabled_up: int
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchDigest:
+class SwitchDigest(NamedTuple):
     """One switch in the census.
 
     Attributes:
