@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
@@ -230,6 +232,28 @@ def test_a_tree_that_another_build_has_changed_meanwhile_is_not_patched(spec: Pa
     look = Look(last, lambda: True, lambda: True)
     assert partial.patched(look, lambda: compile_spec(spec), 1, True, None) == (None, None)
     assert bytes_of(out / "zone") == before
+
+
+@given(
+    st.lists(st.tuples(st.text("ab", max_size=4), st.booleans()), max_size=6),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_a_manifest_is_restated_in_parts_of_any_size(
+    lines: list[tuple[str, bool]], size: int, missing: bool
+) -> None:
+    """A word that ends where a part does is found, and one that does not come is told."""
+    text = b"".join(f"{at}{name}: 12;".encode() for at, (name, _) in enumerate(lines))
+    stated = [(f"{at}{name}: ".encode(), b"%02d" % at) for at, (name, other) in enumerate(lines) if other]
+    wanted = text
+    for words, value in stated:
+        wanted = wanted.replace(words + b"12", words + value)
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+    if missing:
+        with pytest.raises(partial._WholeBuildError):
+            list(partial._restated(chunks, [*stated, (b"another", b"")]))
+    else:
+        assert b"".join(partial._restated(chunks, stated)) == wanted
 
 
 @pytest.mark.parametrize("overrides", [{}, DRAINED])

@@ -110,7 +110,7 @@ def test_a_question_is_answered_before_and_counts(
 ) -> None:
     monkeypatch.setattr(states, "_WORTH_A_PROCESS", 1)
     asked = []
-    with states_now(tree, Listing.of(FILES)).looked_over(jobs, lambda: not asked.append(1) and yes) as answers:
-        before, unedited = answers
+    found = states_now(tree, Listing.of(FILES))
+    with found.looked_over(jobs, lambda: not asked.append(1) and yes) as (before, unedited):
         assert [before(), unedited(), before()] == [yes] * 3
     assert len(asked) == (jobs == 1), "asked once, by the other process if there is one"

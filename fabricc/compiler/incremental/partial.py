@@ -7,6 +7,8 @@ it leaves is byte for byte what a whole build leaves; whenever it cannot be sure
 from __future__ import annotations
 
 import os
+from collections import deque
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
 _LARGEST_SHARE = 4
 """Of the devices, one in so many may be concerned; from there on a whole build is as quick."""
 _INLINE_DEVICES = 12
-_HEX = 64  # characters of a SHA-256
+_FILES = b'\n  "files": {'
+"""What stands in a manifest between the digests of what was read and of what was written."""
+_CHUNK = 1 << 16
 
 
 class _WholeBuildError(Exception):
@@ -180,12 +184,14 @@ class _Patching:
 
     def manifest(self, compiled: Compiled) -> None:
         """State the digests of what changed; every name is in the manifest already."""
-        text = self.present.read(manifests.NAME, limit=manifests.LIMIT)
-        files = text.index(b'\n  "files": {')
-        parts = [*_restated(text, 0, files, manifest_inputs(compiled)),
-                 *_restated(text, files, len(text), self.sums)]  # fmt: skip
-        if self.sums or b"".join(parts) != text:
-            self.sums[manifests.NAME] = self.patch.write(manifests.NAME, parts)
+        stated = [*_entries(manifest_inputs(compiled)), (_FILES, b""), *_entries(self.sums)]
+        if not self.sums:
+            text = self.present.read(manifests.NAME, limit=manifests.LIMIT)
+            if b"".join(_restated([text], stated)) == text:
+                return
+        with self.present.open(manifests.NAME, limit=manifests.LIMIT) as file:
+            chunks = iter(partial(file.read, _CHUNK), b"")
+            self.sums[manifests.NAME] = self.patch.write(manifests.NAME, _restated(chunks, stated))
 
     def put(self, path: str, content: bytes) -> None:
         """Stage a file where it is other than before."""
@@ -329,15 +335,38 @@ def _part(file: BinaryIO, start: int, end: int) -> bytes:
     return file.read(end - start)
 
 
-def _restated(text: bytes, at: int, end: int, digests: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """A stretch of the manifest with other digests for these names, in parts."""
-    whole = memoryview(text)  # of which parts are no copies
-    for name, digest in sorted(digests.items()):
-        key = f'\n    "{name}": "'.encode()
-        start = text.find(key, at, end) + len(key)
-        if start < len(key):
-            raise _WholeBuildError
-        yield whole[at:start]
-        yield digest.encode()
-        at = start + _HEX
-    yield whole[at:end]
+def _entries(digests: Mapping[str, str]) -> Iterator[tuple[bytes, bytes]]:
+    """How the manifest begins to state each of these names, and the digest that follows."""
+    return ((f'\n    "{name}": "'.encode(), digest.encode()) for name, digest in sorted(digests.items()))
+
+
+def _restated(chunks: Iterable[bytes], stated: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """A text with other bytes behind some of its words, part by part, so that what was read is still near when written.
+
+    Args:
+        chunks: the text.
+        stated: the words in the order in which they come, and the bytes that take the place of as many behind them.
+
+    Raises:
+        _WholeBuildError: a word does not come.
+    """
+    left, text = deque(stated), b""
+    for chunk in chunks:
+        text += chunk
+        at = len(text)
+        while left:
+            words, value = left[0]
+            at = text.find(words)
+            end = at + len(words)
+            if at < 0 or end + len(value) > len(text):
+                at = max(0, len(text) - len(words) + 1) if at < 0 else at
+                break
+            yield text[:end]
+            yield value
+            text = text[end + len(value) :]
+            at = len(text)
+            left.popleft()
+        yield text[:at]
+        text = text[at:]
+    if left:
+        raise _WholeBuildError
