@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -87,5 +87,6 @@ def asked_beside(*questions: Callable[[], bool]) -> Iterator[Callable[[int], boo
         yield answer
     finally:
         os.close(answers)
-        os.kill(pid, _KILLED)
-        os.waitpid(pid, 0)
+        with suppress(ProcessLookupError, ChildProcessError):  # gone already where the caller ignores SIGCHLD
+            os.kill(pid, _KILLED)
+            os.waitpid(pid, 0)

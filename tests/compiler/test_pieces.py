@@ -36,6 +36,17 @@ def test_a_question_that_fails_or_is_killed_is_answered_with_no() -> None:
             assert [answer(number) for number in range(3)] == [True, False, False]
 
 
+def test_answers_come_where_the_end_of_processes_is_ignored() -> None:
+    """As a service manager may leave it to what it starts; the kernel then forgets each process at its end."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with asked_beside(lambda: True) as answer:
+            assert answer(0)
+            time.sleep(0.1)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_a_question_ends_with_whom_it_was_for(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
 
