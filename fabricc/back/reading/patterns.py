@@ -21,7 +21,10 @@ def alternatives(pattern: str) -> Iterator[list[tuple[str, int | None]]]:
         capture = piece[0] == "<"
         tokens.append((piece, number if capture else None))
         number += capture
-    yield from _ways(tokens)
+    if "[" in pieces or "(" in pieces:
+        yield from _ways(tokens)
+    else:
+        yield tokens
 
 
 def _ways(tokens: list[tuple[str, int | None]]) -> list[list[tuple[str, int | None]]]:
