@@ -62,9 +62,10 @@ def seconds_of(process: int) -> float:
 def test_a_thousand_switches_are_pushed_with_bounded_connections_and_memory(tmp_path: Path) -> None:
     with large(tmp_path, lambda running: running.replace("min-rx 300", "min-rx 400")) as (network, chosen):
         only = [word for name in chosen for word in ("--only", name)]
-        options = ["--adopt", "--parallel", str(PARALLEL), "--settle", "60", "--confirm-within", "600", *only]
+        lost = ["--allow-lockout", "operator"]  # the inventory has accounts of its own
+        options = ["--adopt", "--parallel", str(PARALLEL), "--settle", "60", "--confirm-within", "600"]
         with measured(network, "push"):
-            network.push(*options, status=0)
+            network.push(*options, *lost, *only, status=0)
         assert set(network.states().values()) == {"confirmed"}
         assert len(network.states()) == SWITCHES
 
