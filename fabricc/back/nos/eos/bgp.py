@@ -61,7 +61,11 @@ class GroupView:
 
 @dataclass(frozen=True, slots=True)
 class BgpView:
-    """The BGP process; `timers` is None at EOS's defaults, `maximum_hops` where the TTL is not checked."""
+    """The BGP process; `timers` is None at EOS's defaults, `maximum_hops` where the TTL is not checked.
+
+    Attributes:
+        evpn: whether any group carries EVPN routes.
+    """
 
     process: Bgp
     timers: tuple[int, int] | None
@@ -74,24 +78,27 @@ class BgpView:
     prefix_lists: list[policy_view.PrefixListView]
     community_lists: list[policy_view.CommunityListView]
     clauses: list[policy_view.ClauseView]
+    evpn: bool
 
 
 def bgp_view(switch: Switch) -> BgpView:
     """The view of one BGP process, the policy it uses, and the static routes beside it."""
     bgp = switch.bgp
     timers = (bgp.keepalive_s, bgp.hold_s)
+    groups = [_group(bgp, group, transport) for group, transport in policy_view.groups_in_use(bgp)]
     return BgpView(
         process=bgp,
         timers=None if timers == DEFAULT_TIMERS_S else timers,
         maximum_hops=GTSM_HOPS if bgp.ttl_security else None,
         static_routes=static_lines(switch.static_routes, DISCARD),
         aggregates=in_address_order(bgp.aggregates),
-        groups=[_group(bgp, group, transport) for group, transport in policy_view.groups_in_use(bgp)],
+        groups=groups,
         neighbors=list(map(policy_view.neighbor_view, numbered_sessions(bgp))),
         interfaces=list(map(policy_view.neighbor_view, unnumbered_sessions(bgp))),
         prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=clauses(bgp, COMMUNITY_NAMES),
+        evpn=any(group.evpn for group in groups),
     )
 
 
