@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
 
 
+@lru_cache(maxsize=256)
 def counted(release: str) -> tuple[int, ...]:
     """The numbers of a release in order: `202505`, `4.32.1F`, `10.5(2)F`, `23.4R2`."""
     return tuple(int(part) for part in re.findall(r"\d+", release))

@@ -10,6 +10,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import sentence
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.gap import Gap
+from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,13 +54,12 @@ def unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator
 
 def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     groups: set[int] = set()
-    for host_id in fabric.host_ids():
-        group = fabric.units[host_id[0]].group
-        if group not in groups:
-            groups.add(group)
-            host = fabric.host(host_id)
+    for coordinate, unit in fabric.units.items():
+        if unit.hosts and unit.group not in groups:
+            groups.add(unit.group)
+            host = fabric.host(HostId(coordinate, next(iter(unit.hosts))))
             for gap in host_files.gaps(host):
-                yield _gap(spec, gap, host.model.name, spec.gpus.groups[group].path)
+                yield _gap(spec, gap, host.model.name, spec.gpus.groups[unit.group].path)
 
 
 def _gap(spec: ClusterSpec, gap: Gap, who: str, at: tuple[str | int, ...]) -> Diagnostic:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.design import Design
     from fabricc.fabric.external import Exit
     from fabricc.fabric.neighbours import Values
-    from fabricc.fabric.plans import DeviceChange
+    from fabricc.fabric.plans import AddressPlan, DeviceChange
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import PrefixList
     from fabricc.fabric.shape import Attachment, PortLayout, SwitchId
@@ -265,7 +265,7 @@ def _bgp(
         at.tier,
         has_upstream=above,
         drained=drained,
-        fabric=_fabric_lists(fabric),
+        fabric=_fabric_lists(addresses, fabric.aggregate_bits(), fabric.evpn is not None),
         connected=prefix_lists("CONNECTED", connected),
         own=prefix_lists("OWN", own) if at.tier is TierName.TOR else (),
         outside=outside,
@@ -332,7 +332,7 @@ def _outside(
             parties[outsider.group] = prefix_lists(f"ACCEPT-{outsider.name.upper()}", rules)
     aggregates = [
         (family, PrefixRule(str(hosts), full - bits, full - bits))
-        for family, full, hosts, _ in _families(fabric)
+        for family, full, hosts, _ in _families(fabric.addresses)
     ]
     return Outside(
         prefix_lists("OUTSIDE", external.accepted), below, below or bool(exits), tuple(parties.items()),
@@ -340,21 +340,20 @@ def _outside(
     )  # fmt: skip
 
 
-def _families(fabric: Design) -> Iterator[tuple[int, int, Pool, Pool]]:
+def _families(addresses: AddressPlan) -> Iterator[tuple[int, int, Pool, Pool]]:
     """(version, host length, host pool, loopback pool) of every family in use."""
-    addresses = fabric.addresses
     if addresses.hosts4:
         yield 4, 32, addresses.hosts4, addresses.loopbacks4
     if addresses.hosts6 and addresses.loopbacks6:
         yield 6, 128, addresses.hosts6, addresses.loopbacks6
 
 
-def _fabric_lists(fabric: Design) -> tuple[PrefixList, ...]:
+@of_same
+def _fabric_lists(addresses: AddressPlan, bits: int, evpn: bool) -> tuple[PrefixList, ...]:
     """What all switches originate; hosts of segments are behind VTEPs, and no part of the underlay."""
-    bits = fabric.aggregate_bits()
     rules = []
-    for version, full, hosts, loopbacks in _families(fabric):
-        if not fabric.evpn:
+    for version, full, hosts, loopbacks in _families(addresses):
+        if not evpn:
             rules.append((version, PrefixRule(str(hosts), full - bits, full - bits)))
         rules.append((version, PrefixRule(str(loopbacks), full, full)))
     return prefix_lists("FABRIC", rules)
@@ -362,7 +361,7 @@ def _fabric_lists(fabric: Design) -> tuple[PrefixList, ...]:
 
 def _originated(fabric: Design, at: SwitchId) -> Iterator[tuple[int, int, tuple[str, ...], str]]:
     """(version, host length, aggregates of a ToR, prefix of the loopback) of every family in use."""
-    for version, full, hosts, loopbacks in _families(fabric):
+    for version, full, hosts, loopbacks in _families(fabric.addresses):
         aggregates = tuple(_aggregates(fabric, at, hosts)) if at.tier is TierName.TOR else ()
         yield version, full, aggregates, f"{_loopback(fabric, at, loopbacks)}/{full}"
 

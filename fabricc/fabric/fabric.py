@@ -31,14 +31,11 @@ class Fabric(Design):
     def kinds(self) -> Iterator[SwitchId]:
         """One switch of every kind that a back end could treat differently."""
         seen: set[tuple[object, ...]] = set()
+        alone = self.changes.keys() | self.external.exits.keys()
         for switch in self.switch_ids():
-            name = switch_name(self, switch)
+            name = switch_name(self, switch) if alone else ""
             group = self.units[switch.unit].group if switch.tier is TierName.TOR else -1
-            key: tuple[object, ...] = (
-                switch.tier,
-                group,
-                name if name in self.changes or name in self.external.exits else None,
-            )
+            key = (switch.tier, group, name if name in alone else None)
             if key not in seen:
                 seen.add(key)
                 yield switch

@@ -349,12 +349,17 @@ def _between(
     usual, given, changes = _usual_cable(fabric, kind), fabric.given.links, fabric.changes
     own_name = switch_name(fabric, at) if changes else ""
     length, medium, shut = usual or (0, "", False)
+    own4, own6 = COMPUTED
+    bare = not numbered
     for slot, far, peer_slot, offset in ends:
-        own4, own6 = given.get(offset, COMPUTED) if given else COMPUTED
+        if given:
+            own4, own6 = given.get(offset, COMPUTED)
         remote4, local4 = own4 or (pair4(offset) if pair4 else NO_ENDS)
         remote6, local6 = own6 or (pair6(offset) if pair6 else NO_ENDS)
-        upper = changes.get(far.name if up else own_name) if changes else None
-        if bare := not numbered or (upper is not None and upper.unnumbered):
+        if changes:
+            upper = changes.get(far.name if up else own_name)
+            bare = not numbered or (upper is not None and upper.unnumbered)
+        if bare:
             remote4 = local4 = remote6 = local6 = None
         if not up:
             local4, remote4, local6, remote6 = remote4, local4, remote6, local6

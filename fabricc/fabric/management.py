@@ -53,7 +53,7 @@ class ManagementNetwork:
     def takes(self, tier: TierName | Beyond, unit: int) -> bool:
         """Whether switches of a tier, or hosts, are in it; of ToRs and hosts those of a unit."""
         if tier is not self.tier:
-            return self.tier is None and tier in tuple(TierName)
+            return self.tier is None and isinstance(tier, TierName)
         return tier not in IN_UNITS or (self.first <= unit and (self.end is None or unit < self.end))
 
     @property
