@@ -5,14 +5,11 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.routing import Transport
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.fabric.routing import Bgp, Session
 
-_IPV4, _IPV6 = Transport.IPV4, Transport.IPV6  # looking a member up costs more than what is done with it
 _NAMES_LAST = 99  # more than the bytes of any address
 
 
@@ -40,8 +37,8 @@ def in_address_order(addresses: Iterable[str]) -> list[str]:
 
 def numbered_sessions(bgp: Bgp) -> list[Session]:
     """The sessions over addresses: IPv4 before IPv6, each ascending."""
-    four = [s for s in bgp.sessions if s.transport is _IPV4]
-    six = [s for s in bgp.sessions if s.transport is _IPV6]
+    four = [s for s in bgp.sessions if s.remote is not None and ":" not in s.remote]
+    six = [s for s in bgp.sessions if s.remote is not None and ":" in s.remote]
     return [*sorted(four, key=_packed4), *sorted(six, key=_packed6)]
 
 
