@@ -29,6 +29,7 @@ from tests.front.planning.support import document, spec_of
 from tests.proof.fabrics import fabric
 
 if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
     from fabricc.proof.invariants.digest import SwitchDigest
 
 PREFIXES = st.builds(
@@ -162,6 +163,18 @@ def test_only_accepted_invariants_are_softened() -> None:
     assert [d.severity for d in softened(found, spec)] == [Severity.WARNING, Severity.ERROR, Severity.ERROR]
 
 
+def surveyed(built: Fabric) -> Survey:
+    """What is seen of a fabric's switches, each read from its own files."""
+    survey = Survey()
+    for switch_id in built.switch_ids():
+        switch = built.switch(switch_id)
+        back_end = nos.load(switch.nos)
+        list(
+            survey.add_switch(view(switch, back_end.read(back_end.render(switch))), f"switches/{switch.name}")
+        )
+    return survey
+
+
 class Watched:
     """A digest that notes which of its attributes are read."""
 
@@ -177,14 +190,7 @@ class Watched:
 def test_a_rule_of_the_whole_reads_no_attribute_but_those_it_is_asked_again_for(number: int) -> None:
     built = fabric()
     census = Census()
-    survey = Survey()
-    for switch_id in built.switch_ids():
-        switch = built.switch(switch_id)
-        back_end = nos.load(switch.nos)
-        list(
-            survey.add_switch(view(switch, back_end.read(back_end.render(switch))), f"switches/{switch.name}")
-        )
-    census.add(survey)
+    census.add(surveyed(built))
     attributes, rule = RULES_OF_THE_WHOLE[number]
     read: set[str] = set()
     watched: Any = [Watched(digest, read) for digest in sorted(census.switches, key=lambda s: s.name)]
@@ -207,17 +213,9 @@ def test_digests_are_told_apart_by_what_they_say_not_by_where() -> None:
 
 
 def test_a_census_that_was_kept_is_the_same() -> None:
-    built = fabric()
-    survey = Survey()
-    for at in built.switch_ids():
-        switch = built.switch(at)
-        back_end = nos.load(switch.nos)
-        list(
-            survey.add_switch(view(switch, back_end.read(back_end.render(switch))), f"switches/{switch.name}")
-        )
     census = Census()
     assert pickle.loads(pickle.dumps(census)) == census
-    census.add(survey)
+    census.add(surveyed(fabric()))
     assert len(census.switches) > 1
     for kept in (census, census.compact()):
         found = pickle.loads(pickle.dumps(kept))
