@@ -52,7 +52,7 @@ def build(
         What came of it: an error, also one of the disk, is among its diagnostics, and then nothing was written.
     """
     result, _ = driver.build(
-        Path(spec), Path(out), jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress
+        _path(spec), _path(out), jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress
     )
     return result
 
@@ -72,7 +72,7 @@ def check(
         jobs: worker processes; None for one per usable CPU.
         progress: as for `build`.
     """
-    result, _ = check_tree(Path(tree), None if spec is None else Path(spec), jobs=jobs, progress=progress)
+    result, _ = check_tree(_path(tree), None if spec is None else _path(spec), jobs=jobs, progress=progress)
     return result
 
 
@@ -99,12 +99,16 @@ def diff(
 
     Raises:
         FindingsError: a side cannot be read or does not compile, or a policy is not valid.
-        ValueError: `after` goes with neither `base` nor `head`.
+        ValueError: `after` goes with neither `base` nor `head`; or a text is empty.
     """
-    if after is not None and (base or head):
+    if after is not None and (base is not None or head is not None):
         raise ValueError("give `after`, or `base` and `head`, not both")
-    sides = Path(before), None if after is None else Path(after)
-    rules = None if policy is None else Path(policy)
+    if "" in (base, head):
+        raise ValueError(
+            "`base` and `head` name Git revisions: leave them out instead of giving an empty text"
+        )
+    sides = _path(before), None if after is None else _path(after)
+    rules = None if policy is None else _path(policy)
     with _read():
         return judged(*sides, base, head, policy=rules, labels=labels, jobs=jobs)
 
@@ -122,7 +126,18 @@ def explain(subject: Path | str, *words: str, spec: Path | str | None = None) ->
         ValueError: `subject` alone is no question.
     """
     with _read():
-        return answer(str(subject), words, None if spec is None else Path(spec))
+        return answer(str(subject), words, None if spec is None else _path(spec))
+
+
+def _path(stated: Path | str) -> Path:
+    """Return the path of a file or folder.
+
+    Raises:
+        ValueError: the text is empty, as that of an unset variable is; as a path it would mean the working folder.
+    """
+    if stated == "":
+        raise ValueError("an empty text names no file or folder")
+    return Path(stated)
 
 
 @contextmanager
@@ -146,9 +161,9 @@ def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:
         OSError: the folder is not there or must not be read.
         EmitError: a worker process died.
     """
-    return gather(Path(folder), jobs=jobs)
+    return gather(_path(folder), jobs=jobs)
 
 
 def audit_folder(folder: Path | str, *, jobs: int | None = None) -> Audit:
     """What is wrong with the fabric whose configurations a folder holds; arguments and errors as for `read_folder`."""
-    return audit(Path(folder), jobs=jobs)
+    return audit(_path(folder), jobs=jobs)

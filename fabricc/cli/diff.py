@@ -59,7 +59,7 @@ def command(
     `fabricc diff cluster.yaml --base origin/main` is what CI posts. Git objects are read, the work tree is not touched.
     Exit status: 0 done, 1 an error or a policy violation; see --detailed-exitcode.
     """
-    if second is not None and (base or head):
+    if second is not None and (base is not None or head is not None):
         raise click.UsageError("Give a second spec or tree, or --base and --head, not both.")
     if second is None and first.is_dir():
         raise click.UsageError("A tree is compared with another tree or a spec: name it.")

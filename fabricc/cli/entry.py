@@ -13,6 +13,7 @@ import click
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.cli import output
+from fabricc.cli.empty_values import require_values
 from fabricc.compiler.result import ENVIRONMENT, exit_status
 from fabricc.version import __version__
 
@@ -67,6 +68,7 @@ class Verbs(click.Group):
         module = importlib.import_module(f"fabricc.cli.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         command.short_help = VERBS[cmd_name]
+        require_values(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -10,6 +10,7 @@ import click
 
 from fabricc.back.nos.templating import idle_overrides, override_digests, set_template_path
 from fabricc.base.diagnostics.render import FORMATS
+from fabricc.cli.empty_values import EMPTY_VALUE
 from fabricc.cli.output import FORMAT, err
 
 
@@ -17,7 +18,9 @@ class FilePath(click.Path):
     """A path, unless it is a text that no file can be called."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As click has it, which asks the system also of files that need not be there."""
+        """Return the path; an empty text, such as an unset variable of a CI job, is a usage error."""
+        if value == "":
+            self.fail(EMPTY_VALUE, param, ctx)
         try:
             return super().convert(value, param, ctx)
         except ValueError:

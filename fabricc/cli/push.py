@@ -35,7 +35,7 @@ from fabricc.cli.words import switches
 @options.access_option
 @options.spec_option
 @options.network_option
-@click.option("--tree-digest", default="", metavar="SHA256",
+@click.option("--tree-digest", metavar="SHA256",
               help="What the tree's digest must be, in place of the proof that the spec gives its files.")  # fmt: skip
 @click.option("--require-signature", "allowed", type=options.PATH, metavar="ALLOWED",
               help="Push only what somebody in this file of keys signed; see `fabricc docs sign`.")  # fmt: skip

@@ -65,7 +65,7 @@ class Confined:
             ConfinedError: FAB0071, it leads out of the root.
         """
         try:
-            real = None if "\0" in text else Path(os.path.realpath(self.root / text))
+            real = None if "\0" in text or not text else Path(os.path.realpath(self.root / text))
         except ValueError:  # no name that a file can have
             real = None
         if real is None or not real.is_relative_to(self.root):

@@ -74,7 +74,7 @@ class Tools:
         else:
             path = place.path(subject)
             spec = place.spec_of(path) if (place.root / path).is_dir() else path
-            operands = [spec, *([about] if about else []), *(facts or [])]
+            operands = [spec, *([about] if about is not None else []), *(facts or [])]
         return await self._told(words, operands, most)
 
     async def diff(
@@ -92,8 +92,10 @@ class Tools:
         most: _Most = 50,
     ) -> dict[str, Any]:
         """What a change does to every device: its impact on traffic, the GPUs behind it, renumbering, diffs, policy."""
-        revisions = [f"--{name}={said}" for name, said in (("base", base), ("head", head)) if said]
-        sides = [self.place.path(each) for each in (before, after) if each]
+        revisions = [
+            f"--{name}={said}" for name, said in (("base", base), ("head", head)) if said is not None
+        ]
+        sides = [self.place.path(each) for each in (before, after) if each is not None]
         return await self._told(["diff", *revisions], sides, most)
 
     async def audit(
@@ -123,7 +125,7 @@ class Tools:
         words = ["verify", f"--spec={self.place.spec_of(path)}", f"--access={self.access}"]
         words += [f"--devices={','.join(devices)}"] if devices else []
         words += [f"--only={','.join(aspects)}"] if aspects else []
-        words += [f"--network={network}"] if network else []
+        words += [f"--network={network}"] if network is not None else []
         return await self._told(words, [path], most)
 
     async def _told(self, words: list[str], operands: list[str], most: int) -> dict[str, Any]:

@@ -18,13 +18,15 @@ else:
 
 
 def required(module):
-    """The package fabricc; the task fails where it is not installed, or a parameter cannot name anything."""
+    """Return the package fabricc; fail the task where it is missing, or a parameter is empty or names nothing."""
     if fabricc is None:
         module.fail_json(msg=missing_required_lib("fabricc"), exception=IMPORT_ERROR)
     for name, value in module.params.items():
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and "\0" in text:
                 module.fail_json(msg=f"{name}: {text!a} holds a NUL, so nothing is called that", findings=[])
+            if text == "":
+                module.fail_json(msg=f"{name} is empty: set it, or leave it out", findings=[])
     return fabricc
 
 
