@@ -96,10 +96,18 @@ class Composer:
         if len(self.diagnostics) >= self.rules.max_problems:
             raise Stop
 
+    def note(self, what: str, position: Position, **values: object) -> None:
+        """Add the diagnostic that the rules define for a problem."""
+        code, message, help = self.rules.words[what]
+        self.diagnostics.append(
+            Diagnostic(code, Severity.ERROR, message.format(**values), position, help.format(**values))
+        )
+
     def tell(self, what: str, position: Position, **values: object) -> None:
         """Note an error in the words that the rules have for it."""
-        code, message, help = self.rules.words[what]
-        self.report(code, message.format(**values), position, help.format(**values))
+        self.note(what, position, **values)
+        if len(self.diagnostics) >= self.rules.max_problems:
+            raise Stop
 
     def stop(self, what: str, position: Position, **values: object) -> NoReturn:
         """Note an error after which reading on is of no use."""

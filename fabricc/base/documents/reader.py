@@ -127,12 +127,39 @@ def parsed(text: str, file: str, rules: Rules) -> Document:
     except Stop:
         usable = False
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        composer.diagnostics.append(rules.syntax(error, text, file))
+        if (place := _find_excessive_depth(error, text, file, rules.max_depth)) is not None:
+            composer.note("too deep", place, most=rules.max_depth)
+        else:
+            composer.diagnostics.append(rules.syntax(error, text, file))
         usable = False
     return Document(
         file, composer.root, composer.positions, composer.value_positions, frozenset(composer.broken),
         tuple(composer.diagnostics), usable,
     )  # fmt: skip
+
+
+_BRACKET = pattern(r"[\[\]{}]")
+
+
+def _find_excessive_depth(error: Exception, text: str, file: str, most: int) -> Position | None:
+    """Return the place of the bracket that nests deeper than `most` levels before a syntax error, or None.
+
+    libyaml has a limit of its own for nested brackets. It reports it before the first event, with a message that
+    differs between releases. The count ignores quotes and comments: the text is refused either way.
+    """
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    if mark is None or text[mark.index : mark.index + 1] not in ("[", "{"):
+        return None
+    depth = 0
+    for bracket in _BRACKET.finditer(text, 0, mark.index + 1):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > most:
+            before = text[: bracket.start()]
+            line_start = max(before.rfind("\n"), before.rfind("\r")) + 1
+            return Position(
+                file, len(re.findall(r"\r\n|\r|\n", before)) + 1, bracket.start() - line_start + 1
+            )
+    return None
 
 
 @cache

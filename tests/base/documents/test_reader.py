@@ -34,6 +34,13 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("opener", ["[", "{a: ", "[{a: "])
+def test_deep_nesting_is_reported_by_depth_and_not_by_the_parser_that_gives_up_first(opener: str) -> None:
+    (found,) = parse_yaml("b: 1\na: " + opener * 100_000, "f").diagnostics
+    assert found.code == "FAB0011"
+    assert found.position.line == 2
+
+
 @pytest.mark.parametrize("code", REFUSED)
 def test_what_a_spec_cannot_hold(code: str) -> None:
     source, line, column = REFUSED[code]
