@@ -69,10 +69,10 @@ class _Naming(type):
 
 @cache
 def _getters(count: int) -> tuple[Any, ...]:
-    """What reads each of so many attributes."""
+    """Return the readers of so many attributes; `made` keeps their class alive until they are read."""
     letters = [f"a{at}" for at in range(count)]
-    known = vars(namedtuple("_", letters))
-    return tuple([known[each] for each in letters])
+    made: Any = namedtuple("_", " ".join(letters))  # type: ignore[misc]
+    return tuple([getattr(made, each) for each in letters])
 
 
 def _constructor(names: tuple[str, ...], defaults: tuple[Any, ...]) -> Callable[..., Any]:

@@ -220,3 +220,11 @@ def test_a_build_with_frozen_values_is_the_same(tmp_path: Path) -> None:
     quick = built(tmp_path / "quick", "0")
     assert quick
     assert built(tmp_path / "frozen", "1") == quick
+
+
+def test_imports_survive_a_garbage_collection_at_any_moment() -> None:
+    program = "import gc; gc.set_threshold(40); import fabricc.operate.push.start, fabricc.back.hosts"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert ran.returncode == 0, ran.stderr
