@@ -1,10 +1,10 @@
 # fabricc in a container: docker build -t fabricc . && docker run --rm -v "$PWD:/work" -u "$(id -u):$(id -g)" fabricc build cluster.yaml
 FROM python:3.12-slim-bookworm AS wheel
 WORKDIR /source
-RUN pip install --no-cache-dir build==1.6.1 hatchling==1.33.0
 COPY . .
+RUN pip install --no-cache-dir --constraint constraints.txt build==1.6.1 hatchling==1.33.0
 RUN python -m build --no-isolation --wheel --outdir /wheels && \
-    pip wheel --no-cache-dir --wheel-dir /wheels /wheels/fabricc-*.whl
+    pip wheel --no-cache-dir --constraint constraints.txt --wheel-dir /wheels /wheels/fabricc-*.whl
 
 FROM python:3.12-slim-bookworm
 # Git reads revisions for `diff` and `check --committed`; ssh-keygen proves and makes signatures.

@@ -10,6 +10,8 @@ PEERS := nftables opensm ibsim-utils infiniband-diags ibutils frr frr-pythontool
   libyang2-dev build-essential pkg-config python3-dev chromium chromium-driver
 APT := timeout 600 apt-get -qq -y -o DPkg::Lock::Timeout=120
 export DEBIAN_FRONTEND := noninteractive
+# The tested version of every dependency and tool; the variables also reach the isolated build of the editable install.
+INSTALL = PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(BIN)/pip install -qq --disable-pip-version-check
 # Tests run hundreds of commands: what one has compiled, the next need not.
 unexport PYTHONDONTWRITEBYTECODE
 # Processes that tests run in: two more than cores, as some tests wait; more of them take a larger machine.
@@ -18,7 +20,7 @@ LINT = { $(BIN)/ruff check $(SOURCES) \
   && { $(BIN)/ruff format --check --quiet $(SOURCES) || { echo "run: $(BIN)/ruff format $(SOURCES)"; false; }; } \
   && $(BIN)/mypy && $(BIN)/lint-imports --no-cache; }
 
-.PHONY: demo test test-all fuzz site release lint clean peers
+.PHONY: demo test test-all test-lowest test-newest fuzz site release lint clean peers
 
 demo: $(VENV)/.installed
 	@$(BIN)/fabricc build $(DEMO) -o build
@@ -30,6 +32,18 @@ test: $(VENV)/.dev peers
 	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist worksteal; tested=$$?; \
 	if wait $$lint; then echo "lint, types and import contracts: passed"; else cat $(VENV)/lint.log; exit 1; fi; \
 	exit $$tested
+
+# The ordinary tests with the lowest declared version of each runtime dependency, and with the newest of everything.
+test-lowest: peers
+	@$(PYTHON) -m venv .venv-lowest && .ci/lowest >.venv-lowest/constraints.txt
+	@.venv-lowest/bin/pip install -qq --disable-pip-version-check -c .venv-lowest/constraints.txt \
+	  -e '.[keyring,mcp,xlsx]' pytest pytest-xdist hypothesis markdown-it-py selenium
+	@.venv-lowest/bin/pytest -m "not slow" -n $(WORKERS) --dist worksteal
+
+test-newest: peers
+	@$(PYTHON) -m venv .venv-newest
+	@.venv-newest/bin/pip install -qq --disable-pip-version-check --upgrade -e '.[dev]'
+	@.venv-newest/bin/pytest -m "not slow" -n $(WORKERS) --dist worksteal
 
 test-all: lint
 	@$(BIN)/pytest --hypothesis-profile=explore
@@ -68,11 +82,11 @@ $(VENV)/.peers: | $(VENV)/bin/pip
 	    $(APT) install --no-install-recommends $$package >/dev/null 2>&1 || echo "note: could not install $$package"; \
 	  done; touch $@; \
 	fi
-	@$(BIN)/pip install -qq --disable-pip-version-check -e '.[judges]' >/dev/null 2>&1 \
+	@$(INSTALL) -e '.[judges]' >/dev/null 2>&1 \
 	  || echo "note: the Python judges (libyang, nvueschema) could not be installed; their tests skip"
-	@timeout 120 npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4 >/dev/null 2>&1 \
+	@timeout 120 npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4.14.1 >/dev/null 2>&1 \
 	  || echo "note: npm could not install axe-core; the tests of accessibility skip"
-	@timeout 120 npm install --silent --no-audit --no-fund --prefix $(VENV)/editor yaml-language-server@2 >/dev/null 2>&1 \
+	@timeout 120 npm install --silent --no-audit --no-fund --prefix $(VENV)/editor yaml-language-server@2.0.0 >/dev/null 2>&1 \
 	  || echo "note: npm could not install yaml-language-server; the test of what editors say skips"
 
 $(VENV)/bin/pip:
@@ -85,12 +99,12 @@ $(VENV)/bin/pip:
 	fi
 	@echo "making $(VENV)"; $(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
-	@echo "installing fabricc"; $(BIN)/pip install -qq --disable-pip-version-check -e .
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/pip
+	@echo "installing fabricc"; $(INSTALL) -e .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
-	@echo "installing fabricc with its tools"; $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev]'
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/pip
+	@echo "installing fabricc with its tools"; $(INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
 clean:

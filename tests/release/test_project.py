@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,43 @@ def test_the_development_container_calls_what_the_makefile_has() -> None:
     assert all(f"\n{target}:" in makefile for target in targets)
     for schema in stated["customizations"]["vscode"]["settings"]["yaml.schemas"]:
         assert (ROOT / schema).is_file()
+
+
+def normalize_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_every_dependency_and_tool_has_a_tested_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    tested = {normalize_name(name) for name in pins}
+    optional = project["optional-dependencies"]
+    groups = [
+        project["dependencies"],
+        *(optional[name] for name in ("keyring", "mcp", "xlsx", "dev", "release", "judges")),
+    ]
+    for requirement in (each for group in groups for each in group if not each.startswith("fabricc[")):
+        name = normalize_name(re.match(r"[\w.-]+", requirement)[0])
+        assert name in tested, f"{name} is not in constraints.txt"
+
+
+def test_every_runtime_dependency_declares_a_lowest_version() -> None:
+    ran = subprocess.run([sys.executable, ROOT / ".ci/lowest"], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    lowest = dict(line.split("==") for line in ran.stdout.splitlines())
+    assert lowest["napalm"] == "5.2"
+
+
+def test_installations_use_the_tested_versions() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    installs = [
+        line
+        for line in makefile.splitlines()
+        if "pip install" in line and ".venv-" not in line and "sudo" not in line
+    ]
+    assert installs
+    assert all("PIP_CONSTRAINT=constraints.txt" in line for line in installs)
+    container = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    commands = re.findall(r"pip (?:install|wheel)[^\n&]*", container)
+    assert all("--constraint constraints.txt" in each or "--no-index" in each for each in commands)
