@@ -73,6 +73,7 @@ def read_overlays(
             OverlayPlan(Overlay(name, entry.into, text, entry.removes), entry.nos, tiers, entry.devices)
         )
         found += _useless(spec, index, fabric, plans[-1])
+        found += _commands(spec, index, plans[-1])
     fabric = replace(fabric, overlays=tuple(plans))
     if not found:
         found += _misfits(fabric)
@@ -128,6 +129,20 @@ def _useless(spec: ClusterSpec, index: int, fabric: Fabric, plan: OverlayPlan) -
     if all(name in names for name in plan.devices) and not _covered(fabric, plan):
         message = f"no switch is a {plan.nos} switch of these tiers and names: the overlay has no effect"
         yield spec.warning("FAB2113", message, "overlays", index)
+
+
+def _commands(spec: ClusterSpec, index: int, plan: OverlayPlan) -> Iterator[Diagnostic]:
+    """FAB6050: lines for a file of settings that the switch would run as a command."""
+    if plan.overlay.removes or plan.nos not in back_ends.names():
+        return
+    back_end = back_ends.load(plan.nos)
+    if not hasattr(back_end, "commands_at_boot"):
+        return
+    for into, line, text in back_end.commands_at_boot({plan.overlay.into: plan.overlay.text}):
+        where = f"line {line} of {spec.overlays[index].file}"
+        message = f"{where} is no assignment of plain words, and a shell reads {into}: {text.strip()[:60]!r}"
+        remedy = "Write NAME=value, or take the line out: the switch would run it as root."
+        yield spec.error("FAB6050", message, "overlays", index, "file", help=remedy)
 
 
 def _covered(fabric: Fabric, plan: OverlayPlan) -> bool:

@@ -15,7 +15,7 @@ from fabricc.proof.placing import Text, placed
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, Switch
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Reader = Callable[[Mapping[str, str]], Reading]
 
 _KEYS = pattern(r"\[[^\]]*\]")
+_COMMAND = "Take the line out of the overlay, the template or the tree."
 _DEPARTED = "Take the line out of the overlay, or accept FAB6007 in the spec, with the reason."
 
 
@@ -50,6 +51,8 @@ def switch_findings(
             return None
         return Text(files, back_end.read(files))
 
+    if hasattr(back_end, "commands_at_boot"):
+        yield from _commands(switch.name, back_end.commands_at_boot(found.files))
     planned = back_end.planned(switch)
     with suppress(EmitError):  # an overlay that no longer fits, which is told above
         stated = departures(switch)
@@ -57,6 +60,15 @@ def switch_findings(
         planned = {path: value for path, value in {**planned, **stated}.items() if value is not None}
     reader = back_end.read if altered else None
     yield from _findings(switch.name, planned, found, expected if fresh else None, reader, own)
+
+
+def _commands(device: str, lines: Iterable[tuple[str, int, str]]) -> Iterator[Finding]:
+    """FAB6050 for each line of a file of settings that the switch would run as a command."""
+    for file, line, text in lines:
+        message = (
+            f"{device}: {file} is read by a shell, and this line is no assignment: {text.strip()[:60]!r}"
+        )
+        yield Finding("FAB6050", message, file, line, f"command {text.strip()}", help=_COMMAND)
 
 
 def _departed(

@@ -100,7 +100,7 @@ def test_a_review_names_a_faulty_template_too(repo: Path, own: Path, fabricc: Fa
     (repo / "after.yaml").write_text(
         (repo / "cluster.yaml").read_text() + "overlays: [{file: o, nos: frr, into: daemons}]\n"
     )
-    (repo / "o").write_text("ours=yes\n")
+    (repo / "o").write_text("ospfd=no\n")
     own.write_text("{{ nothing }}\n")
     ran = fabricc("diff", "cluster.yaml", "after.yaml", "--templates", "own")
     assert ran.status == 3 or ran.status == 1

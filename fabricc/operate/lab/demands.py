@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
+from fabricc.operate.lab.box import ARCHITECTURES
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.kernel import available_kib
 from fabricc.operate.lab.slicing import sampled, sliced
@@ -81,7 +83,11 @@ def missing_programs() -> list[str]:
 
 
 def require_programs() -> None:
-    """Raise FAB8002 when a program is missing."""
+    """Raise FAB8002 when a program is missing, FAB8022 when boxes cannot be confined on this kind of machine."""
+    if (machine := platform.machine()) not in ARCHITECTURES:
+        known = " or ".join(ARCHITECTURES)
+        message = f"boxes are not confined on {machine}: its system calls are not known"
+        raise LabError("FAB8022", message, f"Run the lab on {known}.")
     if missing := missing_programs():
         remedy = "On Debian or Ubuntu: `apt-get install frr frr-pythontools iproute2 util-linux`."
         raise LabError("FAB8002", f"not installed: {', '.join(missing)}", remedy)

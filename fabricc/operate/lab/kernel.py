@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -23,6 +24,7 @@ IPV6 = "-6 "
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
 _SIOCGIFFLAGS, _IFF_UP_RUNNING = 0x8913, 0x41  # netdevice(7)
 _PARALLEL = 4
+_OWN_SETTING = re.compile(r"net(?:\.[A-Za-z0-9_-]+)+")
 
 
 @cache
@@ -118,11 +120,26 @@ def has_carrier(namespace: str, port: str) -> bool:
 
 
 def write_sysctls(namespace: str, settings: Mapping[str, int]) -> None:
-    """Write kernel settings inside a namespace; those that only the whole machine has are left out."""
+    """Write kernel settings inside a namespace; those that only the whole machine has are left out.
+
+    Raises:
+        LabError: FAB8021, the kernel refuses a value.
+    """
     with inside(namespace):
         for name, value in settings.items():
-            with suppress(FileNotFoundError):
-                Path("/proc/sys", *name.split(".")).write_text(str(value))
+            if not is_own_setting(name):
+                continue
+            try:
+                with suppress(FileNotFoundError):
+                    Path("/proc/sys", *name.split(".")).write_text(str(value))
+            except OSError as error:
+                message = f"the kernel refuses {name} = {value} in {namespace}: {error.strerror}"
+                raise LabError("FAB8021", message) from None
+
+
+def is_own_setting(name: str) -> bool:
+    """Whether a kernel setting is one of the network's, which each network namespace has for itself."""
+    return _OWN_SETTING.fullmatch(name) is not None
 
 
 def start_time(pid: int) -> str | None:

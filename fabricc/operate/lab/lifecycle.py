@@ -99,6 +99,7 @@ def up(
         plan = swapped(plan, *swap)
         words = " and ".join(f"{device}:{port}" for device, port in swap)
         differences.append(f"miswired: the cables at {words} are exchanged")
+    differences += _left_out(plan)
     source = replace(source, differences=tuple(differences))
     folder = (folder or state.DEFAULT / plan.cluster).absolute()
     with state.locked(folder, create=True):
@@ -124,6 +125,12 @@ def up(
             _remove(lab)
             raise
     return lab, source
+
+
+def _left_out(plan: Blueprint) -> list[str]:
+    """Name the kernel settings of the plan that belong to the whole machine, which a lab leaves alone."""
+    names = {name for node in plan.nodes for name in node.kernel if not kernel.is_own_setting(name)}
+    return [f"left alone: {', '.join(sorted(names))}, settings of the whole machine"] if names else []
 
 
 def _record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state.Record:

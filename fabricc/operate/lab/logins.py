@@ -83,16 +83,13 @@ def prepare(lab: Lab, nodes: Iterable[Node]) -> None:
 
 def furnish(lab: Lab, node: Node) -> None:
     """What a switch finds in its root besides what the machine has: its files at their places, and its sshd's."""
-    folder, box = lab.folder / FOLDER, lab.box(node.name)
-    (box / "private").mkdir()
-    root = box / "root"
+    folder, root = lab.folder / FOLDER, lab.files(node.name)
     for name, (path, _) in FILES.items():
         if name in node.files and not path.startswith("/etc/frr/"):
             place = root / path.lstrip("/")
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(lab.filled(node.files[name]))
     doors = root / _PLACE
-    doors.mkdir(parents=True)
     _keygen(doors / "host")
     shutil.copy(folder / f"{_KEY}.pub", doors / "authorized_keys")
     (doors / "sshd_config").write_text(_SSHD.format(address=node.management, place=_PLACE))
@@ -112,7 +109,7 @@ def tell_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]
                 f"echo {node.speeds[port] * _MBIT} > {file}",
                 f"mount --bind {file} /sys/class/net/{port}/speed",
             ]
-        if lines and (ran := lab.run(node.name, ["sh", "-ec", "\n".join(lines)])).returncode:
+        if lines and (ran := lab.run(node.name, ["sh", "-ec", "\n".join(lines)], privileged=True)).returncode:
             raise LabError("FAB8009", f"{node.name}: {ran.stderr.strip()}")
 
 

@@ -9,6 +9,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.frr import daemons
+from fabricc.base.foreign import files as foreign
 from fabricc.operate.lab import kernel, logins
 from fabricc.operate.lab.blueprint import MANAGEMENT_PORT
 from fabricc.operate.lab.failure import LabError
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
 
 _FINE = re.compile(r"\s*|Waiting for .*|\[\d+\|\w+\].*|Configuration file\[.*")
 """What `vtysh -b` says when all is well."""
+_REMEDY = "Remove the line from the overlay or template that adds it."
 _LLDP_PORTS = "configure lldp portidsubtype ifname\n"
 """Ports by name, not by MAC address, on switches whose own files say nothing about lldpd."""
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,62}[A-Za-z0-9])?")
 _LLDP_PACE = "configure lldp tx-interval 1\n"
 """A second between announcements, not 30 (IEEE 802.1AB, msgTxInterval): set by the lab after the switch's own lines."""
 
@@ -120,22 +124,38 @@ def boot(lab: Lab, switches: Sequence[Node], progress: Progress | None = None) -
             raise LabError("FAB8010", f"switches that do not boot: {', '.join(waiting[:3])}")
         time.sleep(0.05)
     for node in switches:
-        said = (lab.box(node.name) / "log" / "boot.log").read_text(errors="replace").splitlines()
+        said = _boot_log(lab, node.name).splitlines()
         if wrong := [line for line in said if not _FINE.fullmatch(line)]:
             raise LabError("FAB8010", f"{node.name} does not take its configuration: {'; '.join(wrong[:3])}")
 
 
+def _boot_log(lab: Lab, switch: str) -> str:
+    """Return what daemons and vtysh printed while a switch booted.
+
+    Raises:
+        LabError: FAB8010, the switch ended meanwhile.
+    """
+    try:
+        return foreign.plain(lab.inside(switch) / "var/log/boot.log")[0].decode(errors="replace")
+    except OSError as error:
+        raise LabError("FAB8010", f"the log of {switch} cannot be read: {error.strerror}") from None
+
+
 def _furnish(lab: Lab, node: Node) -> None:
-    """The folder of a box, ending with the file that asks the supervisor to start it."""
+    """Write the folder of a box, ending with the file that asks the supervisor to start it.
+
+    Raises:
+        LabError: FAB8020, its host name or its `daemons` holds something else than such a file does.
+    """
     box = lab.box(node.name)
-    owner = pwd.getpwnam("frr")
-    for below in ("etc/frr", "log", "tmp", "vartmp"):
-        (box / below).mkdir(parents=True)
-    for below in ("etc/frr", "log", "vartmp"):
-        os.chown(box / below, owner.pw_uid, owner.pw_gid)
-    (box / "tmp").chmod(0o1777)
-    (box / "etc" / "hostname").write_text(node.files["hostname"])
-    (box / "etc" / "hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
+    box.mkdir(parents=True)
+    box.chmod(0o700)  # what a box leaves behind is no other user's to run
+    places = lab.files(node.name)
+    for folder in (box / "log", box / "root", places / "etc/frr", places / "etc/fabricc-lab"):
+        folder.mkdir(parents=True)
+    (places / "etc/hostname").write_text(_host_name(node))
+    (places / "etc/hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
+    (places / "etc/fabricc-lab/daemons").write_text(_startup(node))
     files = {
         "frr.conf": lab.filled(node.files["frr.conf"]),
         "daemons": node.files["daemons"],
@@ -144,11 +164,32 @@ def _furnish(lab: Lab, node: Node) -> None:
     }
     if lab.record.lldp and node.name in lab.record.switches:
         files["lldp.conf"] = node.files.get("lldpd.conf", _LLDP_PORTS) + _LLDP_PACE
+    owner = pwd.getpwnam("frr")
     for name, text in files.items():
-        file = box / "etc" / "frr" / name
+        file = places / "etc/frr" / name
         file.write_text(text)
         file.chmod(0o644 if name == "lldp.conf" else 0o640)  # lldpcli reads it without root's rights
         os.chown(file, owner.pw_uid, owner.pw_gid)
+    os.chown(places / "etc/frr", owner.pw_uid, owner.pw_gid)
     if lab.record.ssh and node.management:
         logins.furnish(lab, node)
     (box / WANTED).write_text(lab.record.namespace(node.name))
+
+
+def _host_name(node: Node) -> str:
+    text = node.files["hostname"]
+    if not _NAME.fullmatch(text.removesuffix("\n")):
+        raise LabError("FAB8020", f"{node.name}: hostname holds more than one name: {text[:60]!r}", _REMEDY)
+    return text
+
+
+def _startup(node: Node) -> str:
+    """Return what the box starts: the number of files a daemon may open, then each daemon with its options."""
+    try:
+        startup = daemons.read_startup(node.files["daemons"])
+    except daemons.DaemonsError as error:
+        message = f"{node.name}: line {error.line} of daemons is not started in a lab: {error}"
+        raise LabError("FAB8020", message, _REMEDY) from None
+    return "".join([
+        f"{startup.open_files}\n", *(f"{' '.join((name, *words))}\n" for name, words in startup.daemons.items())
+    ])  # fmt: skip

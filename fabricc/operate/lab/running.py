@@ -13,6 +13,7 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.names import meant
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.lab import kernel, state
+from fabricc.operate.lab.box import CAPABILITIES
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.supervisor import READY, UNSHARE
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 
 RELOAD = "/usr/lib/frr/frr-reload.py"
-CANDIDATE = "candidate.conf"
+_COMPARE = 'cat > /run/lab/candidate.conf && exec python3 "$@" /run/lab/candidate.conf'
+_CONFINED = ",".join(["-all", *(f"+{name}" for name in CAPABILITIES)])
+"""What a command on a switch may do: what its daemons may, without the right to mount."""
 SECRETS = "ssh/secrets"
 """Below the state folder: a file with the value of each secret that configurations name."""
 REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z0-9-]+)")
@@ -53,6 +56,18 @@ class Lab:
     def box(self, switch: str) -> Path:
         """The folder of a switch's files."""
         return self.folder / "boxes" / switch
+
+    def files(self, switch: str) -> Path:
+        """The files that a switch finds in its root when it boots, below this folder."""
+        return self.box(switch) / "files"
+
+    def inside(self, switch: str) -> Path:
+        """The root of a running switch as this machine sees it.
+
+        Raises:
+            LabError: FAB8012, the switch does not run.
+        """
+        return Path(f"/proc/{self._alive(switch)}/root")
 
     def filled(self, text: str) -> str:
         """A text with the lab's values in place of references to secrets; as it is where nobody logs in."""
@@ -87,7 +102,7 @@ class Lab:
         Raises:
             LabError: FAB8012, the switch does not run.
         """
-        return Path(f"/proc/{self._alive(switch)}/root/run/frr/{name}.vty")
+        return self.inside(switch) / f"run/frr/{name}.vty"
 
     def _alive(self, switch: str) -> int:
         process = self.process(switch)
@@ -106,8 +121,10 @@ class Lab:
         except (OSError, ValueError) as error:
             raise LabError("FAB8012", f"{name} of {switch} does not answer: {error}") from None
 
-    def entry(self, node: str) -> list[str]:
+    def entry(self, node: str, *, privileged: bool = False) -> list[str]:
         """The words before a command that make it run on a node.
+
+        `privileged`: it keeps all rights of root, for commands of the lab's own.
 
         Raises:
             LabError: FAB8011, no such node; FAB8012, it does not run.
@@ -116,7 +133,8 @@ class Lab:
             return ["ip", "netns", "exec", self.record.namespace(node)]
         if node not in self.record.switches:
             raise LabError("FAB8011", f"no node is named {node!r}", meant(node, self.nodes))
-        return ["nsenter", "-t", str(self._alive(node)), "-m", "-u", "-p", "-n"]
+        words = ["nsenter", "-t", str(self._alive(node)), "-m", "-u", "-i", "-p", "-n"]
+        return words if privileged else [*words, "setpriv", "--bounding-set", _CONFINED]
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -124,11 +142,17 @@ class Lab:
         return self.record.switches + self.record.hosts + self.record.outside
 
     def run(
-        self, node: str, command: Sequence[str], limit_s: float = 120
+        self,
+        node: str,
+        command: Sequence[str],
+        limit_s: float = 120,
+        *,
+        text: str = "",
+        privileged: bool = False,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command on a node and keep what it prints."""
-        words = [*self.entry(node), *command]
-        return subprocess.run(words, capture_output=True, text=True, timeout=limit_s, check=False)
+        """Run a command on a node, with a text as its input, and keep what it prints."""
+        words = [*self.entry(node, privileged=privileged), *command]
+        return subprocess.run(words, input=text, capture_output=True, text=True, timeout=limit_s, check=False)
 
     def reload(self, switch: str, configuration: str) -> None:
         """Bring a running switch to another `frr.conf` without restarting anything.
@@ -151,8 +175,7 @@ class Lab:
 
     def _reload(self, switch: str, configuration: str, *words: str, trouble: str) -> str:
         text = with_overlay(self.filled(configuration), self.record.overlay)
-        (self.box(switch) / "etc" / "frr" / CANDIDATE).write_text(text)
-        ran = self.run(switch, ["python3", RELOAD, *words, f"/etc/frr/{CANDIDATE}"])
+        ran = self.run(switch, ["sh", "-c", _COMPARE, "sh", RELOAD, *words], text=text)
         if ran.returncode:
             said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]
             raise LabError("FAB8013", f"{switch}{trouble}: {''.join(said)}")

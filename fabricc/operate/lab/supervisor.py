@@ -48,10 +48,11 @@ def _wanted(state: Path) -> list[Path]:
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:
     namespace = (folder / WANTED).read_text().strip()
-    script = Path(__file__).with_name("boot.sh")
+    program = Path(__file__).with_name("box.py")
     command = [
         "setpriv", "--pdeathsig", "KILL", "ip", "netns", "exec", namespace,
-        "unshare", "-m", "-u", "-p", "-f", "--kill-child", "--mount-proc", "sh", str(script), str(folder),
+        "unshare", "-m", "-u", "-i", "-p", "-f", "--kill-child", "--mount-proc",
+        sys.executable, "-I", "-S", str(program), str(folder),
     ]  # fmt: skip
     with (folder / "log" / "console.log").open("wb") as console:
         box = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console, stderr=console)

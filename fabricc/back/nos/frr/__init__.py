@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.static import static_lines
-from fabricc.back.nos.frr import aside, bgp, evpn, found, interfaces, qos, services
+from fabricc.back.nos.frr import aside, bgp, daemons, evpn, found, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
@@ -116,7 +116,8 @@ def _readers() -> Mapping[str, Reader]:
     lines = {"interfaces": interfaces.TOPIC, **services.LINES}
     found = {name: Reader((topic,), services.TYPES, leave=()) for name, topic in lines.items()}
     for name, topic in services.ASSIGNMENTS.items():
-        found[name] = Reader((topic,), services.TYPES, assignments)
+        tree = daemons.read_assignments if name == daemons.FILE else assignments
+        found[name] = Reader((topic,), services.TYPES, tree)
     return {**found, FILE: _router_reader(MULTIPATH_LIMIT)}
 
 
@@ -175,6 +176,11 @@ class FrrLinux:
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""
         return lines_aside(reading, files, {FILE: ASIDES})
+
+    def commands_at_boot(self, files: Mapping[str, str]) -> list[tuple[str, int, str]]:
+        """Return file, line and text of what the switch would run when it reads a file that holds settings alone."""
+        text = files.get(daemons.FILE, "")
+        return [(daemons.FILE, line, foreign) for line, foreign in daemons.foreign_lines(text)]
 
     def planned(self, switch: Switch) -> Facts:
         """The Fabric's facts but for `DEPARTURES`, with daemons, kernel settings and what frr.conf says of itself."""

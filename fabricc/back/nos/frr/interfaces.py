@@ -102,9 +102,13 @@ def state(facts: Facts, switch: Switch) -> None:
 
 # --- and back -----------------------------------------------------------------------------------------
 
-_VIA = rf"ip -[46] route replace default via (\S+) dev {MANAGEMENT_INTERFACE} table {MANAGEMENT_TABLE}"
-_LAST = rf"ip (-[46]) rule list pref {MANAGEMENT_RULE} \| grep -q \. \|\| ip \1 rule add pref {MANAGEMENT_RULE} (.+)"
-_PREF = r"ip (-[46]) rule del pref (\d{1,5}) 2>/dev/null \|\| true; ip \1 rule add pref \2 (to \S+ .+)"
+_WORDS = "[A-Za-z0-9:./ _-]+"  # words of `ip rule`, and nothing that a shell obeys
+_VIA = rf"ip -[46] route replace default via ([0-9A-Fa-f:.]+) dev {MANAGEMENT_INTERFACE} table {MANAGEMENT_TABLE}"
+_LAST = (
+    rf"ip (-[46]) rule list pref {MANAGEMENT_RULE} \| grep -q \. \|\| "
+    rf"ip \1 rule add pref {MANAGEMENT_RULE} ({_WORDS})"
+)
+_PREF = rf"ip (-[46]) rule del pref (\d{{1,5}}) 2>/dev/null \|\| true; ip \1 rule add pref \2 (to {_WORDS})"
 _RULE = re.compile(r"\bip (-[46] )?(rule|route) (add|del|replace)\b")
 
 

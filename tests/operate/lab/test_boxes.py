@@ -1,0 +1,236 @@
+"""Boxes that really run, with a tree that tries to write on the machine: each stays in its own root."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.base.values import replace
+from fabricc.operate.lab import box, demands, kernel, lifecycle, making, state
+from fabricc.operate.lab.blueprint import Blueprint, blueprint
+from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.running import Lab
+from tests.operate.lab import specs
+from tests.operate.lab.test_logins import SWITCH, over_ssh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.fabric import Fabric
+
+MARK = "FABRICC-MARK-OF-A-TEST"
+PLACES = ("/etc", "/var/cache", "/var/lib", "/var/tmp", "/var/log", "/run", "/tmp", "/root", "/home", "/opt", "/srv",
+          "/dev", "/dev/shm", "/usr", "/usr/local")  # fmt: skip
+SETTINGS = ("kernel.core_pattern", "kernel.hostname", "kernel.panic", "vm.swappiness",
+            "fs.file-max", "net.core.somaxconn", "net.ipv4.ip_forward")  # fmt: skip
+PLANTED = {
+    "frr.conf": f"log file /var/tmp/{MARK}-log\n",
+    "interfaces": "auto eth9\niface eth9\n"
+    + "".join(f"    {word} touch /var/cache/{MARK}-{word}\n" for word in ("pre-up", "up", "post-up", "down")),
+    "lldpd.conf": f"configure system description `touch${{IFS}}/var/cache/{MARK}-lldp`\n",
+    "nftables.conf": f'include "/var/cache/{MARK}-include"\n',
+    "rsyslog.conf": f"*.* ^/usr/bin/touch;/var/cache/{MARK}\n",
+    "sysctl.conf": f"kernel.panic = 77\nvm.swappiness = 7\n/var/cache/{MARK}-sysctl = 1\n"
+    "net/../../../var/cache/x = 1\nkernel.core_pattern = |/usr/bin/touch\n",
+}
+"""What a tree plants, as lines after the file's own."""
+RUN_AS_ROOT = """
+echo 77 > /proc/sys/kernel/panic
+echo h > /proc/sysrq-trigger
+echo 1 > /sys/kernel/mm/ksm/run
+mount -t proc proc /mnt
+mount -t tmpfs tmpfs /usr
+mount -o remount,bind,rw /usr
+mount -o remount,rw /proc
+umount /proc/sys/net
+umount /etc/ld.so.preload
+mount -t devtmpfs dev /opt
+mknod /opt/disk b 8 0
+unshare -m touch /opt/namespace
+unshare -n touch /opt/namespace
+unshare -U touch /opt/namespace
+nsenter -t 1 -n touch /opt/namespace
+insmod /opt/module.ko
+chroot / nsenter -t 1 -m touch /opt/namespace
+echo /tmp/x.so > /etc/ld.so.preload
+mv /etc/ld.so.preload /etc/other
+"""
+
+
+def planted(fabric: Fabric) -> Blueprint:
+    """The lab of a fabric, each switch with lines of somebody else's in every file but two, which are refused."""
+    plan = blueprint(fabric)
+    return replace(plan, switches=tuple(
+        replace(
+            node,
+            files={name: node.files.get(name, "") + PLANTED.get(name, "") for name in {*node.files, *PLANTED}},
+            kernel={**node.kernel, "kernel.panic": 77, "vm.swappiness": 7, f"/var/cache/{MARK}-sysctl": 1},
+        )
+        for node in plan.switches
+    ))  # fmt: skip
+
+
+def settings() -> dict[str, str]:
+    """Kernel settings of the machine."""
+    return {name: Path("/proc/sys", *name.split(".")).read_text() for name in SETTINGS}
+
+
+def marks() -> list[str]:
+    """Files of the machine that a box wrote."""
+    return [str(file) for place in PLACES for file in Path(place).glob(f"*{MARK}*")]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("a lab needs root")
+    if missing := [*demands.missing_programs(), *([] if shutil.which("sshd") else ["sshd"])]:
+        pytest.skip(f"a lab for logins needs {', '.join(missing)}")
+    yield tmp_path / "lab"
+    if (tmp_path / "lab" / state.RECORD).exists():
+        lifecycle.down(tmp_path / "lab")
+
+
+def spec(folder: Path) -> Path:
+    found = specs.two_tiers(folder / "spec", hosts=2)
+    found.write_text(found.read_text().replace("nos: frr", "nos: frr-8.4"))
+    return found
+
+
+def test_what_a_tree_plants_stays_in_the_box(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "blueprint", planted)
+    monkeypatch.setenv("FABRICC_CANARY", "of the user's environment")
+    before, name = settings(), socket.gethostname()
+    lab, source = lifecycle.up(spec(tmp_path), place, ssh=True)
+    assert any("vm.swappiness" in sentence for sentence in source.differences)
+    assert "log file" in lab.run(SWITCH, ["vtysh", "-c", "show running-config"]).stdout, (
+        "the box has the line"
+    )
+    assert "CANARY" not in over_ssh(lab, "tr '\\0' '\\n' < /proc/1/environ")
+    for command in (
+        "sysctl -e -p /etc/sysctl.d/90-fabricc.conf", "nft -f /etc/nftables.conf",
+        "lldpcli -c /etc/lldpd.d/fabricc.conf", "hostname other",
+    ):  # fmt: skip
+        over_ssh(lab, f"{command} 2>&1 || true")
+    assert lab.pending(SWITCH, "frr defaults datacenter\n"), "frr-reload still runs"
+    assert (settings(), socket.gethostname(), marks()) == (before, name, [])
+
+
+@pytest.mark.parametrize("door", ["ssh", "exec"])
+def test_root_of_a_box_is_not_root_of_the_machine(tmp_path: Path, place: Path, door: str) -> None:
+    before = settings()
+    lab, _ = lifecycle.up(spec(tmp_path), place, ssh=True)
+
+    def run(command: str) -> str:
+        words = f"{command} 2>&1; echo status $?"
+        return over_ssh(lab, words) if door == "ssh" else lab.run(SWITCH, ["sh", "-c", words]).stdout
+
+    commands = [line for line in RUN_AS_ROOT.strip().splitlines() if door == "ssh" or "-U" not in line]
+    # Without the filter, `exec` may make a user namespace: it gives no right over what is outside of it.
+    done = run("\n".join(f"({line}) > /tmp/said 2>&1 && echo done: '{line}'" for line in commands))
+    assert "done" not in done, done
+    for secret in ("/etc/ssh", "/root/.ssh", "/home", "/work", str(tmp_path), "/etc/sudoers", "/run/old"):
+        assert (
+            not run(f"ls -A {secret} | grep -v moduli | head -3")
+            .replace("status 0", "")
+            .replace(f"ls: cannot access '{secret}': No such file or directory", "")
+            .strip()
+        ), secret
+    assert run("cat /etc/shadow").startswith("root:*:")
+    run("; ".join(f"touch {folder}/{MARK}" for folder in PLACES))
+    assert (settings(), marks()) == (before, [])
+
+
+@pytest.mark.parametrize("line", [
+    f"touch /var/cache/{MARK}", f"bgpd=yes; touch /var/cache/{MARK}", f'zebra_options="$(touch /var/cache/{MARK})"',
+    f"MAX_FDS=1024 touch /var/cache/{MARK}", f'bgpd_options="-A 127.0.0.1 -M /var/cache/{MARK}.so"',
+    "zebra_options='-u root'", "MAX_FDS=x", f"bgpd_wrap=/var/cache/{MARK}", ". /etc/profile", "bgpd_options=-A",
+])  # fmt: skip
+def test_a_daemons_file_with_a_command_is_refused_and_runs_nothing(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    def with_command(fabric: Fabric) -> Blueprint:
+        plan = blueprint(fabric)
+        files = {"daemons": f"{plan.switches[0].files['daemons']}{line}\n"}
+        return replace(
+            plan, switches=tuple(replace(each, files={**each.files, **files}) for each in plan.switches)
+        )
+
+    monkeypatch.setattr(lifecycle, "blueprint", with_command)
+    with pytest.raises(LabError) as refused:
+        lifecycle.up(spec(tmp_path), place)
+    assert refused.value.diagnostic.code == "FAB8020"
+    assert "line" in refused.value.diagnostic.message
+    assert marks() == []
+    assert not place.exists(), "nothing of the lab is left"
+
+
+@pytest.mark.parametrize("name", ["-F/etc/shadow\n", "a b\n", "one\ntwo\n", "$(id)\n", "\n", "a" * 65])
+def test_a_hostname_that_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
+    node = replace(
+        blueprint(specs.source(specs.two_tiers(tmp_path)).fabric).switches[0], files={"hostname": name}
+    )
+    with pytest.raises(LabError) as refused:
+        making._host_name(node)
+    assert refused.value.diagnostic.code == "FAB8020"
+
+
+@pytest.mark.parametrize("name", [
+    "kernel.panic", "/etc/passwd", "net./etc/passwd", "net/ipv4/ip_forward", "net..ipv4", "net", "vm.swappiness",
+    "net.ipv4.\n", "../net.ipv4.ip_forward", "fs.file-max",
+])  # fmt: skip
+def test_settings_of_the_machine_are_not_the_switches(name: str) -> None:
+    assert not kernel.is_own_setting(name)
+    assert kernel.is_own_setting("net.ipv6.conf.default.accept_dad")
+
+
+def test_the_filter_refuses_calls_by_either_abi() -> None:
+    """Runs the filter's instructions: the box alone would not show what a program of the other ABI may call."""
+    for machine, (audit, column) in box.ARCHITECTURES.items():
+        program = box.rules(machine)
+        assert evaluate(program, audit, box._DENIED["mount"][column]) == evaluate(program, audit, 1 << 30)
+        refused = evaluate(program, audit, box._DENIED["mount"][column])
+        allowed = evaluate(program, audit, 1000)
+        assert {evaluate(program, audit, each[column]) for each in box._DENIED.values() if each[column]} == {
+            refused
+        }
+        assert evaluate(program, audit, box._CLONE[column], 0x11) == allowed
+        for flag in (0x20000, 0x10000000, 0x40000000):
+            assert evaluate(program, audit, box._CLONE[column], flag) == refused
+        assert evaluate(program, 0x40000003, 1000) == refused, "a program of 32 bits"
+        assert evaluate(program, audit, 435) not in (allowed, refused), "clone3 is unknown"
+    assert platform.machine() in box.ARCHITECTURES
+    assert struct.calcsize("HBBI") == 8
+
+
+def evaluate(program: list[tuple[int, int, int, int]], audit: int, call: int, argument: int = 0) -> int:
+    """The result of a classic BPF program over `seccomp_data`."""
+    loaded, at = 0, 0
+    while True:
+        operation, yes, no, operand = program[at]
+        at += 1
+        if operation == 0x06:
+            return operand
+        if operation == 0x20:
+            loaded = {4: audit, 0: call, 16: argument}[operand]
+        else:
+            test = {0x15: loaded == operand, 0x35: loaded >= operand, 0x45: bool(loaded & operand)}[operation]
+            at += yes if test else no
+
+
+def test_a_log_that_is_a_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "var/log").mkdir(parents=True)
+    (tmp_path / "var/log/boot.log").symlink_to("/etc/passwd")
+    monkeypatch.setattr(Lab, "inside", lambda *_: tmp_path)
+    with pytest.raises(LabError) as refused:
+        making._boot_log(Lab(tmp_path, None), SWITCH)  # type: ignore[arg-type]
+    assert refused.value.diagnostic.code == "FAB8010"
