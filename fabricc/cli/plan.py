@@ -337,15 +337,17 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     yield "Traffic classes", ("class", "priority", "DSCP", "service", "ECN"), classes
     profiles = {
         (s.tier.value, p.name): (
-            s.tier.value, p.name, p.headroom.xoff_bytes, p.headroom.size_bytes,
-            p.ecn.min_bytes if p.ecn else "off", p.ecn.max_bytes if p.ecn else "off", p.headroom.source,
+            s.tier.value, p.name, *((p.headroom.xoff_bytes, p.headroom.size_bytes) if p.headroom else ("none", "none")),
+            p.ecn.min_bytes if p.ecn else "off", p.ecn.max_bytes if p.ecn else "off",
+            p.headroom.source if p.headroom else "",
         )
         for s in samples
         for p in s.qos.profiles
     }  # fmt: skip
     if profiles:
         head = ("tier", "profile", "xoff, bytes", "headroom, bytes", "ECN from", "ECN to", "from")
-        yield "Lossless profiles", head, [profiles[key] for key in sorted(profiles)]
+        title = "Lossless profiles" if samples[0].qos.lossless else "Marking profiles"
+        yield title, head, [profiles[key] for key in sorted(profiles)]
     yield growth.room_table(rooms(fabric))
     yield growth.assumed_table(spec)
 

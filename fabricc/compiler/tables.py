@@ -160,17 +160,19 @@ def switch_sessions(switch: Switch) -> Iterator[TextRow]:
 
 
 def switch_share(switch: Switch) -> Share:
-    """The switch's lossless profiles as rows, and how many ports use each."""
+    """Return the switch's port profiles as rows, and how many ports use each."""
     profiles = {profile.name: profile for profile in switch.qos.profiles}
     priorities = " ".join(str(c.priority) for c in switch.qos.lossless)
     share = []
     for name, ports in sorted(Counter(port.profile for port in switch.ports if port.profile).items()):
         p, h, ecn = profiles[name], profiles[name].headroom, profiles[name].ecn
+        buffers = (
+            (h.size_bytes, h.xon_bytes, h.xoff_bytes, h.xon_offset_bytes, h.dynamic_th) if h else ("",) * 5
+        )
         key = (
             switch.tier.value, switch.model.name, f"{switch.nos} {switch.release}".strip(), name, p.speed_gbps,
-            p.cable_m, priorities, h.size_bytes, h.xon_bytes, h.xoff_bytes,
-            "" if h.xon_offset_bytes is None else h.xon_offset_bytes, h.dynamic_th,
-            *((ecn.min_bytes, ecn.max_bytes, ecn.max_percent) if ecn else ("", "", "")), h.source,
+            p.cable_m, priorities, *("" if value is None else value for value in buffers),
+            *((ecn.min_bytes, ecn.max_bytes, ecn.max_percent) if ecn else ("", "", "")), h.source if h else "",
         )  # fmt: skip
         share.append((key, ports))
     return tuple(share)

@@ -128,10 +128,9 @@ def _quality_facts(qos: SwitchQos, profile: PortProfile | None, *, trusted: bool
     """The rest of the path -> value, of what all ports of a profile state alike."""
     facts: Facts = {"trust": "dscp" if trusted else "none"}
     lossless = ",".join(str(c.priority) for c in qos.lossless)
-    if profile and lossless:
+    if profile and lossless and (headroom := profile.headroom) is not None:
         facts["pfc"] = lossless
         facts["watchdog"] = boolean(qos.watchdog is not None)
-        headroom = profile.headroom
         facts["headroom/xoff_bytes"] = headroom.xoff_bytes
         facts["headroom/xon_bytes"] = headroom.xon_bytes
         facts["headroom/size_bytes"] = headroom.size_bytes
@@ -139,11 +138,11 @@ def _quality_facts(qos: SwitchQos, profile: PortProfile | None, *, trusted: bool
             facts["headroom/xon_offset_bytes"] = headroom.xon_offset_bytes
         facts["headroom/dynamic_th"] = headroom.dynamic_th
         facts["headroom/cable_m"] = headroom.cable_m
-        if (marking := profile.ecn) is not None:
-            for priority in (c.priority for c in qos.classes if c.ecn):
-                facts[f"queue[{priority}]/ecn_min_bytes"] = marking.min_bytes
-                facts[f"queue[{priority}]/ecn_max_bytes"] = marking.max_bytes
-                facts[f"queue[{priority}]/ecn_max_percent"] = marking.max_percent
+    if profile and (marking := profile.ecn) is not None:
+        for priority in (c.priority for c in qos.marked):
+            facts[f"queue[{priority}]/ecn_min_bytes"] = marking.min_bytes
+            facts[f"queue[{priority}]/ecn_max_bytes"] = marking.max_bytes
+            facts[f"queue[{priority}]/ecn_max_percent"] = marking.max_percent
     for traffic_class in qos.classes:
         facts[f"queue[{traffic_class.priority}]/scheduler"] = (
             "strict" if traffic_class.strict else f"dwrr {traffic_class.weight_percent}"

@@ -71,17 +71,19 @@ class Ecn:
 
 @dataclass(frozen=True, slots=True)
 class PortProfile:
-    """Lossless settings shared by all ports of one speed and cable class on one switch.
+    """Lossless settings and marking thresholds of all ports of one speed and cable class on one switch.
 
     Attributes:
-        name: stable and unique on the switch, e.g. `400g-40m`.
+        name: stable and unique on the switch, e.g. `400g-40m`; `400g` without a lossless class.
+        cable_m: the length that the headroom was looked up with; the longest cable without a lossless class.
+        headroom: None in a fabric without a lossless class, whose profiles only mark.
         ecn: None where nothing is marked and only PFC is left against congestion.
     """
 
     name: str
     speed_gbps: int
     cable_m: int
-    headroom: Headroom
+    headroom: Headroom | None
     ecn: Ecn | None
 
 
@@ -133,7 +135,8 @@ class SwitchQos:
 
     Attributes:
         classes: ascending by priority.
-        profiles: one per (speed, cable class) in use, ascending by name; empty without a lossless class.
+        profiles: one per (speed, cable class) in use, ascending by name; without a lossless class one per speed, and
+            none when no class is marked.
         watchdog, pools: None without a lossless class.
         trimming: None where packets without room are dropped.
         link_retry: frames lost on a link are sent again by its end (LLR of Ultra Ethernet 1.0).
@@ -150,6 +153,16 @@ class SwitchQos:
     def default(self) -> TrafficClass:
         """The class of what nobody vouches for: the lossy one with most code points, those that no other names."""
         return max((c for c in self.classes if not c.lossless), key=lambda c: len(c.dscps))
+
+    @property
+    def headrooms(self) -> tuple[tuple[PortProfile, Headroom], ...]:
+        """The profiles of lossless ports, each with its headroom."""
+        return tuple((profile, profile.headroom) for profile in self.profiles if profile.headroom is not None)
+
+    @property
+    def marked(self) -> tuple[TrafficClass, ...]:
+        """The classes that are marked by ECN."""
+        return tuple(c for c in self.classes if c.ecn)
 
     @property
     def lossless(self) -> tuple[TrafficClass, ...]:

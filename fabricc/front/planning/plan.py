@@ -36,6 +36,7 @@ from fabricc.front.planning.shape import Sizing, check_joined, size
 from fabricc.front.planning.tors import REPIN
 from fabricc.front.planning.units import border_units, capacity_units, digits, identities
 from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
+from fabricc.front.spec.classes import default_rdma_class
 from fabricc.front.spec.load import softened
 from fabricc.front.spec.lock import Lock
 from fabricc.front.spec.semantics import PRIVATE_ASNS
@@ -282,6 +283,16 @@ def _routing(
     )
 
 
+def _default_class(spec: ClusterSpec) -> str:
+    """Return the class of RDMA of hosts that name none; "" for the first lossless one, or none.
+
+    On a further network, which may carry no RDMA at all, only a marked class is taken.
+    """
+    if any(each.lossless for each in spec.priorities):
+        return ""
+    return default_rdma_class([each for each in spec.priorities if spec.network is None or each.ecn])
+
+
 def _assemble(
     spec: ClusterSpec,
     found: Identities,
@@ -305,7 +316,7 @@ def _assemble(
         host_models=models.hosts,
         attachments=sizing.bottom.attached,
         host_systems=tuple(group.os for group in spec.gpus.groups),
-        host_classes=tuple(group.rdma_class or "" for group in spec.gpus.groups),
+        host_classes=tuple(group.rdma_class or _default_class(spec) for group in spec.gpus.groups),
         tiers=tiers,
         tor_layouts=sizing.tor_layouts,
         tor_links=uplinks.links,

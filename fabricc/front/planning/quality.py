@@ -130,6 +130,7 @@ def _positioned(
 ) -> list[Diagnostic]:
     """Findings with a place: the lossless class, or the cables for what depends on their length."""
     lossless = next((c.name for c in classes if c.lossless), "")
+    marked = next((c.name for c in classes if c.ecn), "")
     places = {
         "FAB4002": ("cables",),
         "FAB4007": ("mtu",),
@@ -137,6 +138,7 @@ def _positioned(
         "FAB4010": ("congestion", "ecn"),
         "FAB4013": ("buffers", "headroom_oversubscription"),
         "FAB4015": ("congestion", "trimming"),
+        "FAB4016": ("priorities", marked),
     }
     return [
         Diagnostic(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
-from fabricc.front.qos.ecn import LOW_BDP_SHARE, bdp_bytes, ceiling_bytes, ecn, wanted
+from fabricc.front.qos.ecn import LOW_BDP_SHARE, bdp_bytes, ceiling_bytes, ecn, pause_point_bytes, wanted
 from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.fit import Request, fit_findings
 from fabricc.front.qos.floored import floor_findings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.catalog.model import Buffers, SwitchModel
-    from fabricc.fabric.qos import Headroom
+    from fabricc.fabric.qos import Ecn, Headroom
     from fabricc.front.qos.marking import Marking
 
 LinkKind = tuple[int, int]
@@ -50,7 +50,8 @@ def switch_qos(
 
     Kinds of link whose cables round up to the same listed length share a profile named `<speed>g-<length>m`; its
     marking thresholds follow the longest round trip among them. A kind without headroom figures has no profile
-    name, and an error says so. Without a class that is marked, profiles have no thresholds.
+    name, and an error says so. Without a class that is marked, profiles have no thresholds. Without a lossless class
+    the profiles only mark, see `_marking_policy`.
 
     Args:
         classes: the fabric's traffic classes.
@@ -63,8 +64,10 @@ def switch_qos(
         oversubscription: of the headroom pool, as declared; None for the platform's own division.
     """
     lossless = sum(c.lossless for c in classes)
-    if not lossless or not links:
+    if not links:
         return SwitchQos(classes, (), None, None), (), {}
+    if not lossless:
+        return _marking_policy(classes, model, links, mtu, base_rtt_ns, marking)
     findings = [*_limit_findings(model, lossless)]
     found: dict[LinkKind, Headroom] = {}
     for kind in sorted(links):
@@ -104,6 +107,58 @@ def switch_qos(
         pools=divided.pools,
     )
     return qos, tuple(findings), names
+
+
+def _marking_policy(
+    classes: tuple[TrafficClass, ...],
+    model: SwitchModel,
+    links: Mapping[LinkKind, int],
+    mtu: int,
+    base_rtt_ns: Mapping[LinkKind, int] | int,
+    marking: Marking,
+) -> tuple[SwitchQos, tuple[QosFinding, ...], Mapping[LinkKind, str]]:
+    """Return the policy of a fabric without a lossless class: thresholds by port speed where a class is marked.
+
+    A lossy queue has to be marked before it drops. Its share of the buffer is the one that it has when every marked
+    queue of the switch is as full as it (`drop_point_bytes`).
+    """
+    marked = sum(c.ecn for c in classes)
+    if not marked:
+        return SwitchQos(classes, (), None, None), (), {}
+    drop, cell = drop_point_bytes(model, links, marked), model.buffers.cell_bytes
+    profiles: list[PortProfile] = []
+    findings: list[QosFinding] = []
+    for speed in sorted({speed for speed, _ in links}):
+        kinds = [kind for kind in links if kind[0] == speed]
+        rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
+        thresholds = ecn(speed, rtt, drop, mtu=mtu, cell_bytes=cell, marking=marking)
+        if thresholds is None:
+            findings.append(_no_thresholds(model, speed, drop))
+            continue
+        profile = PortProfile(f"{speed}g", speed, max(length for _, length in kinds), None, thresholds)
+        bound = f"{model.title} may drop on {profile.name} ports"
+        findings += _marking_findings(model, profile, thresholds, marking, drop, mtu, rtt, bound)
+        profiles.append(profile)
+    named = {profile.speed_gbps: profile.name for profile in profiles}
+    policy = SwitchQos(classes, tuple(sorted(profiles, key=lambda p: p.name)), None, None)
+    return policy, tuple(findings), {kind: named[kind[0]] for kind in links if kind[0] in named}
+
+
+def drop_point_bytes(model: SwitchModel, links: Mapping[LinkKind, int], marked_classes: int) -> int:
+    """Return the bytes that a marked lossy queue may hold while all of them on the switch are as full.
+
+    The whole packet buffer is shared with alpha 1, the smallest that the stock configurations give to lossy queues.
+    """
+    return pause_point_bytes(model.buffers.total_bytes, 0, marked_classes * sum(links.values()))
+
+
+def _no_thresholds(model: SwitchModel, speed_gbps: int, drop_bytes: int) -> QosFinding:
+    message = (
+        f"{model.title}: no ECN thresholds fit a {speed_gbps}G queue of {drop_bytes:,} bytes (all are full)"
+    )
+    return QosFinding(
+        "FAB4016", Severity.ERROR, message, "use fewer ports, or leave `ecn` out of the lossy classes"
+    )
 
 
 def looked_up(
@@ -156,14 +211,33 @@ def _profile(
     if thresholds is None:
         return _unmarked(group), []
     profile = PortProfile(name, group.speed_gbps, group.headroom.cable_m, group.headroom, thresholds)
+    bound = f"on {name} ports of {model.title} PFC acts first"
+    return profile, _marking_findings(model, profile, thresholds, marking, pause, mtu, rtt_ns, bound)
+
+
+def _marking_findings(
+    model: SwitchModel,
+    profile: PortProfile,
+    thresholds: Ecn,
+    marking: Marking,
+    most_bytes: int,
+    mtu: int,
+    rtt_ns: int,
+    bound: str,
+) -> list[QosFinding]:
+    """Return what is wrong with the thresholds of a profile.
+
+    `most_bytes` is the occupancy at which PFC acts, or a lossy queue drops; `bound` shows which of the two, and where.
+    """
+    name, speed, cell = profile.name, profile.speed_gbps, model.buffers.cell_bytes
     findings = []
     if isinstance(marking, FixedMarking):
-        asked = wanted(marking, group.speed_gbps, rtt_ns, mtu=mtu, cell_bytes=cell)
+        asked = wanted(marking, speed, rtt_ns, mtu=mtu, cell_bytes=cell)
         if asked != (thresholds.min_bytes, thresholds.max_bytes):
-            highest = ceiling_bytes(pause, mtu, cell)
+            highest = ceiling_bytes(most_bytes, mtu, cell)
             given = (thresholds.min_bytes, thresholds.max_bytes)
-            findings.append(_beyond_pfc(model, name, marking, (asked, given), highest))
-    bdp = bdp_bytes(group.speed_gbps, rtt_ns)
+            findings.append(_beyond_bound(bound, marking, (asked, given), highest))
+    bdp = bdp_bytes(speed, rtt_ns)
     share = min(LOW_BDP_SHARE, marking.min_bdp) if isinstance(marking, MarkingProfile) else LOW_BDP_SHARE
     if thresholds.min_bytes < down_to_cell(int(share * bdp), cell):
         message = (
@@ -172,23 +246,19 @@ def _profile(
         )
         advice = "shorten the path, use fewer ports of the switch, or one with a larger buffer, to keep the throughput"
         findings.append(QosFinding("FAB4006", Severity.WARNING, message, advice))
-    return profile, findings
+    return findings
 
 
 def _share(share: Fraction) -> str:
     return "a fifth" if share == LOW_BDP_SHARE else f"{float(share):.2f}"
 
 
-def _beyond_pfc(
-    model: SwitchModel,
-    name: str,
-    marking: FixedMarking,
-    thresholds: tuple[tuple[int, int], tuple[int, int]],
-    highest: int,
+def _beyond_bound(
+    bound: str, marking: FixedMarking, thresholds: tuple[tuple[int, int], tuple[int, int]], highest: int
 ) -> QosFinding:
-    """Fixed thresholds that PFC would come before: an error for the spec's own, else a warning with the lower ones."""
+    """Report fixed thresholds beyond what a queue may hold: an error for the spec's own, else a warning."""
     (low, high), (new_low, new_high) = thresholds
-    bound = f"on {name} ports of {model.title} PFC acts first above {highest:,} bytes in the worst case"
+    bound = f"{bound} above {highest:,} bytes in the worst case"
     if marking.stated:
         message = f"marking from {low:,} to {high:,} bytes is asked for; {bound}"
         advice = f"the largest max_kb that fits is {highest // 1000}"
@@ -212,8 +282,7 @@ def _profile_findings(model: SwitchModel, profiles: list[PortProfile]) -> list[Q
     limits = model.buffers.limits
     if limits.alpha_exponents is not None:
         least, most = limits.alpha_exponents
-        for profile in profiles:
-            exponent = profile.headroom.dynamic_th
+        for profile, exponent in [(p, p.headroom.dynamic_th) for p in profiles if p.headroom]:
             if not least <= exponent <= most:
                 message = (
                     f"alpha of {profile.name} is 2**{exponent}, {model.title} has 2**{least} to 2**{most}"

@@ -54,9 +54,10 @@ class Panel:
 
 def panel_of(title: str, profile: PortProfile, rows: Iterable[Row]) -> Panel:
     """The panel of a profile and its worksheet."""
-    steps = {row.label: int(row.value) for row in rows if row.label in ("pause point", "BDP")}
-    xoff = profile.headroom.xoff_bytes
-    return Panel(title, profile.ecn, steps["pause point"], xoff, steps["BDP"])
+    labels = ("pause point", "drop point", "BDP")
+    steps = {row.label: int(row.value) for row in rows if row.label in labels}
+    xoff = profile.headroom.xoff_bytes if profile.headroom else 0
+    return Panel(title, profile.ecn, steps.get("pause point") or steps["drop point"], xoff, steps["BDP"])
 
 
 def svg(title: str, panels: Sequence[Panel]) -> str:

@@ -9,7 +9,13 @@ from fabricc.front.qos.computed import Step
 from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, wanted
 from fabricc.front.qos.floor import floor_bytes, floor_steps
 from fabricc.front.qos.headroom import computed
-from fabricc.front.qos.lossless_policy import LinkKind, looked_up, port_groups, round_trip_ns
+from fabricc.front.qos.lossless_policy import (
+    LinkKind,
+    drop_point_bytes,
+    looked_up,
+    port_groups,
+    round_trip_ns,
+)
 from fabricc.front.qos.marking import DCQCN, FixedMarking
 from fabricc.front.qos.pools import budget, group_name, has_shared_headroom, smallest_pause_point_bytes
 from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.qos import PortProfile, SwitchQos
+    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos
     from fabricc.front.qos.marking import Marking
     from fabricc.front.qos.pools import Budget, PortGroup
 
@@ -67,9 +73,11 @@ def worksheet(
     found = {kind: figures for kind, figures in tables.items() if figures is not None}
     profiles = {p.name: p for p in qos.profiles}
     groups = port_groups(model, links, found) if profiles else ()
+    classes = len(qos.lossless)
+    if not classes:
+        return _marking_sheets(qos, model, links, mtu, base_rtt_ns, marking)
     if not groups:
         return {}
-    classes = len(qos.lossless)
     divided = budget(model.buffers, groups, classes, oversubscription)
     queues = classes * sum(group.ports for group in groups)
     lossy_alpha = model.buffers.pools.lossy_egress_alpha
@@ -78,7 +86,7 @@ def worksheet(
     case = _Case(model, mtu, classes, divided, queues, pause, wanted_marks, oversubscription)
     sheets: dict[str, tuple[Row, ...]] = {}
     for group in groups:
-        if (profile := profiles.get(group_name(group))) is None:
+        if (profile := profiles.get(group_name(group))) is None or profile.headroom is None:
             continue
         kinds = [k for k, f in found.items() if (k[0], f.cable_m) == (group.speed_gbps, profile.cable_m)]
         rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
@@ -87,11 +95,56 @@ def worksheet(
             *_link_steps(group, longest),
             *_floor_steps(case, group),
             *_formula_steps(case, group),
-            *_headroom_steps(case, profile),
+            *_headroom_steps(case, profile.speed_gbps, profile.headroom),
             *_pool_steps(case),
             *_marking_steps(case, profile, rtt),
             *_watchdog_steps(qos),
         )
+        sheets[profile.name] = tuple(Row(s.label, rounded(s.value), s.unit, s.source) for s in steps)
+    return dict(sorted(sheets.items()))
+
+
+def _marking_sheets(
+    qos: SwitchQos,
+    model: SwitchModel,
+    links: Mapping[LinkKind, int],
+    mtu: int,
+    base_rtt_ns: Mapping[LinkKind, int] | int,
+    marking: Marking,
+) -> Mapping[str, tuple[Row, ...]]:
+    """Return the lines of the profiles of a fabric without a lossless class, which only mark."""
+    drop, cell = drop_point_bytes(model, links, len(qos.marked)), model.buffers.cell_bytes
+    sheets: dict[str, tuple[Row, ...]] = {}
+    for profile in qos.profiles:
+        kinds = [kind for kind in links if kind[0] == profile.speed_gbps]
+        rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
+        low, high = wanted(marking, profile.speed_gbps, rtt, mtu=mtu, cell_bytes=cell)
+        rule = f"{marking.name}: {marking.source}"
+        buffer = model.sources.get("buffers.total_bytes", "catalog")
+        steps = [
+            Step("speed", profile.speed_gbps, "Gb/s", "spec"),
+            Step("cable", profile.cable_m, "m", "spec, the longest of these ports"),
+            Step("ports", sum(links[kind] for kind in kinds), "", "plan"),
+            Step("base round trip", rtt, "ns", "cables, forwarding and NICs"),
+            Step("BDP", bdp_bytes(profile.speed_gbps, rtt), "B", "rate * round trip"),
+            Step("packet buffer", model.buffers.total_bytes, "B", buffer),
+            Step("marked queues", len(qos.marked) * sum(links.values()), "", "marked classes of all ports"),
+            Step("drop point", drop, "B", "buffer / (1 + queues): alpha 1, all of them as full"),
+            Step("buffer cell", cell, "B", model.sources.get("buffers.cell_bytes", "catalog")),
+            Step(
+                "highest Kmax", ceiling_bytes(drop, mtu, cell), "B", "drop point less one packet or 64 cells"
+            ),
+            Step("Kmin as wanted", low, "B", rule),
+            Step("Kmax as wanted", high, "B", rule),
+        ]
+        if profile.ecn is not None:
+            steps += [
+                Step(
+                    "Kmin", profile.ecn.min_bytes, "B", "as wanted; half of Kmax at most where drops are near"
+                ),
+                Step("Kmax", profile.ecn.max_bytes, "B", "as wanted, at most the highest"),
+                Step("Pmax", profile.ecn.max_percent, "%", rule),
+            ]
         sheets[profile.name] = tuple(Row(s.label, rounded(s.value), s.unit, s.source) for s in steps)
     return dict(sorted(sheets.items()))
 
@@ -136,9 +189,8 @@ def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
     yield Step("formula: xoff", result.xoff_bytes, "B", source)
 
 
-def _headroom_steps(case: _Case, profile: PortProfile) -> Iterator[Step]:
-    figures = profile.headroom
-    row = f"buffers.rows.{profile.speed_gbps}.{figures.cable_m}"
+def _headroom_steps(case: _Case, speed_gbps: int, figures: Headroom) -> Iterator[Step]:
+    row = f"buffers.rows.{speed_gbps}.{figures.cable_m}"
     cited = case.model.sources.get(row if figures.source.startswith("table") else "buffers.formula")
     source = f"{figures.source}: {cited}" if cited else figures.source
     yield Step("xoff", figures.xoff_bytes, "B", source)

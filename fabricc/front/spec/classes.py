@@ -9,7 +9,7 @@ from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, Trimmi
 from fabricc.front.spec.weights import check_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fabricc.front.spec.defaults import Assumptions
     from fabricc.front.spec.document import Findings
@@ -41,6 +41,18 @@ def build_priorities(
     _check_trimming(classes, congestion.trimming, findings)
     _check_scheduling(classes, findings)
     return tuple(classes)
+
+
+def default_rdma_class(priorities: Iterable[Priority]) -> str:
+    """Return the class of the RDMA of hosts that name none, or "" when the classes leave it open.
+
+    It is the lossless class with the lowest priority; without one the only weighted class with a code point.
+    """
+    lossless = [each for each in priorities if each.lossless]
+    if lossless:
+        return min(lossless, key=effective_priority).name
+    named = [each.name for each in priorities if each.dscps and not each.strict and each.name != CNP]
+    return named[0] if len(named) == 1 else ""
 
 
 def effective_priority(each: Priority) -> int:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
-from fabricc.front.spec.classes import CNP
+from fabricc.front.spec.classes import CNP, default_rdma_class
 from fabricc.front.spec.document import dotted, listed
 from fabricc.front.spec.model import Gpus, HostGroup
 
@@ -249,6 +249,29 @@ def check_classes(groups: Iterable[HostGroup], priorities: Iterable[Priority], f
                 f"Classes with a code point: {names}." if names else "Give a class of `priorities` a `dscp`."
             )
             findings.error("FAB2078", message, *group.path, "class", help=help_)
+
+
+def check_senders(groups: Sequence[HostGroup], priorities: Sequence[Priority], findings: Findings) -> None:
+    """Report RDMA that no class carries, and classes for RDMA that no host sends in."""
+    default = default_rdma_class(priorities)
+    used = {group.rdma_class or default for group in groups}
+    if "" in used:
+        names = [f"`{each.name}`" for each in priorities if each.dscps and not each.strict]
+        message = "no class carries the RDMA of hosts: none is lossless, and " + (
+            f"{len(names)} have a code point" if names else "none has a code point"
+        )
+        help_ = (
+            f"Write `class` in `gpus`, one of {listed(names)}."
+            if names
+            else "Add `rdma: {dscp: 26, lossless: true}`."
+        )
+        findings.warning("FAB2025", message, "priorities", help=help_)
+    for each in priorities:
+        if (each.lossless or each.ecn) and each.name not in used and each.name != CNP:
+            kind = "lossless" if each.lossless else "marked"
+            message = f"no host sends its RDMA in the {kind} class '{each.name}'"
+            help_ = f"Write `class: {each.name}` in the host group that uses it, or leave the class out."
+            findings.warning("FAB2026", message, "priorities", each.name, help=help_)
 
 
 def _capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:

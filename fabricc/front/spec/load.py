@@ -21,7 +21,7 @@ from fabricc.front.spec.defaults import Assumptions, filled
 from fabricc.front.spec.document import Findings
 from fabricc.front.spec.evpn import build_evpn, check_subnets
 from fabricc.front.spec.external import build_external, own_networks
-from fabricc.front.spec.gpus import build_gpus, check_classes
+from fabricc.front.spec.gpus import build_gpus, check_classes, check_senders
 from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
 from fabricc.front.spec.model import (
     Acceptance,
@@ -261,6 +261,8 @@ def _assembled(
         priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
         if gpus is not None and "gpus" in fit:
             check_classes(gpus.groups, priorities, findings)
+            if "evpn" not in document.value:  # segments make a front end, which need not carry RDMA
+                check_senders(gpus.groups, priorities, findings)
     if addressing is not None and management is not None:
         check_management_overlap(addressing, management, findings, spines="spines" in raw)
     accept = tuple(

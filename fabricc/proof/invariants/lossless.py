@@ -98,12 +98,18 @@ def _row(rows: list[HeadroomRow], cable_m: int) -> HeadroomRow | None:
 
 def _marking(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterator[Breach]:
     wanted = {c.priority for c in seen.switch.qos.lossless if c.ecn}
+    profile = {p.name: p for p in seen.switch.qos.profiles}.get(links[0].port.profile or "")
     if not any(p.ecn for p in seen.switch.qos.profiles):
         wanted = set()
     for priority in kind.pfc:
         queue = seen.stopped_queue(priority)
         if queue not in kind.marked and priority in wanted:
             yield Breach(17, f"{_ports(links)}: lossless queue {queue} is not marked", links[0].path)
+    lossy = {c.priority for c in seen.switch.qos.marked} - wanted if profile and profile.ecn else ()
+    for priority in sorted(lossy):
+        queue = seen.stopped_queue(priority)
+        if queue not in kind.marked:
+            yield Breach(17, f"{_ports(links)}: queue {queue} of a marked class is not marked", links[0].path)
     for queue, marking in kind.markings:
         at = f"{links[0].path}queue[{queue}]/ecn_min_bytes"
         if not 0 < marking.low < marking.high:
@@ -215,7 +221,7 @@ def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]
     egress = seen.number("pool/egress_lossless_bytes")
     exponent_of_lossy = seen.number("pool/lossy_queue_alpha")
     left = 1 if exponent_of_lossy is None else 1 / (1 + Fraction(2) ** exponent_of_lossy)
-    planned = {p.name: p.headroom.dynamic_th for p in seen.switch.qos.profiles}
+    planned = {profile.name: headroom.dynamic_th for profile, headroom in seen.switch.qos.headrooms}
     for kind, links in kinds:
         exponent = kind.dynamic_th
         if exponent is None:

@@ -67,7 +67,7 @@ def fabric_figures(fabric: Fabric) -> dict[str, str]:
         of_tier = [switch for switch in samples if switch.tier is tier]
         if ratios := [ratio for switch in of_tier if (ratio := _oversubscription(switch)) is not None]:
             found[f"oversubscription, {_title(tier.value)}"] = f"{float(max(ratios)):.2f}"
-    used = gathered((s.tier.value, _headroom_used(s)) for s in samples if s.qos.profiles)
+    used = gathered((s.tier.value, _headroom_used(s)) for s in samples if s.qos.headrooms)
     for tier_name, shares in used.items():
         found[f"headroom used, {_title(tier_name)}"] = f"{_percent(max(shares))} of the buffer"
     if marks := _lowest_marks(samples):
@@ -92,8 +92,8 @@ def _headroom_used(switch: Switch) -> Fraction:
     ports = Counter(port.profile for port in switch.ports if port.profile)
     lanes = {port.profile: port.lanes for port in switch.ports if port.profile}
     groups = tuple(
-        PortGroup(profile.speed_gbps, ports[profile.name], lanes.get(profile.name, 8), profile.headroom)
-        for profile in switch.qos.profiles
+        PortGroup(profile.speed_gbps, ports[profile.name], lanes.get(profile.name, 8), headroom)
+        for profile, headroom in switch.qos.headrooms
     )
     divided = budget(switch.model.buffers, groups, len(switch.qos.lossless))
     reserved = divided.pools.headroom_bytes or divided.demand_bytes

@@ -66,7 +66,8 @@ def test_lengths_that_round_to_one_row_share_a_profile_and_the_longest_round_tri
 
 
 def test_without_a_lossless_class_or_link_there_is_nothing_to_protect() -> None:
-    for result in (policy({(400, 40): 4}, classes=LOSSY), policy({})):
+    unmarked = tuple(replace(each, ecn=False) for each in LOSSY)
+    for result in (policy({(400, 40): 4}, classes=unmarked), policy({})):
         qos, findings, names = result
         assert (qos.profiles, qos.watchdog, qos.pools, findings, names) == ((), None, None, (), {})
 
@@ -302,3 +303,10 @@ def test_a_pool_that_is_read_as_counting_headroom_in_says_that_it_is_assumed_and
     assert row.source.startswith("assumed: ")
     assert "28657" in row.source
     assert row.value > model.buffers.total_bytes
+
+
+def test_a_marked_class_has_thresholds_without_a_lossless_one() -> None:
+    qos, findings, names = policy({(400, 40): 4, (400, 5): 2, (800, 5): 2}, classes=LOSSY)
+    assert (findings, qos.pools, qos.watchdog) == ((), None, None)
+    assert names == {(400, 40): "400g", (400, 5): "400g", (800, 5): "800g"}
+    assert [(p.name, p.cable_m, p.headroom) for p in qos.profiles] == [("400g", 40, None), ("800g", 5, None)]

@@ -88,7 +88,7 @@ FIRES = {
     "FAB2018": (classes("rdma: {dscp: 26, lossless: true, ecn: false}", CNP), {"FAB2018"}),
     "FAB2019": (classes(RDMA, "cnp: {dscp: 48, strict: true, weight_percent: 5}"), {"FAB2019"}),
     "FAB2020 default": (classes(RDMA, CNP, "default: {strict: true}"), {"FAB2020"}),
-    "FAB2020 three": (classes(CNP, "a: {dscp: 9, strict: true}", "b: {dscp: 17, strict: true}"), {"FAB2020"}),
+    "FAB2020 three": (classes(RDMA, CNP, "a: {dscp: 9, strict: true}", "b: {dscp: 17, strict: true}"), {"FAB2020"}),
     "FAB2021 over": (classes("a: {dscp: 9, weight_percent: 80}", "default: {weight_percent: 30}"), {"FAB2021"}),
     "FAB2021 under": (classes("a: {dscp: 9, weight_percent: 20}", "default: {weight_percent: 30}"), {"FAB2021"}),
     "FAB2021 nothing left": (classes("a: {dscp: 9, weight_percent: 100}"), {"FAB2021"}),
@@ -105,8 +105,11 @@ FIRES = {
     "FAB2024 no code point": (SHORT + "congestion: {trimming: {class: default}}", {"FAB2024"}),
     "FAB2024 marked": (
         classes(RDMA, CNP, "rest: {dscp: 34, ecn: true}") + "congestion: {trimming: {class: rest}}",
-        {"FAB2024"},
+        {"FAB2024", "FAB2026"},
     ),
+    "FAB2025 several": (classes("a: {dscp: 9}", "b: {dscp: 17}"), {"FAB2025"}),
+    "FAB2025 none": (classes("default: {}"), {"FAB2025"}),
+    "FAB2026": (classes(RDMA, CNP, "more: {dscp: 34, lossless: true}"), {"FAB2026"}),
     "FAB2024 nothing to trim": (
         classes(RDMA, CNP, "rest: {dscp: 10}", "default: {strict: true}") + "congestion: {trimming: {class: rest}}",
         {"FAB2024", "FAB2020"},

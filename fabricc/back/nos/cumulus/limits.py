@@ -116,7 +116,8 @@ def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
     marks = {mark["profile"]: mark for mark in limits.marks(switch)}
     unmarked = dict.fromkeys(("min_bytes", "ramp_bytes", "max_percent"))
     for profile in words.used_profiles(switch):
-        headroom = profile.headroom
+        if (headroom := profile.headroom) is None:
+            continue
         yield {
             **marks.get(profile.name, {"profile": profile.name, **unmarked}),
             "headroom": headroom,
@@ -130,7 +131,7 @@ def _alphas(switch: Switch) -> Iterator[tuple[str, str]]:
     """The thresholds that are asked for and the one that is written, where it is another."""
     profiles = words.used_profiles(switch)
     alpha = words.shared_alpha(profiles)
-    asked = sorted({profile.headroom.dynamic_th for profile in profiles})
+    asked = sorted({profile.headroom.dynamic_th for profile in profiles if profile.headroom})
     if alpha is not None and asked != [alpha]:
         yield ", ".join(f"2^{exponent}" for exponent in asked), words.ALPHAS[alpha]
 

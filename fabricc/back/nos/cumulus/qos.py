@@ -88,7 +88,7 @@ def port_qos(switch: Switch) -> dict[str, Tree]:
     rows: dict[str, Tree] = {}
     for profile in used_profiles(switch):
         name = profile_name(profile)
-        row: Tree = {"pfc": {"profile": name}}
+        row: Tree = {"pfc": {"profile": name}} if profile.headroom else {}
         if marked(qos, profile):
             row["congestion-control"] = {"profile": name}
         if qos.watchdog:
@@ -131,7 +131,9 @@ def qos_tree(switch: Switch) -> Tree:
         tree["advance-buffer-config"] = {
             GLOBAL: {**EGRESS_BUFFER, "ingress-lossless-buffer": {"shared-alpha": ALPHAS[alpha]}}
         }
-        tree["pfc"] = {profile_name(profile): _pfc(qos, profile) for profile in profiles}
+        tree["pfc"] = {
+            profile_name(profile): _pfc(qos, profile.headroom) for profile in profiles if profile.headroom
+        }
     if qos.lossless:
         tree["traffic-pool"] = _pools(qos)
     if qos.watchdog:
@@ -178,8 +180,7 @@ def _marking(qos: SwitchQos, profiles: Iterable[PortProfile]) -> Tree:
     return tree
 
 
-def _pfc(qos: SwitchQos, profile: PortProfile) -> Tree:
-    headroom = profile.headroom
+def _pfc(qos: SwitchQos, headroom: Headroom) -> Tree:
     return {
         "cable-length": headroom.cable_m,
         "port-buffer": headroom.size_bytes,
@@ -215,7 +216,7 @@ def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
     alike.pop("headroom/xon_offset_bytes", None)
     profiles = used_profiles(switch)
     alpha = shared_alpha(profiles)
-    if alpha is not None and profile in profiles and profile is not None:
+    if alpha is not None and profile in profiles and profile is not None and profile.headroom:
         alike["headroom/dynamic_th"] = alpha
         alike["headroom/resume_distance_bytes"] = resume_distance_bytes(profile.headroom)
 
@@ -236,7 +237,7 @@ def state(facts: Facts, switch: Switch) -> None:
         facts[f"qos/scheduled[{GLOBAL}]/queue[{c.priority}]"] = "true"
     if qos.lossless:
         _state_pools(facts, qos)
-    if not profiles:  # nobody pauses, and nothing says what would
+    if not any(profile.headroom for profile in profiles):  # no port pauses, and no profile names priorities
         for path in [path for path in facts if any(part in path for part in _WITHOUT_PAUSE)]:
             del facts[path]
     if qos.watchdog:

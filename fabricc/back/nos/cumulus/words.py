@@ -89,14 +89,14 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
 
 
 def used_profiles(switch: Switch) -> tuple[PortProfile, ...]:
-    """The profiles that ports have, in the order of the switch; none without a lossless class."""
-    used = {port.profile for port in switch.ports} if switch.qos.lossless else set()
+    """Return the profiles that ports have, in the order of the switch."""
+    used = {port.profile for port in switch.ports}
     return tuple(profile for profile in switch.qos.profiles if profile.name in used)
 
 
 def shared_alpha(profiles: Iterable[PortProfile]) -> int | None:
     """The exponent of the one alpha of all lossless priority groups: the smallest asked for, within NVUE's range."""
-    exponents = [profile.headroom.dynamic_th for profile in profiles]
+    exponents = [profile.headroom.dynamic_th for profile in profiles if profile.headroom]
     return min(max(min(exponents), min(ALPHAS)), max(ALPHAS)) if exponents else None
 
 

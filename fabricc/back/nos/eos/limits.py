@@ -123,7 +123,7 @@ LIMITS = (
         remedy="check the cable lengths against Arista's figures for the line card", since=_TRIDENT,
         words="platform trident mmu queue profile", source=_AVD),
     Reservation("FAB5108", feature="alpha 2^{it} for lossless priority groups",
-        asked=lambda s: sorted({p.headroom.dynamic_th for p in s.qos.profiles}) if _buffered(s) else [],
+        asked=lambda s: sorted({headroom.dynamic_th for _, headroom in s.qos.headrooms}) if _buffered(s) else [],
         allowed={"it": words.ALPHAS},
         reason=f"EOS has thresholds from {words.ALPHAS[min(words.ALPHAS)]} to "
         f"{words.ALPHAS[max(words.ALPHAS)]}; the nearest of them is written",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass, Watchdog
+    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, TrafficClass, Watchdog
 
     Stated = tuple[str, Value, int]
 
@@ -165,7 +165,7 @@ def _qos_view(
         queues=[c.priority for c in qos.classes],
         profiles=_profiles(qos, by_bytes, [False] * lossy_untrusted + [True] * lossy),
         mmu_profiles=_mmu_profiles(qos) if trident else [],
-        mmu_default=mmu_name(default.name) if default else None,
+        mmu_default=mmu_name(default[0].name) if default else None,
         headroom_pool_bytes=_headroom_pool(qos, trident),
         watchdog=_watchdog(qos.watchdog),
         untrusted=(UNTRUSTED_PROFILE, qos.default.data_dscp, qos.default.priority) if untrusted else None,
@@ -217,14 +217,13 @@ def _queue(
 
 def _mmu_profiles(qos: SwitchQos) -> list[MmuProfileView]:
     priorities = [c.priority for c in qos.lossless]
-    profiles = [_mmu_profile(profile, priorities) for profile in qos.profiles]
+    profiles = [_mmu_profile(profile.name, headroom, priorities) for profile, headroom in qos.headrooms]
     return sorted(profiles, key=lambda profile: natural(profile.name.lower()))
 
 
-def _mmu_profile(profile: PortProfile, priorities: list[int]) -> MmuProfileView:
-    headroom = profile.headroom
+def _mmu_profile(profile: str, headroom: Headroom, priorities: list[int]) -> MmuProfileView:
     return MmuProfileView(
-        name=mmu_name(profile.name),
+        name=mmu_name(profile),
         threshold=words.ALPHAS[words.alpha_exponent(headroom.dynamic_th)],
         headroom_bytes=headroom.xoff_bytes,
         resume_bytes=headroom.xon_bytes,
@@ -233,9 +232,9 @@ def _mmu_profile(profile: PortProfile, priorities: list[int]) -> MmuProfileView:
     )
 
 
-def _roomiest(qos: SwitchQos) -> PortProfile | None:
-    """The port profile with the most headroom: safe for a port of any cable; None without a lossless class."""
-    return max(qos.profiles, key=lambda profile: profile.headroom.xoff_bytes, default=None)
+def _roomiest(qos: SwitchQos) -> tuple[PortProfile, Headroom] | None:
+    """Return the port profile with the most headroom: safe for any cable; None without a lossless class."""
+    return max(qos.headrooms, key=lambda each: each[1].xoff_bytes, default=None)
 
 
 def _headroom_pool(qos: SwitchQos, trident: bool) -> int | None:
@@ -333,34 +332,30 @@ def queue_facts(threshold_us: int, speed_gbps: int) -> dict[str, Value]:
 
 def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
     """Change what ports of a profile state to what EOS holds of it."""
-    lossless = switch.qos.lossless
-    if profile is None or not lossless:
+    if profile is None:
         return
-    alike["watchdog"] = boolean(_watchdog_guards(switch))
-    for traffic_class in lossless:
-        if switch.qos.watchdog and not traffic_class.strict:
-            alike[f"queue[{traffic_class.priority}]/guaranteed"] = f"{GUARANTEED_PERCENT} percent"
-    for traffic_class in switch.qos.classes:
-        if not profile.ecn or not traffic_class.ecn:
-            continue
+    for traffic_class in switch.qos.marked if profile.ecn else ():
         queue = f"queue[{traffic_class.priority}]/"
         if step_us(switch) is None:
             alike[queue + "ecn_count"] = "true"
             continue
         for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent"):
             del alike[queue + leaf]
+    lossless, headroom = switch.qos.lossless, profile.headroom
+    if not lossless or headroom is None:
+        return
+    alike["watchdog"] = boolean(_watchdog_guards(switch))
+    for traffic_class in lossless:
+        if switch.qos.watchdog and not traffic_class.strict:
+            alike[f"queue[{traffic_class.priority}]/guaranteed"] = f"{GUARANTEED_PERCENT} percent"
     trident = words.is_trident(switch)
-    held = (
-        ("xoff_bytes", "dynamic_th", *(("xon_bytes",) if profile.headroom.xon_bytes else ()))
-        if trident
-        else ()
-    )
+    held = ("xoff_bytes", "dynamic_th", *(("xon_bytes",) if headroom.xon_bytes else ())) if trident else ()
     for leaf in ("size_bytes", "xon_offset_bytes", "cable_m", "xoff_bytes", "xon_bytes", "dynamic_th"):
         if leaf not in held:
             alike.pop(f"headroom/{leaf}", None)
     if not trident:
         return
-    alike["headroom/dynamic_th"] = words.alpha_exponent(profile.headroom.dynamic_th)
+    alike["headroom/dynamic_th"] = words.alpha_exponent(headroom.dynamic_th)
     alike["headroom/priority_groups"] = ",".join(sorted(str(c.priority) for c in lossless))
     for traffic_class in lossless:
         alike[f"queue[{traffic_class.priority}]/egress_dynamic_th"] = EGRESS_LOSSLESS_EXPONENT
@@ -377,7 +372,7 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["pool/headroom_bytes"] = pool_bytes
     default = _roomiest(switch.qos)
     if default and words.is_trident(switch):
-        facts["platform/default_headroom_bytes"] = default.headroom.xoff_bytes
+        facts["platform/default_headroom_bytes"] = default[1].xoff_bytes
     if (watchdog := _watchdog(switch.qos.watchdog)) is not None:
         facts["watchdog/detect_ms"] = watchdog.timers.timeout_ms
         facts["watchdog/restore_ms"] = watchdog.timers.recovery_ms

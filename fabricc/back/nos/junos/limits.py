@@ -51,7 +51,7 @@ def _percents(switch: Switch) -> Iterator[dict[str, Any]]:
 
 def _exponents(switch: Switch) -> list[str]:
     """The thresholds of lossless groups, where they are not one that Junos takes."""
-    exponents = sorted({p.headroom.dynamic_th for p in switch.qos.profiles})
+    exponents = sorted({headroom.dynamic_th for _, headroom in switch.qos.headrooms})
     if shared_buffer(switch) is None or (len(exponents) == 1 and exponents[0] in Range(*words.ALPHA_RANGE)):
         return []
     return [", ".join(f"2^{exponent}" for exponent in exponents)]
@@ -60,7 +60,7 @@ def _exponents(switch: Switch) -> list[str]:
 def _partition(switch: Switch) -> Iterator[dict[str, int]]:
     """Headroom of all ports, and the partition for it where that holds less."""
     if split := shared_buffer(switch):
-        sizes = {p.name: p.headroom.xoff_bytes for p in switch.qos.profiles}
+        sizes = {profile.name: headroom.xoff_bytes for profile, headroom in switch.qos.headrooms}
         wanted = sum(sizes[port.profile] for port in switch.ports if port.profile) * len(switch.qos.lossless)
         given = switch.model.buffers.total_bytes * split.headroom // 100
         if wanted > given:
@@ -132,14 +132,14 @@ LIMITS = (
         remedy="set ECN thresholds and probability within these ranges"),
     Reservation("FAB5505", feature="ECN thresholds in bytes", asked=_percents,
         reason="`fill-level` is a whole percent of a queue's buffer, which is dynamic and not published; taken is the "
-        "share of the pool when all lossless queues are full, {queue} bytes ({written})",
+        "share of the buffer when all such queues are full, {queue} bytes ({written})",
         remedy="measure where marking begins, or set the thresholds by a template of your own"),
     Reservation("FAB5507", feature="headroom, xon and xoff of lossless priority groups in bytes",
-        asked=lambda switch: bool(switch.qos.profiles),
+        asked=lambda switch: bool(switch.qos.headrooms),
         reason="Junos sizes them itself from `cable-length` and `mru`, which are written",
         remedy="compare `show class-of-service shared-buffer` of a device with the planned sizes"),
     Reservation("FAB5508", feature="split of the shared buffer and threshold of lossless priority groups",
-        asked=lambda switch: bool(switch.qos.profiles) and shared_buffer(switch) is None,
+        asked=lambda switch: bool(switch.qos.headrooms) and shared_buffer(switch) is None,
         reason="the catalog has no split for this model, so Junos's default split stays",
         remedy="add lossless_percent, headroom_percent and lossy_percent to the model's Junos settings"),
     Reservation("FAB5509", feature="alpha {it} for lossless priority groups", asked=_exponents,

@@ -120,6 +120,7 @@ class CosView:
     """Everything of `class-of-service`.
 
     Attributes:
+        paused: the profiles of ports with PFC.
         marks: whether a profile has a curve.
         attachments: (interface, the profile that its definitions are named after, whether it has PFC, the class of
             all that arrives, None where code points decide).
@@ -129,6 +130,7 @@ class CosView:
     classifier: str
     classes: list[ClassView]
     profiles: list[ProfileView]
+    paused: list[ProfileView]
     marks: bool
     shared_buffer: SharedBuffer | None
     watchdog: Detection | None
@@ -152,6 +154,7 @@ def cos_view(switch: Switch) -> CosView:
         classifier=CLASSIFIER,
         classes=[_class(c) for c in qos.classes],
         profiles=views,
+        paused=views if qos.lossless else [],
         marks=any(view.levels for view in views),
         shared_buffer=shared_buffer(switch),
         watchdog=detection(qos.watchdog) if qos.watchdog else None,
@@ -160,7 +163,7 @@ def cos_view(switch: Switch) -> CosView:
             (
                 p.name,
                 names.get(p.profile or "", LOSSY),
-                p.profile is not None,
+                p.profile is not None and bool(qos.lossless),
                 None if p.trusted else _class_name(qos.default),
             )
             for p in used
@@ -176,12 +179,12 @@ def cos_view(switch: Switch) -> CosView:
 def profile_view(switch: Switch, profile: PortProfile) -> ProfileView:
     """What Junos makes of a port profile."""
     headroom, ecn = profile.headroom, profile.ecn
-    offset = headroom.xon_offset_bytes
+    offset = headroom.xon_offset_bytes if headroom else None
     return ProfileView(
         profile.name.upper(),
         max((physical_mtu(port) for port in switch.ports if port.profile == profile.name), default=0),
         None if offset is None else max(1, offset // switch.model.buffers.cell_bytes),
-        headroom.cable_m,
+        profile.cable_m,
         fill_levels(switch, ecn) if ecn else None,
         ecn.max_percent if ecn else 0,
     )
@@ -189,7 +192,7 @@ def profile_view(switch: Switch, profile: PortProfile) -> ProfileView:
 
 def buffer_monitor(switch: Switch) -> bool:
     """Whether the switch is to count how full its buffers are: where it can, and something is lossless."""
-    return bool(switch.qos.profiles) and bool(settings(switch).get("buffer_monitor", False))
+    return bool(switch.qos.headrooms) and bool(settings(switch).get("buffer_monitor", False))
 
 
 def detection(watchdog: Watchdog) -> Detection:
@@ -205,10 +208,10 @@ def shared_buffer(switch: Switch) -> SharedBuffer | None:
     earliest and is safe for all.
     """
     split = settings(switch)
-    if "lossless_percent" not in split or not switch.qos.profiles:
+    if "lossless_percent" not in split or not switch.qos.headrooms:
         return None
     low, high = ALPHA_RANGE
-    exponent = min(high, max(low, min(p.headroom.dynamic_th for p in switch.qos.profiles)))
+    exponent = min(high, max(low, min(headroom.dynamic_th for _, headroom in switch.qos.headrooms)))
     dedicated = "dedicated_ingress_percent", "dedicated_egress_percent"
     return SharedBuffer(
         int(split["lossless_percent"]),
@@ -220,13 +223,18 @@ def shared_buffer(switch: Switch) -> SharedBuffer | None:
 
 
 def queue_bytes(switch: Switch) -> int:
-    """What one lossless queue may hold when all of them are equally full: its share of the egress lossless pool.
+    """Return what one lossless queue may hold when all of them are equally full: its share of the egress lossless pool.
 
     Junos measures fill levels against a queue's buffer, which is dynamic; this is what is left of it under the load for
-    which the thresholds are planned.
+    which the thresholds are planned. Without a lossless class it is the share of a marked queue in the packet buffer.
     """
-    queues = sum(port.profile is not None for port in switch.ports) * len(switch.qos.lossless)
-    return switch.qos.pools.egress_lossless_bytes // queues if switch.qos.pools and queues else 0
+    ports = sum(port.profile is not None for port in switch.ports)
+    if not switch.qos.lossless:
+        queues, whole = ports * len(switch.qos.marked), switch.model.buffers.total_bytes
+    else:
+        queues = ports * len(switch.qos.lossless)
+        whole = switch.qos.pools.egress_lossless_bytes if switch.qos.pools else 0
+    return whole // queues if queues else 0
 
 
 def fill_levels(switch: Switch, ecn: Ecn) -> FillLevels | None:
@@ -288,22 +296,23 @@ def express(switch: Switch, quality: Facts, profile: PortProfile | None) -> None
             quality[f"queue[{each.priority}]/scheduler"] = f"dwrr {share}"
         elif share is not None:
             quality[f"queue[{each.priority}]/strict_percent"] = share
-    lossless = switch.qos.lossless
-    if profile is None or not lossless:
+    if profile is None:
+        return
+    lossless, view = switch.qos.lossless, profile_view(switch, profile)
+    for queue in [f"queue[{c.priority}]" for c in switch.qos.marked if view.levels]:
+        for end, percent in zip(("min", "max"), view.levels or (), strict=True):
+            del quality[f"{queue}/ecn_{end}_bytes"]
+            quality[f"{queue}/ecn_{end}_fill_percent"] = percent
+    if not lossless:
         return
     for leaf in ("size_bytes", "xon_bytes", "xoff_bytes", "xon_offset_bytes", "dynamic_th"):
         quality.pop(f"headroom/{leaf}", None)
     quality["pfc_dscps"] = ",".join(map(str, sorted(dscp for c in lossless for dscp in c.dscps)))
-    view = profile_view(switch, profile)
     quality["headroom/mru_bytes"] = view.mru
     if view.xon_cells is not None:
         quality["headroom/xon_offset_cells"] = view.xon_cells
     if split := shared_buffer(switch):
         quality["headroom/dynamic_th"] = split.dynamic_threshold - ALPHA_OFFSET
-    for queue in [f"queue[{c.priority}]" for c in switch.qos.classes if c.ecn and view.levels]:
-        for end, percent in zip(("min", "max"), view.levels or (), strict=True):
-            del quality[f"{queue}/ecn_{end}_bytes"]
-            quality[f"{queue}/ecn_{end}_fill_percent"] = percent
 
 
 def state(facts: Facts, switch: Switch) -> None:

@@ -194,9 +194,11 @@ def input_policy(pause: Pause) -> str:
 
 
 def system_output(qos: SwitchQos) -> str:
-    """The egress policy of ports that name none: that of the profile with the most headroom."""
-    roomiest = max(qos.profiles, key=lambda profile: profile.headroom.xoff_bytes, default=None)
-    return output_policy(roomiest.name if roomiest else None)
+    """Return the egress policy of ports that name none: of the profile with the most headroom, or the fastest ports."""
+    roomiest = max(qos.headrooms, key=lambda each: each[1].xoff_bytes, default=None)
+    fastest = max(qos.profiles, key=lambda profile: profile.speed_gbps, default=None)
+    profile = roomiest[0] if roomiest else fastest
+    return output_policy(profile.name if profile else None)
 
 
 def profiles(switch: Switch) -> list[PortProfile | None]:

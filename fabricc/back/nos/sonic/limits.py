@@ -119,8 +119,8 @@ def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
     """Each port profile beside the row of its headroom in the hardware SKU's own table, where it has one."""
     rows = {(row.speed_gbps, row.cable_m): row for row in reversed(switch.model.buffers.rows)}
     earlier: dict[str, PortProfile] = {}
-    for profile in switch.qos.profiles:
-        headroom, ecn = profile.headroom, profile.ecn
+    for profile, headroom in switch.qos.headrooms:
+        ecn = profile.ecn
         same = earlier.setdefault(pg_profile_name(profile), profile)
         row = rows.get((profile.speed_gbps, headroom.cable_m))
         own = row if row and _own(switch.model, row) else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Port, Switch
-    from fabricc.fabric.qos import BufferPools, Ecn, PortProfile, SwitchQos
+    from fabricc.fabric.qos import BufferPools, Ecn, Headroom, PortProfile, SwitchQos
 
 INGRESS_POOL = "ingress_lossless_pool"
 EGRESS_POOL = "egress_lossless_pool"
@@ -83,11 +83,12 @@ def qos_tables(switch: Switch) -> Tables:
         c.name: {"type": "STRICT"} if c.strict else {"type": "DWRR", "weight": str(c.weight_percent)}
         for c in qos.classes
     }
-    marked = {profile.name: _wred(profile.ecn) for profile in qos.profiles if profile.ecn}
-    if guarded and marked and any(c.ecn for c in qos.classes):
+    bound = {port.profile for port in used}
+    marked = {p.name: _wred(p.ecn) for p in qos.profiles if p.ecn}
+    if qos.marked and any(name in bound for name in marked):
         tables["WRED_PROFILE"] = marked
     tables["PORT_QOS_MAP"] = _bindings(used, bool(guarded), lossless, qos.watchdog is not None, platform)
-    tables["QUEUE"] = _queues(used, qos, bool(lossless))
+    tables["QUEUE"] = _queues(used, qos)
     if qos.pools:
         tables |= _buffers(switch, qos.pools, used, lossless, platform)
     if qos.watchdog:
@@ -170,12 +171,12 @@ def _bindings(
     return rows
 
 
-def _queues(used: Sequence[Port], qos: SwitchQos, lossless: bool) -> Table:
+def _queues(used: Sequence[Port], qos: SwitchQos) -> Table:
     shared: dict[tuple[str | None, int], Row] = {}
     for profile in (None, *qos.profiles):
         for c in qos.classes:
             row: Row = {"scheduler": c.name}
-            if profile and profile.ecn and lossless and c.ecn:
+            if profile and profile.ecn and c.ecn:
                 row["wred_profile"] = profile.name
             shared[profile.name if profile else None, c.priority] = row
     priorities = [c.priority for c in qos.classes]
@@ -226,9 +227,9 @@ def _buffers(
     if platform.mellanox:
         named[INGRESS_PORT_PROFILE] = INGRESS_PORT
     named |= shared
-    named |= {pg_profile_name(profile): _pg_profile(profile) for profile in qos.profiles}
+    named |= {pg_profile_name(profile): _pg_profile(headroom) for profile, headroom in qos.headrooms}
     trimmed = qos.trimming.queues if qos.trimming else ()
-    groups, queues, cables = _bound(used, lossless, trimmed, {p.name: p for p in qos.profiles})
+    groups, queues, cables = _bound(used, lossless, trimmed, {p.name: (p, h) for p, h in qos.headrooms})
     tables: Tables = {
         "BUFFER_POOL": _pools(pools), "BUFFER_PROFILE": named, "BUFFER_PG": groups, "BUFFER_QUEUE": queues,
     }  # fmt: skip
@@ -259,8 +260,7 @@ def _buffers(
     return tables
 
 
-def _pg_profile(profile: PortProfile) -> Row:
-    headroom = profile.headroom
+def _pg_profile(headroom: Headroom) -> Row:
     row: Row = {
         "dynamic_th": str(headroom.dynamic_th), "pool": INGRESS_POOL, "size": str(headroom.size_bytes),
         "xoff": str(headroom.xoff_bytes), "xon": str(headroom.xon_bytes),
@@ -271,7 +271,10 @@ def _pg_profile(profile: PortProfile) -> Row:
 
 
 def _bound(
-    used: Sequence[Port], lossless: Sequence[int], trimmed: Sequence[int], profiles: Mapping[str, PortProfile]
+    used: Sequence[Port],
+    lossless: Sequence[int],
+    trimmed: Sequence[int],
+    profiles: Mapping[str, tuple[PortProfile, Headroom]],
 ) -> tuple[Table, Table, Row]:
     """The profiles of priority groups and of queues, and the length of each port's cable."""
     groups: Table = {}
@@ -283,7 +286,7 @@ def _bound(
     every_key = spans([queue for queue in QUEUES if queue not in trimmed])
     trim_keys = spans(trimmed)
     lossy_pg: Row = {"profile": LOSSY_PG_PROFILE}
-    lossless_pg: Table = {p.name: {"profile": pg_profile_name(p)} for p in profiles.values()}
+    lossless_pg: Table = {p.name: {"profile": pg_profile_name(p)} for p, _ in profiles.values()}
     lossy_queue: Row = {"profile": LOSSY_QUEUE_PROFILE}
     lossless_queue: Row = {"profile": LOSSLESS_QUEUE_PROFILE}
     trim_queue: Row = {"profile": TRIM_QUEUE_PROFILE}
@@ -291,7 +294,7 @@ def _bound(
         name, profile = port.name, port.profile
         groups[f"{name}|{lossy_key}"] = lossy_pg
         if profile:
-            cables[name] = f"{profiles[profile].headroom.cable_m}m"
+            cables[name] = f"{profiles[profile][1].cable_m}m"
             for key in lossless_keys:
                 groups[f"{name}|{key}"] = lossless_pg[profile]
                 queues[f"{name}|{key}"] = lossless_queue

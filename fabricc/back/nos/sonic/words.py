@@ -58,7 +58,7 @@ def lane_list(lanes: str | int | Sequence[int]) -> str:
 
 def pg_profile_name(profile: PortProfile) -> str:
     """The name buffermgrd (traditional model) would give the profile, so that it takes ours and makes none itself."""
-    return f"pg_lossless_{profile.speed_gbps * 1000}_{profile.headroom.cable_m}m_profile"
+    return f"pg_lossless_{profile.speed_gbps * 1000}_{profile.cable_m}m_profile"
 
 
 @dataclass(frozen=True, slots=True)
