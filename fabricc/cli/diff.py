@@ -72,7 +72,7 @@ def command(
             output.document(markdown.failure(error.diagnostics, spec, markdown.FORGES[forge]))
         return exit_status(error.diagnostics) or 1
     _tell(found, format_, forge, details_url)
-    if found.violations:
+    if found.violations or exit_status(found.findings):
         return 1
     return CHANGES if detailed_exitcode and found.differs else 0
 

@@ -8,9 +8,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import FindingsError
+from fabricc.base.documents.reader import MAX_BYTES
+from fabricc.base.foreign import files
+from fabricc.base.foreign.git import GitError
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.revision import SpecHistory
+from fabricc.compiler.revision import SpecHistory, unreadable
+from fabricc.compiler.spec_search import find_base_spec, read_here
 from fabricc.operate.migrate.prepare import prepare
 from fabricc.operate.migrate.report import WORKSHEET, as_json, parts, worksheet
 from fabricc.tree.file import write_file
@@ -50,13 +54,20 @@ def _deployed(first: Path, second: Path | None, base: str) -> Iterator[Path]:
     if second is not None:
         yield first
         return
-    history = SpecHistory.of(first)
+    try:
+        history = SpecHistory.of(first)
+        text = files.read(first, limit=MAX_BYTES)
+        found = find_base_spec(history, history.commit(base), first.name, text, read_here(history.top))
+    except GitError as error:
+        raise FindingsError.of([unreadable(error)]) from None
+    if found is None:
+        remedy = "Name the spec that is deployed, then this one."
+        raise FindingsError("FAB9451", f"{first} is not in {base}", remedy)
+    output.tell(found.findings, "text", {})
     with TemporaryDirectory(prefix="fabricc-deployed-") as scratch:
-        found = history.extract(history.commit(base), first, Path(scratch))
-        if found is None:
-            remedy = "Name the spec that is deployed, then this one."
-            raise FindingsError("FAB9451", f"{first} is not in {base}", remedy)
-        yield found
+        path = found.history.extract(history.commit(base), Path(found.name), Path(scratch))
+        assert path is not None
+        yield path
 
 
 def _sound(path: Path) -> Compiled:

@@ -65,8 +65,8 @@ def check_committed(
         inputs.mkdir()
         try:
             history = SpecHistory.of(spec)
-            commit, top = history.commit(revision), _top(history.repository)
-            path = _below(top, folder)
+            commit = history.commit(revision)
+            path = _below(history.top, folder)
             if (own := history.extract(commit, spec, inputs)) is None:
                 raise GitError(f"{revision} has no {spec.name} in this folder")
             built, texts = build(own, out, jobs=jobs, frozen=True, progress=progress)
@@ -139,11 +139,6 @@ def _files(tree: Path) -> dict[str, _File]:
                 bool(status.st_mode & 0o100), status.st_size, digest
             )
     return found
-
-
-def _top(repository: Repository) -> Path:
-    depth = repository.prefix.count("/")
-    return repository.folder.parents[depth - 1] if depth else repository.folder
 
 
 def _below(top: Path, folder: Path) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import posixpath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign import git
 from fabricc.base.foreign.git import GitError
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.finding import LOCK_NAME, own_lock
 from fabricc.front.spec.load import read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _LARGEST = 256 << 20
 
@@ -26,18 +26,38 @@ def unreadable(error: GitError) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class SpecHistory:
-    """A spec's folder in the repository that has it."""
+    """A spec's folder in the repository that has it.
+
+    Attributes:
+        repository: its `prefix` is the spec's folder, which the work tree need not have.
+        top: the top folder of the work tree.
+    """
 
     repository: git.Repository
+    top: Path
 
     @staticmethod
     def of(spec: Path) -> SpecHistory:
-        """The history of the spec's folder; the spec need not be there, and a link in its place is not followed.
+        """Return the history of the spec's folder.
+
+        The work tree need not have the spec or its folder; a link in the spec's place is not followed.
 
         Raises:
             GitError: there is no repository, or no git.
         """
-        return SpecHistory(git.Repository.of(spec.parent))
+        folder = spec.parent
+        while not folder.is_dir() and folder != folder.parent:
+            folder = folder.parent
+        repository = git.Repository.of(folder)
+        depth = repository.prefix.count("/")
+        top = repository.folder.parents[depth - 1] if depth else repository.folder
+        missing = [f"{part}/" for part in spec.parent.parts[len(folder.parts) :]]
+        return SpecHistory(replace(repository, prefix="".join((repository.prefix, *missing))), top)
+
+    def in_folder_of(self, path: str) -> SpecHistory:
+        """Return the history of the folder of another file, whose path is below the top of the repository."""
+        folder = path.rpartition("/")[0]
+        return replace(self, repository=replace(self.repository, prefix=f"{folder}/" if folder else ""))
 
     @property
     def prefix(self) -> str:
@@ -52,19 +72,24 @@ class SpecHistory:
         """
         return self.repository.commit(revision)
 
-    def merge_base(self, revision: str, head: str = "HEAD") -> str:
-        """Where the head's history left the revision, as a pull request compares; else the revision itself."""
-        commit = self.commit(revision)
-        return self.repository.merge_base(commit, self.commit(head)) or commit
-
     def file(self, commit: str, name: str) -> bytes | None:
-        """The bytes of a file beside the spec in a commit; None where that commit has none.
+        """Return the bytes of a file beside the spec in a commit; None where that commit has none.
 
         Raises:
-            GitError: it is a link or a folder, or is too large.
+            GitError: it is a link or a folder, is too large, or is in another repository.
         """
         entry = self.repository.entry(commit, f"{self.prefix}{posixpath.normpath(name)}")
         return self.repository.blob(entry) if entry else None
+
+    def inputs(self, commit: str, name: str) -> frozenset[str]:
+        """Return the paths below the top of the repository of everything that a compilation of a spec reads.
+
+        Raises:
+            GitError: as `file`.
+        """
+        text = self.file(commit, name)
+        names = (name, *_inputs(text or b"", Path(name)))
+        return frozenset(f"{self.prefix}{posixpath.normpath(each)}" for each in names)
 
     def extract(self, commit: str, spec: Path, folder: Path) -> Path | None:
         """Put the spec of a commit, its lock and its catalog files into `folder`; None where it has no such spec.
@@ -78,7 +103,7 @@ class SpecHistory:
         target = folder / spec.name
         target.write_bytes(text)
         room = _LARGEST
-        for name in dict.fromkeys((LOCK_NAME, own_lock(spec).name, *_named(text))):
+        for name in _inputs(text, spec):
             if (content := self.file(commit, name)) is not None:
                 room -= len(content)
                 if room < 0:
@@ -88,13 +113,18 @@ class SpecHistory:
         return target
 
 
+def _inputs(text: bytes, spec: Path) -> Iterator[str]:
+    """Names of the files beside a spec that a compilation of it reads, each once."""
+    return iter(dict.fromkeys((LOCK_NAME, own_lock(spec).name, *_named(text))))
+
+
 def _named(text: bytes) -> Iterator[str]:
     """Catalog files, overlays and GUIDs that the spec names, all of them below its folder."""
     spec = read_spec(text, "base").spec
     if spec is None:
         return iter(())
     guids = spec.infiniband and spec.infiniband.guids
-    overlays = (entry.file for entry in spec.overlays)
+    overlays = (entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays)
     names = (*spec.catalog_files, *overlays, *spec.identity_files, *((guids,) if guids else ()))
     return (name for name in names if _below(name))
 

@@ -10,12 +10,14 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
 
 import fabricc
 from fabricc.base.foreign import git as door
+from fabricc.base.foreign import git_history
 from fabricc.base.foreign.git import GitError, Repository
 from fabricc.cli.entry import run
 from fabricc.compiler.revision import SpecHistory
@@ -64,6 +66,12 @@ def repository(tmp_path: Path) -> Path:
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "base")
     git(folder, "commit", "-qm", "more", "--allow-empty")
+    for branch in ("left", "right"):
+        git(folder, "checkout", "-qb", branch, "main")
+        with (folder / "site" / "cluster.yaml").open("a", encoding="utf-8") as file:
+            file.write(f"# {branch}\n")
+        git(folder, "commit", "-qam", branch)
+    git(folder, "checkout", "-q", "main")
     return folder
 
 
@@ -81,7 +89,9 @@ def used(folder: Path) -> None:
     try:
         found = Repository.of(folder)
         commit = found.commit("HEAD")
-        found.merge_base(commit, found.commit("HEAD~1"))
+        git_history.merge_bases(found, commit, found.commit("HEAD~1"))
+        with TemporaryDirectory() as scratch:
+            git_history.merge(found, commit, found.commit("HEAD~1"), Path(scratch))
         entries = found.entries(commit, "site")
         assert entries
         for entry in entries:
@@ -91,6 +101,7 @@ def used(folder: Path) -> None:
         pass  # a damaged repository may be refused; what counts is that nothing runs
     for revision in ("HEAD", ABSENT, "nowhere"):
         run(["diff", str(folder / "cluster.yaml"), "--base", revision])
+    run(["diff", str(folder / "cluster.yaml"), "--base", "left", "--head", "right"])
 
 
 def config(repository: Path, text: str) -> None:
@@ -120,6 +131,10 @@ PLANTED: dict[str, tuple[str, Sequence[str]]] = {
         '[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tpartialClone = evil\n[remote "evil"]\n\turl = {top}\n'
         '\tuploadpack = {trap}\n\tpromisor = true\n[protocol "file"]\n\tallow = always\n',
         ("cat-file", "-p", ABSENT),
+    ),
+    "merge driver": (
+        '[merge "evil"]\n\tdriver = {trap} %O %A %B\n[merge]\n\tdefault = evil\n',
+        ("merge-tree", "--write-tree", "left", "right"),
     ),
     "fsmonitor": ("[core]\n\tfsmonitor = {trap}\n", ("status",)),
     "pager": ("[core]\n\tpager = {trap}\n", ("-p", "log")),
@@ -283,7 +298,7 @@ def test_replaced_and_grafted_objects_count_for_nothing(repository: Path) -> Non
     head, first = found.commit("HEAD"), found.commit("HEAD~1")
     (repository / ".git" / "info" / "grafts").write_text(f"{head}\n", "utf-8")
     assert git(repository, "merge-base", head, first, check=False) == "", "the graft is not set"
-    assert found.merge_base(head, first) == first
+    assert git_history.merge_bases(found, head, first) == (first,)
     entry = found.entry(head, "site/cluster.yaml")
     assert entry is not None
     assert found.blob(entry) == (repository / "site" / "cluster.yaml").read_bytes()
@@ -312,7 +327,7 @@ def test_what_is_larger_than_asked_for_is_not_read(repository: Path) -> None:
     with pytest.raises(GitError, match="larger than 1 MiB"):
         found.blob(entry, 1 << 20)
     with pytest.raises(GitError, match="answers more than fabricc reads"):
-        door._asked(repository, "cat-file", "blob", entry.object, limit=1 << 20)
+        door.ask(repository, "cat-file", "blob", entry.object, limit=1 << 20)
 
 
 @pytest.mark.parametrize(

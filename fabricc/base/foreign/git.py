@@ -29,7 +29,7 @@ LARGEST = 64 << 20
 _SHORT = 1 << 16
 _SECONDS = 120.0
 _CHUNK = 1 << 18
-_CLONE = "Name a spec in the work tree of a clone."
+_CLONE = "Name a spec in a work tree; `git worktree add FOLDER REVISION` makes one."
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KEPT = frozenset((
     "CONFIG_GLOBAL", "CONFIG_SYSTEM", "CONFIG_NOSYSTEM", "CEILING_DIRECTORIES", "DISCOVERY_ACROSS_FILESYSTEM",
@@ -111,7 +111,7 @@ class Repository:
         if not str(folder).isprintable():
             raise GitError(f"{str(folder)!r} is no name of a folder that fabricc gives to Git", "Rename it.")
         asked = ("--is-inside-work-tree", "--is-bare-repository", "--absolute-git-dir", "--show-prefix")
-        answer = _asked(folder, "rev-parse", *asked)
+        answer = ask(folder, "rev-parse", *asked)
         if answer.status:
             raise _no_repository(folder, answer.stderr)
         inside, bare, own, prefix = os.fsdecode(answer.out).split("\n", 3)
@@ -127,18 +127,12 @@ class Repository:
         """
         if revision and not revision.startswith("-") and revision.isprintable():
             asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-            answer = _asked(self.folder, *asked)
+            answer = ask(self.folder, *asked)
             found = os.fsdecode(answer.out).strip()
             if answer.status == 0 and _OBJECT.fullmatch(found):
                 return found
         remedy = "Fetch it first: `git fetch origin main`; in CI, check out with the full history."
         raise GitError(f"Git knows no revision {revision!r}", remedy)
-
-    def merge_base(self, first: str, second: str) -> str | None:
-        """Where the histories of two commits part; None when they have nothing in common."""
-        answer = _asked(self.folder, "merge-base", first, second)
-        found = os.fsdecode(answer.out).strip()
-        return found if answer.status == 0 and _OBJECT.fullmatch(found) else None
 
     def entry(self, commit: str, path: str) -> Entry | None:
         """What a commit has at `path`, below the top of the repository; None when it has nothing there.
@@ -158,6 +152,14 @@ class Repository:
         _checked(folder)
         return self._listed(commit, folder, "-r")
 
+    def all_entries(self, commit: str) -> list[Entry]:
+        """Return everything that a commit or tree has.
+
+        Raises:
+            GitError: as `entries`.
+        """
+        return self._listed(commit, "", "-r")
+
     def tracks(self, name: str) -> bool:
         """Whether the index or the commit that is checked out has a file of this name in the folder.
 
@@ -165,12 +167,12 @@ class Repository:
             GitError: it cannot be told.
         """
         _checked(f"{self.prefix}{name}")
-        answer = _asked(self.folder, "ls-files", "-z", "--cached", "--", name)
+        answer = ask(self.folder, "ls-files", "-z", "--cached", "--", name)
         if answer.status:
             raise _no_repository(self.folder, answer.stderr)
         if answer.out:
             return True
-        head = _asked(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}")
+        head = ask(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}")
         commit = os.fsdecode(head.out).strip()
         return head.status == 0 and self.entry(commit, f"{self.prefix}{name}") is not None
 
@@ -186,10 +188,19 @@ class Repository:
             raise _not_here(shown(entry.path))
         if entry.size > largest:
             raise GitError(f"{shown(entry.path)} is larger than {largest >> 20} MiB")
-        answer = _asked(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
+        answer = ask(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
         if answer.status or len(answer.out) != entry.size:
             raise _not_here(shown(entry.path))
         return answer.out
+
+    def blobs(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
+        """Read these regular files one after another.
+
+        Raises:
+            GitError: one is not here.
+        """
+        for entry, chunks in self._contents(entries):
+            yield entry, b"".join(chunks)
 
     def digests(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
         """SHA-256 (hex) of each of these regular files, in little memory.
@@ -197,6 +208,14 @@ class Repository:
         Raises:
             GitError: one is not here.
         """
+        for entry, chunks in self._contents(entries):
+            digest = hashlib.sha256()
+            for chunk in chunks:
+                digest.update(chunk)
+            yield entry, digest.hexdigest()
+
+    def _contents(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Iterator[bytes]]]:
+        """Yield each file with its bytes in parts, all of which have to be taken before the next file."""
         with TemporaryFile() as names:
             names.write("".join(f"{each.object}\n" for each in entries).encode())
             names.seek(0)
@@ -204,17 +223,14 @@ class Repository:
                 for each in entries:
                     if child.line() != f"{each.object} blob {each.size}".encode():
                         raise _not_here(shown(each.path))
-                    digest = hashlib.sha256()
-                    for chunk in child.exactly(each.size or 0):
-                        digest.update(chunk)
+                    yield each, child.exactly(each.size or 0)
                     child.line()
-                    yield each, digest.hexdigest()
 
     def _listed(self, commit: str, path: str, *options: str) -> list[Entry]:
         if not _OBJECT.fullmatch(commit):
             raise GitError(f"{commit!r} is no name of a commit")
-        asked = ("ls-tree", "-z", "--full-tree", "--long", *options, commit, "--", path)
-        answer = _asked(self.folder, *asked, limit=LARGEST)
+        asked = ("ls-tree", "-z", "--full-tree", "--long", *options, commit, "--", *([path] if path else []))
+        answer = ask(self.folder, *asked, limit=LARGEST)
         if answer.status:
             raise _not_here(f"{shown(path)} of {commit[:12]}")
         return [_entry(row) for row in answer.out.split(b"\0") if row]
@@ -261,21 +277,23 @@ def _no_repository(folder: Path, stderr: str) -> GitError:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class Answer:
+    """The exit status of a command, its output and the beginning of its standard error."""
+
     status: int
     out: bytes
     stderr: str
 
 
-def _asked(folder: Path, *arguments: str, limit: int = _SHORT) -> _Answer:
-    """What a command answers.
+def ask(folder: Path, *arguments: str, limit: int = _SHORT) -> Answer:
+    """Run a command that reads objects, and return its answer.
 
     Raises:
         GitError: it answers more than `limit` bytes, or not within two minutes.
     """
     with _Child(folder, arguments) as child:
         out = b"".join(child.all(limit))
-        return _Answer(child.end(), out, child.stderr())
+        return Answer(child.end(), out, child.stderr())
 
 
 class _Child:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -13,8 +13,17 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass, replace
+from fabricc.compiler.base_revision import choose_comparison
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.revision import SpecHistory, unreadable
+from fabricc.compiler.spec_search import (
+    Found,
+    find_base_spec,
+    gone_spec,
+    places_of_cluster,
+    read_here,
+    read_in,
+)
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import spec_changes
 from fabricc.review.diff.networks import spec_side
@@ -25,10 +34,11 @@ from fabricc.review.diff.sides import Cluster, Side
 from fabricc.review.diff.trees import tree_side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Position
     from fabricc.base.documents.document import Document
+    from fabricc.compiler.base_revision import Comparison
     from fabricc.compiler.compiled import Compiled
     from fabricc.review.diff.review_policy import Policy
 
@@ -44,14 +54,14 @@ class Inputs:
     A change is not held to a policy that it brings itself, as long as the older side has one.
 
     Attributes:
-        policy: bytes of the policy file that the base revision has now, or None.
+        policies: name for people -> bytes of the policy files that the base revision has now.
         spec_policy: the policy in the spec that the base revision has now, else of the older side, else of the newer.
     """
 
     base: Side
     head: Side
     context: Context
-    policy: bytes | None = None
+    policies: Mapping[str, bytes] = field(default_factory=dict)
     spec_policy: Policy | None = None
 
 
@@ -80,41 +90,109 @@ def _two(first: Path, second: Path) -> Inputs:
     sides = [
         spec_side(str(path), specs[path]) if path in specs else tree_side(path) for path in (first, second)
     ]
-    return Inputs(sides[0], sides[1], Context(), None, _stated_policy(*map(_document, specs.values())))
+    return Inputs(sides[0], sides[1], Context(), {}, _stated_policy(*map(_document, specs.values())))
 
 
 def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs:
     history = SpecHistory.of(spec)
-    if head is None:
-        new, label = _compiled(spec, str(spec)), f"{spec} as it is here"
+    for folder in ("merge", "head", "base"):
+        (scratch / folder).mkdir()
+    chosen = choose_comparison(history, spec, base, head, scratch / "merge")
+    new, text = _newer_side(chosen, history, spec, head, scratch / "head")
+    newer = read_in(chosen.head_history, chosen.head) if chosen.head else read_here(history.top)
+    found = find_base_spec(history, chosen.base, spec.name, text, newer)
+    notices = chosen.findings
+    if found is None:
+        sides = _specs(
+            None, new, f"{chosen.base_label}, which has no such spec", chosen.head_label, str(spec)
+        )
     else:
-        label = f"{head} ({history.commit(head)[:12]})"
-        path = _extracted(history, history.commit(head), spec, scratch / "head")
+        path = found.history.extract(chosen.base, Path(found.name), scratch / "base")
         if path is None:
-            raise GitError(f"{head} has no {spec.name} in this folder")
-        new = _compiled(path, str(spec), f"{head}:{history.prefix}{spec.name}")
-    commit = history.merge_base(base, head or "HEAD")
-    base_label = f"{base} ({commit[:12]})"
-    path = _extracted(history, commit, spec, scratch / "base")
-    held = partial(_held, history=history, tip=history.commit(base), spec=spec)
+            raise GitError(f"{base} has no {found.history.prefix}{found.name}")
+        shown = f"{base}:{found.history.prefix}{found.name}"
+        before = _compiled(path, shown, shown)
+        notices = (*notices, *found.findings, *_lost_lock(before, new, found, chosen.base))
+        sides = _specs(before, new, chosen.base_label, chosen.head_label, str(spec))
+    sides = replace(sides, context=replace(sides.context, findings=notices + sides.context.findings))
+    places = [Found(history, spec.name), *([found] if found else [])]
+    if chosen.tip != chosen.base and history.file(chosen.tip, spec.name) is None:
+        places += places_of_cluster(history, chosen.tip, spec.name, text)
+    return _under_policies_of_base(sides, chosen.tip, base, places)
+
+
+def _newer_side(
+    chosen: Comparison, history: SpecHistory, spec: Path, head: str | None, folder: Path
+) -> tuple[Compiled, bytes]:
+    """Compile the newer spec.
+
+    Returns:
+        The compiled spec and its text.
+
+    Raises:
+        BaseError: FAB9036, the newer side has no such spec, and the base has one.
+        GitError: it has none, and the base neither.
+        InputError: it does not compile.
+    """
+    if chosen.head is None:
+        if not spec.exists() and (gone := gone_spec(history, chosen.base, spec.name, "the work tree")):
+            raise gone
+        new = _compiled(spec, str(spec))
+        return new, _text(new)
+    assert head is not None
+    before_merge = history.file(history.commit(head), spec.name)
+    if before_merge is None:
+        raise gone_spec(history, chosen.base, spec.name, head) or GitError(
+            f"{head} has no {spec.name} in this folder"
+        )
+    place, name = chosen.head_history, spec.name
+    if place.file(chosen.head, name) is None:  # a merge moves files into a folder that the base has renamed
+        found = find_base_spec(place, chosen.head, name, before_merge, lambda _: before_merge)
+        if found is None:
+            raise GitError(f"a merge of {head} has no {spec.name}")
+        place, name = found.history, found.name
+    path = place.extract(chosen.head, Path(name), folder)
     if path is None:
-        return held(_specs(None, new, f"{base_label}, which has no such spec", label, str(spec)))
-    shown = f"{base}:{history.prefix}{spec.name}"
-    return held(_specs(_compiled(path, shown, shown), new, base_label, label, str(spec)))
+        raise GitError(f"{head} has no {spec.name} in this folder")
+    new = _compiled(path, str(spec), f"{head}:{place.prefix}{name}")
+    return new, _text(new)
 
 
-def _held(sides: Inputs, history: SpecHistory, tip: str, spec: Path) -> Inputs:
-    """The sides under the policies that the base has now: a branch that is older than a policy is held to it too."""
-    policy, text = history.file(tip, POLICY_NAME), history.file(tip, spec.name)
-    if text is None or read_spec(text, spec.name).spec is None:
-        return replace(sides, policy=policy)
-    stated = spec_policy(parse_yaml(text, spec.name)) or sides.spec_policy
-    return replace(sides, policy=policy, spec_policy=stated)
+def _text(compiled: Compiled) -> bytes:
+    """Return the bytes of a spec that compiles."""
+    return next(iter(compiled.sources.values())).encode()
 
 
-def _extracted(history: SpecHistory, commit: str, spec: Path, folder: Path) -> Path | None:
-    folder.mkdir()
-    return history.extract(commit, spec, folder)
+def _lost_lock(before: Compiled, after: Compiled, found: Found, commit: str) -> Iterator[Diagnostic]:
+    """FAB9037: the base has a lock, and the newer side has none, so that a build chooses every number anew."""
+    if before.lock_before is None or after.lock_before is not None:
+        return
+    lock = f"{found.history.prefix}{before.lock_path.name}"
+    message = f"there is no {after.lock_path.name} beside the spec; the base has its numbers in {lock}"
+    remedy = (
+        f"Put it back beside the spec: `git show {commit[:12]}:{shlex.quote(lock)} > {after.lock_path.name}`."
+    )
+    yield Diagnostic("FAB9037", Severity.ERROR, message, None, remedy)
+
+
+def _under_policies_of_base(sides: Inputs, tip: str, base: str, places: Iterable[Found]) -> Inputs:
+    """Return the sides under the policies that the base has now, also where the branch is older than a policy.
+
+    Args:
+        sides: the sides, under the policy of a spec of theirs.
+        tip: the commit of the base revision.
+        base: the base revision, for people.
+        places: where the spec is, and where the base has it.
+    """
+    policies: dict[str, bytes] = {}
+    stated: Policy | None = None
+    for place in places:
+        content, text = place.history.file(tip, POLICY_NAME), place.history.file(tip, place.name)
+        if content is not None:
+            policies[f"{base}:{place.history.prefix}{POLICY_NAME}"] = content
+        if stated is None and text is not None and read_spec(text, place.name).spec is not None:
+            stated = spec_policy(parse_yaml(text, place.name))
+    return replace(sides, policies=policies, spec_policy=stated or sides.spec_policy)
 
 
 def _compiled(path: Path, shown: str, where: str = "") -> Compiled:
@@ -162,8 +240,8 @@ def _specs(before: Compiled | None, after: Compiled, base: str, head: str, spec:
     new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
     context = Context(spec, changes, lock, stale, after.lock_path.name, new)
     if before is None:
-        return Inputs(Side(base, Cluster(), {}), spec_side(head, after), context, None, rules)
-    return Inputs(spec_side(base, before), spec_side(head, after, before), context, None, rules)
+        return Inputs(Side(base, Cluster(), {}), spec_side(head, after), context, {}, rules)
+    return Inputs(spec_side(base, before), spec_side(head, after, before), context, {}, rules)
 
 
 def _stated_policy(*documents: Document | None) -> Policy | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
 from fabricc.review.diff.inputs import InputError, inputs
-from fabricc.review.diff.review_policy import NAME, load_policy, read_policy, violations
+from fabricc.review.diff.review_policy import load_policy, read_policy, violations
 from fabricc.review.diff.run import review
 
 if TYPE_CHECKING:
@@ -44,21 +44,22 @@ def judged(
     """
     spec = second or first
     with inputs(first, second, base, head) as sides:
-        rules = _policies(sides, policy, spec, base or "HEAD")
+        rules = _policies(sides, policy, spec)
         found = review(sides.base, sides.head, sides.context, jobs)
     return replace(found, violations=violations(rules, found, frozenset(labels), str(spec)))
 
 
-def _policies(sides: Inputs, named: Path | None, spec: Path, base: str) -> tuple[Policy, ...]:
+def _policies(sides: Inputs, named: Path | None, spec: Path) -> tuple[Policy, ...]:
     """The policies that count: the one named, else that of the spec and that of the file beside it.
 
     Raises:
         InputError: a policy file is not valid.
     """
-    if named is None and sides.policy is not None:
-        rules, wrong = read_policy(sides.policy, f"{base}:{NAME}")
+    if named is None and sides.policies:
+        read = [read_policy(content, name) for name, content in sides.policies.items()]
     else:
-        rules, wrong = load_policy(named, spec.parent)
-    if wrong:
+        read = [load_policy(named, spec.parent)]
+    if wrong := [each for _, found in read for each in found]:
         raise InputError.of(wrong)
-    return (rules,) if named or sides.spec_policy is None else (sides.spec_policy, rules)
+    rules = tuple(policy for policy, _ in read)
+    return rules if named or sides.spec_policy is None else (sides.spec_policy, *rules)

@@ -1,0 +1,252 @@
+"""Find the spec of a cluster in a revision, also where it was moved or renamed since."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from contextlib import suppress
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
+from fabricc.base.foreign import files
+from fabricc.base.foreign.git import GitError, shown
+from fabricc.base.values import dataclass
+from fabricc.compiler.base_revision import BaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from fabricc.base.foreign.git import Entry
+    from fabricc.compiler.revision import SpecHistory
+
+_SUFFIXES = (".yaml", ".yml")
+_LARGEST = 256 << 20
+_ALIKE = 0.5
+"""Share of equal lines from which on Git takes a file for another one renamed (`git diff -M`)."""
+_CLUSTER = re.compile(rb"""(?m)^[ \t]*["']?cluster["']?[ \t]*:[ \t]*["']?([a-z0-9][a-z0-9-]{0,31})""")
+_KEYS = frozenset(("gpus", "tors", "infiniband"))
+"""Keys of which a spec has one; other YAML files may have a key `cluster`, too."""
+_LOCK = re.compile(rb"(?m)^cluster ([a-z0-9][a-z0-9-]{0,31})\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The spec of a cluster in a revision.
+
+    Attributes:
+        history: the history of its folder; `name`: its name there.
+        findings: a warning where it is not at the path that was asked for.
+    """
+
+    history: SpecHistory
+    name: str
+    findings: tuple[Diagnostic, ...] = ()
+
+
+def find_base_spec(
+    history: SpecHistory, commit: str, name: str, text: bytes, newer_file: Callable[[str], bytes | None]
+) -> Found | None:
+    """Find the spec in the base that a spec of today was.
+
+    The spec of the same cluster counts before the one at the same path, and a spec that is gone and has mostly the
+    same lines is taken for the former one under another name.
+
+    Args:
+        history: the history of the folder of the spec of today.
+        commit: the base.
+        name: the name of the spec in its folder.
+        text: the spec of today.
+        newer_file: returns the bytes of a file of the newer side by its path, None where it has no such file.
+
+    Returns:
+        None for a cluster that is new.
+
+    Raises:
+        GitError: an object of the base is not here.
+        BaseError: FAB9035, the base had this cluster, or a spec that is gone, and which one it was is not clear.
+    """
+    _reject_other_repository(history, commit)
+    path, cluster = f"{history.prefix}{name}", cluster_of(text)
+    before = history.file(commit, name)
+    if before is not None and cluster_of(before) in (cluster, None):
+        return Found(history, name)
+    specs, entries = specs_of(history, commit, name)
+    same = [each for each, (of, _) in specs.items() if of == cluster and each != path]
+    gone = [each for each in same if cluster_of(newer_file(each) or b"") != cluster]
+    if len(chosen := gone if before is not None or len(same) > 1 else same) == 1:
+        return _moved(history, chosen[0], path)
+    if same:
+        raise _unclear(f"the base has several specs of cluster '{cluster}'", same, path)
+    if before is not None:
+        return Found(history, name)
+    vanished = {each: content for each, (_, content) in specs.items() if newer_file(each) is None}
+    if (alike := _most_alike(text, vanished)) is not None:
+        return _moved(history, alike, path)
+    if vanished:
+        raise _unclear(f"the base has no {shown(path)}, and a spec of it is gone", vanished, path)
+    if left := _traces(history, cluster, entries):
+        raise _unclear(f"the base has no spec of cluster '{cluster}', but files of it", left, path)
+    return None
+
+
+def places_of_cluster(history: SpecHistory, commit: str, name: str, text: bytes) -> list[Found]:
+    """Return every place where a commit has a spec of the same cluster.
+
+    Raises:
+        GitError: as `specs_of`.
+    """
+    cluster = cluster_of(text)
+    specs, _ = specs_of(history, commit, name)
+    paths = [path for path, (of, _) in specs.items() if of == cluster]
+    return [Found(history.in_folder_of(path), posixpath.basename(path)) for path in paths]
+
+
+def gone_spec(history: SpecHistory, base: str, name: str, revision: str) -> BaseError | None:
+    """Return FAB9036 for a spec that a revision lacks and its base has; None where the base lacks it, too.
+
+    Raises:
+        GitError: an object is not here.
+    """
+    before = history.file(base, name)
+    if before is None:
+        return None
+    path, cluster = f"{history.prefix}{name}", cluster_of(before)
+    message = f"{shown(path)} is in the base and not in {revision}: it was moved or deleted"
+    commit = history.commit("HEAD") if revision == "the work tree" else history.commit(revision)
+    specs, _ = specs_of(history, commit, name)
+    moved = [each for each, (of, _) in specs.items() if of == cluster and each != path]
+    if moved:
+        return BaseError(
+            "FAB9036", message, f"Name the spec of cluster '{cluster}' there: {shown(moved[0])}."
+        )
+    remedy = f"With the spec, every device of cluster '{cluster}' would leave: retire the cluster on purpose."
+    return BaseError("FAB9036", message, remedy)
+
+
+def cluster_of(text: bytes) -> str | None:
+    """Return the cluster of a spec, also of one with errors; None of any other file."""
+    if b"cluster" not in text:
+        return None
+    document = parse_yaml(text, "spec")
+    if not document.usable:
+        found = _CLUSTER.search(text)
+        return found[1].decode() if found and any(key.encode() in text for key in _KEYS) else None
+    if not isinstance(document.value, dict) or _KEYS.isdisjoint(document.value):
+        return None
+    cluster = document.value.get("cluster")
+    return cluster if isinstance(cluster, str) else None
+
+
+def specs_of(
+    history: SpecHistory, commit: str, name: str
+) -> tuple[dict[str, tuple[str, bytes]], list[Entry]]:
+    """Return path -> (cluster, text) of every spec outside of built trees, and everything that the commit has.
+
+    Raises:
+        GitError: an object is not here, or the YAML files have more than 256 MiB together.
+    """
+    entries = history.repository.all_entries(commit)
+    trees = {each.path.rpartition("/")[0] for each in entries if each.path.endswith("/manifest.json")}
+    suffixes = (*_SUFFIXES, posixpath.splitext(name)[1] or name)
+    wanted = [
+        each
+        for each in entries
+        if each.plain and each.path.endswith(suffixes) and (each.size or 0) <= MAX_BYTES
+        if trees.isdisjoint(_folders(each.path))
+    ]
+    if sum(each.size or 0 for each in wanted) > _LARGEST:
+        message = (
+            "the YAML files of the base have more than 256 MiB, so fabricc does not look for the spec in them"
+        )
+        raise GitError(message, "Compare two specs: `fabricc diff OLD NEW`.")
+    found = {}
+    for entry, content in history.repository.blobs(wanted):
+        if (cluster := cluster_of(content)) is not None:
+            found[entry.path] = cluster, content
+    return found, entries
+
+
+def _folders(path: str) -> Iterable[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _reject_other_repository(history: SpecHistory, commit: str) -> None:
+    """Raise FAB9035 where the base has a submodule in the place of a folder of the spec."""
+    for folder in _folders(history.prefix):
+        entry = history.repository.entry(commit, folder)
+        if entry is not None and entry.mode == "160000":
+            message = (
+                f"in the base, {shown(folder)} is a submodule, whose files this repository does not have"
+            )
+            raise BaseError("FAB9035", message, "Compare two specs: `fabricc diff OLD NEW`.")
+
+
+def _moved(history: SpecHistory, former: str, path: str) -> Found:
+    message = f"the spec {shown(path)} is at {shown(former)} in the base: compared with that one"
+    warning = Diagnostic("FAB9034", Severity.WARNING, message)
+    return Found(history.in_folder_of(former), posixpath.basename(former), (warning,))
+
+
+def _most_alike(text: bytes, others: Mapping[str, bytes]) -> str | None:
+    """Return the file with the most lines in common, None where less than half of the lines are."""
+    lines = text.split(b"\n")
+    shares = {
+        path: SequenceMatcher(None, content.split(b"\n"), lines).ratio() for path, content in others.items()
+    }
+    best = max(shares, key=lambda path: (shares[path], path), default=None)
+    return best if best is not None and shares[best] >= _ALIKE else None
+
+
+def _traces(history: SpecHistory, cluster: str | None, entries: Iterable[Entry]) -> list[str]:
+    """Return the locks and built trees of a cluster."""
+    if cluster is None:
+        return []
+    trees = [each.path for each in entries if each.path.endswith(f"/{cluster}/manifest.json")]
+    locks = [
+        each
+        for each in entries
+        if each.plain and each.path.endswith(".lock") and (each.size or 0) <= MAX_BYTES
+    ]
+    own = [
+        entry.path
+        for entry, content in history.repository.blobs(locks)
+        if (found := _LOCK.search(content)) and found[1].decode() == cluster
+    ]
+    return own + trees
+
+
+def _unclear(problem: str, paths: Iterable[str], path: str) -> BaseError:
+    first, *more = sorted(paths)
+    rest = f" and {len(more)} more" if more else ""
+    remedy = f"Compare on purpose: `git worktree add ../base REVISION`, then `fabricc diff ../base/OLD {shown(path)}`."
+    return BaseError("FAB9035", f"{problem}: {shown(first)}{rest}", remedy)
+
+
+def read_here(top: Path) -> Callable[[str], bytes | None]:
+    """Return a function that reads a file of the work tree; one that cannot be read is there, and empty."""
+
+    def read(path: str) -> bytes | None:
+        if not os.path.lexists(top / path):
+            return None
+        with suppress(OSError):
+            return files.read(top / path, limit=MAX_BYTES)
+        return b""
+
+    return read
+
+
+def read_in(history: SpecHistory, tree: str) -> Callable[[str], bytes | None]:
+    """Return a function that reads a file of a commit or tree."""
+
+    def read(path: str) -> bytes | None:
+        entry = history.repository.entry(tree, path)
+        if entry is None:
+            return None
+        return history.repository.blob(entry) if entry.plain else b""
+
+    return read

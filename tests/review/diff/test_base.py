@@ -1,0 +1,550 @@
+"""A review compares what the merge would produce, or stops: histories of every shape, built with Git."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.cli.entry import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+Ran = tuple[int, str, str]
+UNCHANGED = "no device changes"
+SPEC = """\
+cluster: zone
+gpus:
+  model: dgx-b200
+  hosts_per_rack: 4
+  racks:
+    rack01: 4
+    rack02: 4
+    rack03: 4
+  wiring: rack
+tors: {model: sn5400, nos: sonic-202505}
+spines: {model: sn5400, nos: sonic-202505}
+priorities:
+  rdma: {dscp: 26}
+  default: {}
+"""
+POLICY = "forbid_renumbering: true\nmax_impact: hitless\nmax_gpus_affected: 0\n"
+
+
+class Repository:
+    """A clone of the test's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.time = 1_700_000_000
+
+    def git(self, *words: str, check: bool = True) -> str:
+        self.time += 60  # commits of one second have no order
+        stamp = f"{self.time} +0000"
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environment |= {
+            "GIT_AUTHOR_DATE": stamp,
+            "GIT_COMMITTER_DATE": stamp,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        }
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
+        command = ["git", "-C", str(self.folder), *identity, *words]
+        done = subprocess.run(
+            command, check=check, capture_output=True, text=True, env=environment, timeout=60
+        )
+        return done.stdout.strip()
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            path = self.folder / re.sub("policy$", "fabricc-policy.yaml", name.replace("__", "/")).replace(
+                "_yaml", ".yaml"
+            )
+            path = path.with_name(path.name.replace("_yaml", ".yaml"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        path = self.folder / name
+        text = path.read_text("utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), "utf-8")
+
+    def commit(self, message: str) -> str:
+        self.git("add", "-A")
+        self.git("commit", "-qm", message, "--allow-empty")
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """A repository whose main branch has a spec and its lock."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("FABRICC_TEMPLATES", raising=False)
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    made = Repository(folder)
+    made.git("init", "-q", "-b", "main")
+    made.write(cluster_yaml=SPEC)
+    monkeypatch.chdir(folder)
+    assert run(["lock", "cluster.yaml"]) == 0
+    made.commit("base")
+    return made
+
+
+def verdict(ran: Ran) -> str:
+    return ran[1].partition("\n")[0]
+
+
+def criss_cross(repository: Repository) -> None:
+    """Two branches that took each other's first commit; dev dropped what main had changed."""
+    git = repository.git
+    git("checkout", "-qb", "dev")
+    repository.edit("cluster.yaml", "cluster: zone", "# dev\ncluster: zone")
+    first = repository.commit("comment")
+    git("checkout", "-q", "main")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 24")
+    repository.write(policy=POLICY)
+    second = repository.commit("policy")
+    git("merge", "-qm", "take dev", first)
+    git("checkout", "-q", "dev")
+    git("merge", "-qm", "take main", "-s", "ours", second)
+    assert set(git("merge-base", "--all", "main", "dev").split()) == {first, second}
+
+
+def test_branches_that_merged_each_other_are_compared_with_the_merge(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    criss_cross(repository)
+    repository.git("checkout", "-q", "main")
+    ran = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
+    assert ran[0] == 1, "the policy of main counts"
+    assert verdict(ran).startswith("HIGH risk")
+    assert "priorities.rdma.dscp: 24 → 26" in ran[1]
+    assert "FAB9032" in ran[1]
+    assert "FAB9012" in ran[1]
+    repository.git("merge", "-qm", "real", "dev")
+    assert "dscp: 26" in (repository.folder / "cluster.yaml").read_text("utf-8")
+
+
+def test_the_work_tree_of_such_a_branch_is_compared_with_the_present_base(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    criss_cross(repository)
+    ran = fabricc("diff", "cluster.yaml", "--base", "main")
+    assert ran[0] == 1
+    assert "priorities.rdma.dscp: 24 → 26" in ran[1]
+    assert "FAB9032" in ran[1]
+    for format_ in ("md", "json", "github", "sarif", "junit"):
+        assert "FAB9032" in fabricc("diff", "cluster.yaml", "--base", "main", "--format", format_)[1]
+
+
+def test_a_merged_and_reverted_change_is_not_a_change_of_the_branch(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("checkout", "-qb", "dev")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    changed = repository.commit("change")
+    repository.git("checkout", "-q", "main")
+    repository.git("merge", "-q", "--no-ff", "-m", "merge", changed)
+    repository.git("revert", "--no-edit", "-m", "1", "HEAD")
+    repository.git("checkout", "-q", "dev")
+    repository.edit("cluster.yaml", "cluster: zone", "# more\ncluster: zone")
+    repository.commit("comment")
+    ran = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
+    assert verdict(ran).startswith(UNCHANGED)
+    repository.git("checkout", "-q", "main")
+    repository.git("merge", "-qm", "real", "dev")
+    assert "dscp: 26" in (repository.folder / "cluster.yaml").read_text("utf-8")
+
+
+def test_the_result_of_the_merge_counts_where_both_sides_changed_the_spec(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    """Each side moves one of two classes; only together do they share a code point."""
+    more = "  # one\n  # two\n  # three\n  storage: {dscp: 10}\n  default: {}\n"
+    repository.edit("cluster.yaml", "  default: {}\n", more)
+    repository.commit("storage")
+    repository.git("checkout", "-qb", "dev")
+    repository.edit("cluster.yaml", "dscp: 10", "dscp: 34")
+    repository.commit("storage moves")
+    repository.git("checkout", "-q", "main")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    repository.commit("rdma moves")
+    status, out, err = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
+    assert status == 1, out
+    assert "34" in err
+
+
+def test_a_conflict_is_reported_and_the_branch_is_compared(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("checkout", "-qb", "dev")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    repository.commit("34")
+    repository.git("checkout", "-q", "main")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 35")
+    repository.commit("35")
+    ran = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
+    assert verdict(ran).startswith("HIGH risk")
+    assert "FAB9033" in ran[1]
+    assert "conflicts in cluster.yaml" in ran[1]
+
+
+def diverged(repository: Repository) -> Path:
+    """A clone of one commit of each branch, after main and topic moved on."""
+    repository.git("checkout", "-qb", "topic")
+    repository.edit("cluster.yaml", "    rack03: 4\n", "    rack03: 4\n    rack06: 4\n")
+    assert run(["lock", "cluster.yaml"]) == 0
+    repository.commit("rack06")
+    repository.git("checkout", "-q", "main")
+    repository.edit("cluster.yaml", "    rack03: 4\n", "    rack03: 4\n    rack07: 4\n")
+    assert run(["lock", "cluster.yaml"]) == 0
+    repository.commit("rack07")
+    repository.git("checkout", "-q", "topic")
+    clone = repository.folder.parent / "clone"
+    url = repository.folder.as_uri()
+    repository.git("clone", "-q", "--depth", "1", "--no-single-branch", url, str(clone))
+    return clone
+
+
+def test_a_shallow_clone_stops_and_names_the_command(
+    repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = diverged(repository)
+    monkeypatch.chdir(clone)
+    for head in ([], ["--head", "origin/topic"]):
+        status, out, err = fabricc("diff", "cluster.yaml", "--base", "origin/main", *head)
+        assert (status, out) == (1, "")
+        assert "FAB9030" in err
+        assert "git fetch --unshallow" in err
+    Repository(clone).git("fetch", "-q", "--unshallow", "origin")
+    ran = fabricc("diff", "cluster.yaml", "--base", "origin/main")
+    assert verdict(ran).startswith("LOW risk, 1 ToR and 4 hosts join") or "join" in verdict(ran), ran
+    assert "leave" not in verdict(ran)
+
+
+def test_a_shallow_clone_with_a_worse_common_commit_stops(
+    repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of a shallow history hides the better base, and another way leads to an older one."""
+    git = repository.git
+    old = git("rev-parse", "HEAD")
+    git("checkout", "-qb", "side")
+    repository.commit("side")
+    git("checkout", "-q", "main")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 24")
+    better = repository.commit("24")
+    git("checkout", "-qb", "topic", old)
+    repository.commit("topic")
+    git("merge", "-qm", "take main", better)
+    git("checkout", "-q", "main")
+    for number in range(8):
+        repository.commit(f"main {number}")
+    git("merge", "-qm", "take side", "--no-ff", "side")
+    git("checkout", "-q", "topic")
+    clone = repository.folder.parent / "clone"
+    git("clone", "-q", "--depth", "4", "--no-single-branch", repository.folder.as_uri(), str(clone))
+    monkeypatch.chdir(clone)
+    assert git("merge-base", "main", "topic") == better
+    assert Repository(clone).git("merge-base", "origin/main", "topic") == old
+    for head in ([], ["--head", "topic"]):
+        status, out, err = fabricc("diff", "cluster.yaml", "--base", "origin/main", *head)
+        assert (status, out) == (1, "")
+        assert "FAB9030" in err
+
+
+def test_a_shallow_clone_that_has_the_base_is_enough(
+    repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        repository.commit(f"before {number}")
+    repository.git("checkout", "-qb", "topic")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    repository.commit("34")
+    clone = repository.folder.parent / "clone"
+    repository.git(
+        "clone", "-q", "--depth", "2", "--no-single-branch", repository.folder.as_uri(), str(clone)
+    )
+    monkeypatch.chdir(clone)
+    assert Repository(clone).git("rev-parse", "--is-shallow-repository") == "true"
+    assert verdict(fabricc("diff", "cluster.yaml", "--base", "origin/main")).startswith("HIGH risk")
+
+
+def test_histories_without_a_common_commit_stop(repository: Repository, fabricc: Callable[..., Ran]) -> None:
+    repository.git("checkout", "-q", "--orphan", "other")
+    repository.commit("other")
+    status, out, err = fabricc("diff", "cluster.yaml", "--base", "main")
+    assert (status, out) == (1, "")
+    assert "FAB9030" in err
+    assert "git worktree add" in err
+
+
+@pytest.mark.parametrize(("base", "head"), [("main", "main"), ("main", "HEAD"), ("main", "main~1")])
+def test_a_head_that_the_base_contains_stops(
+    repository: Repository, fabricc: Callable[..., Ran], base: str, head: str
+) -> None:
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    repository.commit("34")
+    status, out, err = fabricc("diff", "cluster.yaml", "--base", base, "--head", head)
+    assert (status, out) == (1, "")
+    assert "FAB9031" in err
+
+
+MOVES = {
+    "into a folder": ("cluster.yaml", "clusters/a/cluster.yaml"),
+    "another name": ("cluster.yaml", "zone.yaml"),
+    "another suffix": ("cluster.yaml", "zone.yml"),
+}
+
+
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize(("former", "now"), MOVES.values(), ids=MOVES)
+def test_a_moved_spec_is_compared_with_the_one_that_it_was(
+    repository: Repository, fabricc: Callable[..., Ran], former: str, now: str, committed: bool
+) -> None:
+    repository.write(policy=POLICY)
+    repository.commit("policy")
+    repository.git("checkout", "-qb", "topic")
+    (repository.folder / now).parent.mkdir(parents=True, exist_ok=True)
+    repository.git("mv", former, now)
+    repository.git("rm", "-q", "fabricc.lock")
+    repository.edit(now, "dscp: 26", "dscp: 34")
+    repository.edit(now, "    rack01: 4\n", "    rack00: 4\n    rack01: 4\n")
+    head = []
+    if committed:
+        repository.commit("move")
+        repository.git("checkout", "-q", "main")
+        head = ["--head", "topic"]
+    status, out, err = fabricc("diff", now, "--base", "main", *head)
+    assert status == 1, err
+    assert out.startswith("HIGH risk")
+    for code in ("FAB9034", "FAB9037", "FAB9010", "FAB9012"):
+        assert code in out, code
+
+
+def test_a_moved_spec_with_its_lock_changes_nothing(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("checkout", "-qb", "topic")
+    repository.write(clusters__a__x="")
+    repository.git("mv", "cluster.yaml", "fabricc.lock", "clusters/a/")
+    repository.commit("move")
+    status, out, _ = fabricc("diff", "clusters/a/cluster.yaml", "--base", "main")
+    assert status == 0
+    assert out.startswith(UNCHANGED)
+    assert "FAB9034" in out
+
+
+def test_a_spec_that_moved_in_the_base_is_followed(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("checkout", "-qb", "topic")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    repository.commit("34")
+    repository.git("checkout", "-q", "main")
+    repository.write(site__x="", site__policy="max_impact: none\n")
+    repository.git("mv", "cluster.yaml", "fabricc.lock", "site/")
+    repository.commit("move")
+    repository.git("checkout", "-q", "topic")
+    for head in ([], ["--head", "topic"]):
+        status, out, err = fabricc("diff", "cluster.yaml", "--base", "main", *head)
+        assert out.startswith("HIGH risk"), err
+        assert status == 1, "the policy beside the moved spec counts"
+        assert "FAB9012" in out
+
+
+def test_a_spec_with_another_name_and_cluster_is_not_new(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("mv", "cluster.yaml", "zone-b.yaml")
+    repository.git("rm", "-q", "fabricc.lock")
+    repository.edit("zone-b.yaml", "cluster: zone", "cluster: zone-b")
+    status, out, _ = fabricc("diff", "zone-b.yaml", "--base", "main")
+    assert status == 1
+    assert "FAB9034" in out
+    assert "FAB9037" in out
+
+
+def test_a_gone_spec_that_cannot_be_matched_stops(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    (repository.folder / "cluster.yaml").unlink()
+    repository.write(
+        other__cluster_yaml="cluster: other\n\ngpus:\n  model: lab-host\n  hosts: 4\n  hosts_per_unit: 2\ntors:\n"
+        "  model: linux-16x100\n  nos: frr\nspines:\n  model: linux-16x100\n  nos: frr\n"
+        "priorities:\n  rdma: {dscp: 26}\n  default: {}\n"
+    )
+    status, out, err = fabricc("diff", "other/cluster.yaml", "--base", "main")
+    assert (status, out) == (1, "")
+    assert "FAB9035" in err
+
+
+@pytest.mark.parametrize("left", ["lock", "tree"])
+def test_a_spec_that_the_base_only_has_files_of_stops(
+    repository: Repository, fabricc: Callable[..., Ran], left: str
+) -> None:
+    text = (repository.folder / "cluster.yaml").read_text("utf-8")
+    if left == "tree":
+        assert run(["build", "cluster.yaml"]) == 0
+        (repository.folder / "fabricc.lock").unlink()
+    (repository.folder / "cluster.yaml").unlink()
+    repository.commit("spec lost")
+    repository.write(cluster_yaml=text)
+    status, out, err = fabricc("diff", "cluster.yaml")
+    assert (status, out) == (1, "")
+    assert "FAB9035" in err
+
+
+def test_two_specs_that_change_places_are_each_compared_with_themselves(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    other = SPEC.replace("cluster: zone", "cluster: other").replace("dscp: 26", "dscp: 34")
+    repository.write(a__cluster_yaml=SPEC, b__cluster_yaml=other)
+    repository.git("rm", "-q", "cluster.yaml", "fabricc.lock")
+    assert run(["lock", "a/cluster.yaml", "b/cluster.yaml"]) == 0
+    repository.commit("two")
+    folder = repository.folder
+    for old, new in (("a", "c"), ("b", "a"), ("c", "b")):
+        (folder / old).rename(folder / new)
+    for place in ("a", "b"):
+        status, out, err = fabricc("diff", f"{place}/cluster.yaml")
+        assert status == 0, err
+        assert out.startswith(UNCHANGED)
+        assert "FAB9034" in out
+
+
+def test_a_new_cluster_beside_others_is_new(repository: Repository, fabricc: Callable[..., Ran]) -> None:
+    repository.write(new__cluster_yaml=SPEC.replace("cluster: zone", "cluster: new"))
+    status, out, _ = fabricc("diff", "new/cluster.yaml")
+    assert status == 0
+    assert "which has no such spec" in out
+    assert "FAB903" not in out
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_deleted_spec_is_reported_as_deleted(
+    repository: Repository, fabricc: Callable[..., Ran], committed: bool
+) -> None:
+    repository.git("checkout", "-qb", "topic")
+    repository.git("rm", "-q", "cluster.yaml")
+    head = []
+    if committed:
+        repository.commit("gone")
+        head = ["--head", "topic"]
+    status, out, err = fabricc("diff", "cluster.yaml", "--base", "main", *head)
+    assert (status, out) == (1, "")
+    assert "FAB9036" in err
+    assert "fabricc-policy.yaml" not in err
+
+
+def test_the_old_path_of_a_moved_spec_names_the_new_one(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("checkout", "-qb", "topic")
+    repository.git("mv", "cluster.yaml", "zone.yaml")
+    repository.commit("move")
+    _, _, err = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "topic")
+    assert "FAB9036" in err
+    assert "zone.yaml" in err
+
+
+def test_a_lost_lock_is_an_error_of_the_review(repository: Repository, fabricc: Callable[..., Ran]) -> None:
+    repository.git("checkout", "-qb", "topic")
+    repository.git("rm", "-q", "fabricc.lock")
+    repository.commit("lock lost")
+    for head in ([], ["--head", "topic"]):
+        status, out, _ = fabricc("diff", "cluster.yaml", "--base", "main", *head)
+        assert status == 1
+        assert "FAB9037" in out
+        assert "git show" in fabricc("diff", "cluster.yaml", "--base", "main", "--format", "sarif", *head)[1]
+
+
+def test_a_submodule_in_the_place_of_the_folder_stops(
+    repository: Repository, fabricc: Callable[..., Ran], tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    theirs = Repository(inner)
+    theirs.git("init", "-q", "-b", "main")
+    theirs.write(cluster_yaml=SPEC.replace("cluster: zone", "cluster: sub"))
+    theirs.commit("theirs")
+    repository.git("submodule", "--quiet", "add", inner.as_uri(), "sub")
+    repository.commit("submodule")
+    for words in (["diff", "sub/cluster.yaml"], ["diff", "sub/cluster.yaml", "--base", "main"]):
+        status, out, err = fabricc(*words)
+        assert status == 0, err
+        assert out.startswith(UNCHANGED)
+    repository.git("rm", "-q", "--cached", "sub")
+    shutil.rmtree(repository.folder / "sub")
+    repository.write(sub__cluster_yaml=SPEC.replace("cluster: zone", "cluster: sub"))
+    status, out, err = fabricc("diff", "sub/cluster.yaml")
+    assert (status, out) == (1, "")
+    assert "submodule" in err
+
+
+@pytest.mark.parametrize("place", ["worktree", "detached", "subfolder", "fork"])
+def test_unusual_checkouts_find_the_same_base(
+    repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    git = repository.git
+    git("checkout", "-qb", "topic")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    head = repository.commit("34")
+    git("checkout", "-q", "main")
+    spec, words = "cluster.yaml", ["--base", "main", "--head", head]
+    if place == "worktree":
+        git("worktree", "add", "-q", "../tree", "topic")
+        monkeypatch.chdir(repository.folder.parent / "tree")
+        words = ["--base", "main"]
+    elif place == "detached":
+        git("checkout", "-q", "--detach", head)
+        words = ["--base", "main"]
+    elif place == "subfolder":
+        (repository.folder / "deep" / "er").mkdir(parents=True)
+        monkeypatch.chdir(repository.folder / "deep" / "er")
+        spec = "../../cluster.yaml"
+    else:
+        fork = repository.folder.parent / "fork"
+        git("clone", "-q", "-b", "topic", repository.folder.as_uri(), str(fork))
+        theirs = Repository(fork)
+        theirs.edit("cluster.yaml", "dscp: 34", "dscp: 35")
+        head = theirs.commit("35")
+        git("fetch", "-q", "--no-write-fetch-head", fork.as_uri(), "topic")
+        words = ["--base", "main", "--head", head]
+    ran = fabricc("diff", spec, *words)
+    assert verdict(ran).startswith("HIGH risk"), ran[2]
+
+
+def test_a_bare_repository_stops_and_names_the_command(
+    repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = repository.folder.parent / "bare.git"
+    repository.git("clone", "-q", "--bare", repository.folder.as_uri(), str(bare))
+    monkeypatch.chdir(bare)
+    status, out, err = fabricc("diff", "cluster.yaml", "--base", "main")
+    assert (status, out) == (1, "")
+    assert "git worktree add" in err
+
+
+def test_migrate_follows_a_moved_spec_and_stops_without_git(
+    repository: Repository, fabricc: Callable[..., Ran], tmp_path: Path
+) -> None:
+    repository.git("mv", "cluster.yaml", "zone.yaml")
+    repository.edit("zone.yaml", "dscp: 26", "dscp: 34")
+    status, out, err = fabricc("migrate", "zone.yaml")
+    assert "FAB9034" in err
+    assert status in (0, 1)
+    assert "34" in out + err
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "cluster.yaml").write_text(SPEC, "utf-8")
+    status, _, err = fabricc("migrate", str(tmp_path / "plain" / "cluster.yaml"))
+    assert status == 1
+    assert "FAB9020" in err
