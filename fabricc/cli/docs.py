@@ -40,7 +40,10 @@ _VARIABLES = (
     ("FABRICC_DEBUG", "If 1, an internal error shows its traceback."),
     ("NO_COLOR", "If set, nothing is coloured."),
     ("PAGER", "What shows the pages of `fabricc docs` on a terminal."),
-    ("XDG_STATE_HOME", "Where records of builds and journals of pushes are kept, by default ~/.local/state."),
+    (
+        "XDG_STATE_HOME",
+        "Where records of builds, journals of pushes and trust in access files are kept, by default ~/.local/state.",
+    ),
 )
 _FILES = (
     ("cluster.yaml", "The spec."),

@@ -32,6 +32,7 @@ VERBS = {
     "explain": "Trace an address, ASN, device, threshold, output line or code to its origin.",
     "report": "Write one HTML page to read, print and sign: picture, tables, buffers, failures.",
     "sign": "Sign a built tree, so that what is pushed is what was reviewed.",
+    "trust": "Trust an access file that you have read, so that verbs log in with it.",
     "push": "Bring a built tree to the switches, in waves that keep the fabric up.",
     "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
     "collect": "Fetch what an audit reads from live switches, read-only.",

@@ -37,8 +37,10 @@ network_option = click.option(
     "--network", metavar="NAME",
     help="Which network, where the cluster has several: compute, or one of `networks`.",
 )  # fmt: skip
-access_option = click.option("--access", "access_file", type=PATH, metavar="FILE",
-                             help="How to log in. [default: fabricc-access.yaml beside the spec]")  # fmt: skip
+access_option = click.option(
+    "--access", "access_file", type=PATH, metavar="FILE",
+    help="How to log in. [default: fabricc-access.yaml beside the spec, if trusted]",
+)  # fmt: skip
 signature_option = click.option("--signature", type=PATH, metavar="FILE",
                                 help="The signature, where it is not beside the tree.")  # fmt: skip
 parallel_option = click.option("--parallel", type=click.IntRange(1, 1024), default=32, show_default=True,

@@ -15,8 +15,9 @@ from fabricc.cli import logins, output
 from fabricc.cli.entry import INTERRUPTED
 from fabricc.compiler import accepted
 from fabricc.compiler.result import ENVIRONMENT
-from fabricc.operate.devices.access import NAME, Access, Login
+from fabricc.operate.devices.access import NAME, Access
 from fabricc.operate.devices.inventory import export
+from fabricc.operate.devices.login import Login
 from fabricc.operate.push import confirming, report, start, trying
 from fabricc.operate.push.built_tree import RefusedError, read_source
 from fabricc.operate.push.holding import default_path

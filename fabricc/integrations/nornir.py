@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,8 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
 from fabricc.operate.devices.access import NAME, access_of
-from fabricc.operate.devices.connection import driver_name
 from fabricc.operate.devices.device import device
+from fabricc.operate.devices.driver_classes import driver_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,11 @@ class FabriccInventory:
         access = None
         if self._access is not None or (self._spec.parent / NAME).exists():
             access = access_of(self._spec, self._access)
+            if access.unverified:
+                place = self._access or self._spec.parent / NAME
+                warnings.warn(
+                    f"{place} turns off the verification of host keys or certificates", stacklevel=2
+                )
         hosts, groups, defaults = Hosts(), Groups(), Defaults(data={"cluster": fabric.cluster})
         for at in fabric.switch_ids():
             known = device(fabric, at)

@@ -25,7 +25,7 @@ def state_of(out: Path, *, make: bool = False) -> Path | None:
         out: the folder of the trees, by which it goes once links are resolved.
         make: make it where it is missing, and drop what is remembered of folders that are gone.
     """
-    home = _home()
+    home = state_home()
     if home is None or _brought(home, out):
         return None
     trees = home / "fabricc" / "trees"
@@ -37,13 +37,13 @@ def state_of(out: Path, *, make: bool = False) -> Path | None:
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
             (folder / _OUT).write_bytes(os.fsencode(real))
             _forget_the_gone(trees)
-        return folder if all(_ours(each) for each in (trees.parent, trees, folder)) else None
+        return folder if all(is_private(each) for each in (trees.parent, trees, folder)) else None
     except (OSError, ValueError):  # no name that a folder can have
         return None
 
 
-def _home() -> Path | None:
-    """Where programs keep state by the XDG Base Directory Specification, which ignores relative paths."""
+def state_home() -> Path | None:
+    """Return where programs keep state by the XDG Base Directory Specification, which ignores relative paths."""
     said = os.environ.get("XDG_STATE_HOME", "")
     home = said if os.path.isabs(said) else os.path.expanduser("~/.local/state")  # noqa: PTH111, PTH117
     return Path(home) if os.path.isabs(home) else None  # noqa: PTH117
@@ -55,7 +55,12 @@ def _brought(home: Path, out: Path) -> bool:
     return clone is not None and Path(os.path.realpath(home)).is_relative_to(os.path.realpath(clone))
 
 
-def _ours(folder: Path) -> bool:
+def is_private(folder: Path) -> bool:
+    """Return whether a path is a folder of this user's, no link, that nobody else may open.
+
+    Raises:
+        OSError: it is not there.
+    """
     entry = folder.lstat()
     return S_ISDIR(entry.st_mode) and entry.st_uid == os.geteuid() and not entry.st_mode & 0o077
 

@@ -118,7 +118,10 @@ class Arena:
             (lab / "guids.yaml").write_text("{}\n")
         status, told = self._told("build", str(lab / "cluster.yaml"), "-o", str(lab / "build"), "-j", "1")
         assert status == 0, told
-        (lab / "fabricc-access.yaml").write_text("username: fabricc\npassword: {env: FUZZ}\n")
+        access = lab / "fabricc-access.yaml"
+        access.write_text("username: fabricc\npassword: {env: FUZZ}\n")
+        status, told = self._told("trust", str(access))
+        assert status == 0, told
 
     @contextmanager
     def inside(self) -> Iterator[None]:

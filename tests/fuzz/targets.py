@@ -312,10 +312,12 @@ def _netbox(_arena: Arena) -> list[bytes]:
 
 def _open_access(arena: Arena, data: bytes) -> None:
     lab = arena.labs["frr"]
-    arena.put(lab / "fabricc-access.yaml", data)
+    file = lab / "fabricc-access.yaml"
+    arena.put(file, data)
+    words = ("push", lab / "build" / "lab", "--spec", lab / "cluster.yaml", "--access", file)
     with arena.unchanged():
-        arena.fabricc("push", lab / "build" / "lab", "--plan", "--spec", lab / "cluster.yaml")
-    arena.fabricc("push", lab / "build" / "lab", "--inventory-out", arena.out, "--spec", lab / "cluster.yaml")
+        arena.fabricc(*words, "--plan")
+    arena.fabricc(*words, "--inventory-out", arena.out)
 
 
 def _accesses(arena: Arena) -> list[bytes]:

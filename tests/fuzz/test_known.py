@@ -82,8 +82,9 @@ def test_an_overlay_may_add_an_address(arena: Arena, what: str) -> None:
 @pytest.mark.parametrize("value", ["!!int x", "!!timestamp x", "2026-13-45", "!!float x", "!!binary é"])
 def test_a_value_that_is_none_of_its_tag_makes_no_access_file(arena: Arena, value: str) -> None:
     status, said = told(
-        arena, "frr", {"fabricc-access.yaml": f"timeout_s: {value}\n"}, "push", "{lab}/build/lab", "--plan"
-    )
+        arena, "frr", {"fabricc-access.yaml": f"timeout_s: {value}\n"},
+        "push", "{lab}/build/lab", "--plan", "--access", "{lab}/fabricc-access.yaml",
+    )  # fmt: skip
     assert status == 1
     assert "FAB9101" in said
 

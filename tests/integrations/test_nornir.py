@@ -14,6 +14,7 @@ from nornir.core.plugins.inventory import InventoryPluginRegister
 from nornir.core.task import Result, Task
 
 from fabricc import CompileError, FindingsError, compile_spec
+from fabricc.cli.entry import run
 
 if TYPE_CHECKING:
     from nornir.core import Nornir
@@ -125,14 +126,20 @@ def test_without_an_access_file_nobody_logs_in(spec: Path) -> None:
     assert hosts["spine01a"].platform == "fabricc_eos"
 
 
-def test_a_file_of_somebody_else_is_not_taken_by_itself(spec: Path) -> None:
+def test_a_file_beside_the_spec_is_not_used_before_it_is_trusted(spec: Path) -> None:
     beside = spec.parent / "fabricc-access.yaml"
     beside.write_text(ACCESS)
-    beside.chmod(0o666)
-    with pytest.raises(FindingsError, match="others may write"):
+    with pytest.raises(FindingsError, match="nobody has trusted it yet"):
         started(spec)
-    beside.chmod(0o600)
+    assert run(["trust", str(beside)]) == 0
     assert started(spec).inventory.hosts["spine01a"].username == "ann"
+
+
+def test_a_file_that_turns_verification_off_is_warned_of(spec: Path) -> None:
+    file = spec.parent / "access.yaml"
+    file.write_text(f"{ACCESS}verify: false\n")
+    with pytest.warns(UserWarning, match="turns off the verification"):
+        started(spec, access_file=str(file))
 
 
 def test_what_is_wrong_with_a_spec_is_told(spec: Path) -> None:

@@ -1,43 +1,71 @@
-"""An access file that came with a clone sends nobody's secret anywhere: only the user's own is taken by itself."""
+"""An access file that came with a clone or an archive sends nobody's secret: the user trusts it, or names it."""
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
+import tarfile
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.cli import logins
+from fabricc.cli.entry import run
 from fabricc.operate.devices.access import NAME
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.tree.state import state_home
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from tests.trust.conftest import Clone
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-TEXT = "username: ann\npassword: {file: ../home/secret}\ndevices: {spine01a: {address: 192.0.2.66}}\n"
+TEXT = "username: ann\npassword: {env: CANARY_SECRET}\ndevices: {spine01a: {address: 192.0.2.66}}\n"
+EOS = """\
+cluster: lab
+gpus: {model: hgx-8gpu, hosts: 2, hosts_per_unit: 2}
+tors: {model: 7060x6-64pe, nos: eos, uplinks: 2}
+spines: {model: 7060x6-64pe, nos: eos, count: 2}
+addressing: {family: ipv4}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  default: {}
+"""
 
 
 @pytest.fixture
-def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A spec in a repository."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    top = tmp_path / "clone" / "lab"
-    top.mkdir(parents=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's state folder."""
+    folder = tmp_path / "home" / "state"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    monkeypatch.setenv("CANARY_SECRET", "canary-of-the-user")
+    return folder
+
+
+@pytest.fixture
+def spec(tmp_path: Path, state: Path) -> Path:
+    """A spec in an unpacked archive, with an access file beside it."""
+    top = tmp_path / "archive"
+    top.mkdir()
     (top / "cluster.yaml").write_text("cluster: lab\n")
-    git(top.parent, "init", "-q", "-b", "main")
-    git(top.parent, "add", "-A")
-    git(top.parent, "commit", "-qm", "base")
+    (top / NAME).write_text(TEXT)
     return top / "cluster.yaml"
 
 
-def git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True, timeout=60)
+def trust(file: Path) -> None:
+    assert run(["trust", str(file)]) == 0
+
+
+def accepted(spec: Path) -> bool:
+    return logins.access(spec, None).default.username == "ann"
 
 
 def refused(spec: Path) -> str:
@@ -46,69 +74,249 @@ def refused(spec: Path) -> str:
     (found,) = error.value.diagnostics
     assert found.code == "FAB9163"
     assert "--access" in found.help
+    assert f"fabricc trust {spec.parent / NAME}" in found.help
     return found.message
 
 
-def test_a_file_of_the_users_own_is_taken_and_a_committed_one_is_not(spec: Path) -> None:
-    (spec.parent / NAME).write_text(TEXT)
-    assert logins.access(spec, None).default.username == "ann"
-    git(spec.parent, "add", "-f", NAME)
-    assert "tracked" in refused(spec)
-    git(spec.parent, "commit", "-qm", "access")
-    assert "tracked" in refused(spec)
-    git(spec.parent, "rm", "-q", "--cached", NAME)
-    assert "tracked" in refused(spec), "HEAD still has it"
-    git(spec.parent, "commit", "-qm", "without")
-    assert logins.access(spec, None).default.username == "ann"
+def test_the_file_beside_the_spec_is_used_once_it_is_trusted_and_until_it_changes(spec: Path) -> None:
+    assert "nobody has trusted it yet" in refused(spec)
+    trust(spec.parent / NAME)
+    assert accepted(spec)
+    (spec.parent / NAME).write_text(TEXT.replace("192.0.2.66", "192.0.2.67"))
+    assert "it changed since it was trusted" in refused(spec)
+    trust(spec.parent / NAME)
+    assert accepted(spec)
+    assert run(["trust", "--remove", str(spec.parent / NAME)]) == 0
+    assert "nobody has trusted it yet" in refused(spec)
 
 
-def test_a_committed_file_that_is_named_is_taken(spec: Path) -> None:
-    (spec.parent / NAME).write_text(TEXT)
-    git(spec.parent, "add", NAME)
+def test_a_named_file_is_used(spec: Path) -> None:
     assert logins.access(spec, spec.parent / NAME).default.username == "ann"
 
 
-def test_no_link_of_the_clone_leads_around_it(spec: Path) -> None:
-    kept = spec.parent.parent / "kept"
-    kept.mkdir()
-    (kept / "access").write_text(TEXT)
-    (spec.parent / NAME).symlink_to("../kept/access")
-    (kept / "cluster.yaml").write_text("cluster: lab\n")
-    (kept / NAME).write_text(TEXT)
-    git(kept, "add", ".")
-    assert "tracked" in refused(spec), "what the link leads to"
-    (kept / "spec").symlink_to(".", target_is_directory=True)
-    assert "tracked" in refused(kept / "spec" / "cluster.yaml"), "a folder that is a link"
-    git(kept, "rm", "-rq", "--cached", ".")
-    assert logins.access(spec, None).default.username == "ann"
-    git(spec.parent, "add", NAME)
-    assert "tracked" in refused(spec), "the link itself"
+def test_trusted_files_are_listed(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trust(spec.parent / NAME)
+    assert "env CANARY_SECRET" in capsys.readouterr().out
+    assert run(["trust", "--list"]) == 0
+    assert capsys.readouterr().out.split() == [str(spec.parent / NAME)]
 
 
-def test_what_git_cannot_say_is_not_taken(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (spec.parent / NAME).write_text(TEXT)
-    monkeypatch.setenv("PATH", "")
-    assert "git" in refused(spec)
+def test_a_relative_path_is_recorded_as_the_file_that_it_is(
+    spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(spec.parent)
+    trust(Path(NAME))
+    assert accepted(spec)
+    monkeypatch.chdir("/")
+    assert accepted(spec)
+    other = spec.parent.parent / "other"
+    shutil.copytree(spec.parent, other)
+    monkeypatch.chdir(other)
+    with pytest.raises(DeviceError, match="nobody has trusted it yet"):
+        logins.access(Path("cluster.yaml"), None)
 
 
-def test_a_broken_repository_hides_nothing(clone: Clone) -> None:
-    (clone.top / NAME).write_text(TEXT)
-    status, told = clone.reading("push", "build/lab", "--plan")
-    assert (status, "FAB9163" in told) == (1, True), told
-    status, told = clone.reading("verify", "build/lab")
-    assert (status, "FAB9163" in told) == (1, True), told
+def test_trust_ends_with_the_name_of_the_folder(spec: Path) -> None:
+    trust(spec.parent / NAME)
+    renamed = spec.parent.with_name("renamed")
+    spec.parent.rename(renamed)
+    assert "nobody has trusted it yet" in refused(renamed / "cluster.yaml")
+
+
+def test_a_file_in_the_folder_above_is_another_file(spec: Path) -> None:
+    trust(spec.parent / NAME)
+    below = spec.parent / "site"
+    below.mkdir()
+    shutil.copy(spec, below)
+    with pytest.raises(DeviceError, match="there is no"):
+        logins.access(below / "cluster.yaml", None)
+    (below / NAME).symlink_to(f"../{NAME}")
+    with pytest.raises(DeviceError, match=r"leads out|nobody has trusted"):
+        logins.access(below / "cluster.yaml", None)
+
+
+@pytest.mark.parametrize("make", ["symlink_to", "hardlink_to"])
+def test_another_name_of_a_trusted_file_is_not_trusted(spec: Path, make: str) -> None:
+    trust(spec.parent / NAME)
+    other = spec.parent.parent / "other"
+    other.mkdir()
+    shutil.copy(spec, other)
+    getattr(other / NAME, make)(spec.parent / NAME)
+    with pytest.raises(DeviceError) as error:
+        logins.access(other / "cluster.yaml", None)
+    assert error.value.code in ("FAB9101", "FAB9163")
+
+
+def test_a_folder_that_is_a_link_is_the_folder_that_it_leads_to(spec: Path) -> None:
+    link = spec.parent.parent / "link"
+    link.symlink_to(spec.parent)
+    trust(link / NAME)
+    assert accepted(spec)
+    assert accepted(link / "cluster.yaml")
+    link.unlink()
+    shutil.copytree(spec.parent, link)
+    assert "nobody has trusted it yet" in refused(link / "cluster.yaml")
+
+
+@pytest.mark.parametrize("key", ["known_hosts: keys", "ca_file: keys", "require_signature: keys",
+                                 "nos: {eos: {ca_file: keys}}"])  # fmt: skip
+def test_trust_covers_the_files_beside_it_that_decide_who_is_believed(spec: Path, key: str) -> None:
+    (spec.parent / NAME).write_text(f"username: ann\n{key}\n")
+    (spec.parent / "keys").write_text("192.0.2.66 ssh-ed25519 AAAA\n")
+    trust(spec.parent / NAME)
+    assert accepted(spec)
+    (spec.parent / "keys").write_text("192.0.2.66 ssh-ed25519 BBBB\n")
+    assert "keys, which it names, changed" in refused(spec)
+    trust(spec.parent / NAME)
+    (spec.parent / "keys").unlink()
+    assert "keys, which it names, changed" in refused(spec)
+
+
+def test_those_of_the_user_elsewhere_may_change(spec: Path, tmp_path: Path) -> None:
+    keys = tmp_path / "home" / "known_hosts"
+    keys.write_text("192.0.2.66 ssh-ed25519 AAAA\n")
+    (spec.parent / NAME).write_text(f"username: ann\nknown_hosts: {keys}\n")
+    trust(spec.parent / NAME)
+    keys.write_text("192.0.2.66 ssh-ed25519 BBBB\n")
+    assert accepted(spec)
+
+
+def test_no_link_beside_it_leads_to_a_secret_elsewhere(spec: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "home" / "token"
+    secret.write_text("canary-of-the-user\n")
+    secret.chmod(0o600)
+    (spec.parent / "kept").symlink_to(tmp_path / "home")
+    (spec.parent / NAME).write_text("username: ann\npassword: {file: kept/token}\n")
+    trust(spec.parent / NAME)
+    access = logins.access(spec, None)
+    with pytest.raises(DeviceError, match="leads out") as error:
+        access.password(access.default)
+    assert error.value.code == "FAB9102"
+
+
+def test_an_invalid_file_is_not_trusted(spec: Path) -> None:
+    (spec.parent / NAME).write_text("password: hunter2\n")
+    assert run(["trust", str(spec.parent / NAME)]) != 0
+    assert "nobody has trusted it yet" in refused(spec)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o750])
+def test_records_that_others_could_have_written_count_for_nothing(spec: Path, state: Path, mode: int) -> None:
+    trust(spec.parent / NAME)
+    (state / "fabricc" / "access").chmod(mode)
+    assert "nobody has trusted it yet" in refused(spec)
+    assert run(["trust", str(spec.parent / NAME)]) != 0
+
+
+def test_a_record_that_the_archive_brought_counts_for_nothing(
+    spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trust(spec.parent / NAME)
+    shutil.copytree(state_home() or Path(), spec.parent / "state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(spec.parent / "state"))
+    assert "nobody has trusted it yet" in refused(spec)
+    assert run(["trust", str(spec.parent / NAME)]) != 0
+    assert "FAB9172" in capsys.readouterr().err
+
+
+def test_a_damaged_record_counts_for_nothing(spec: Path, state: Path) -> None:
+    trust(spec.parent / NAME)
+    (record,) = (state / "fabricc" / "access").iterdir()
+    for text in ("", "[]", "{", '{"path": 5}', "[" * 100_000):
+        record.write_text(text)
+        assert "nobody has trusted it yet" in refused(spec)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving a file away needs root")
-def test_a_file_of_somebody_else_is_not_taken(tmp_path: Path) -> None:
-    spec = tmp_path / "cluster.yaml"
-    (tmp_path / NAME).write_text(TEXT)
-    assert logins.access(spec, None).default.username == "ann"
-    os.chown(tmp_path / NAME, 12345, -1)
-    assert "belongs to" in refused(spec)
+def test_owner_and_mode_of_the_file_stand_for_no_trust(spec: Path) -> None:
+    for mode in (0o600, 0o666):
+        (spec.parent / NAME).chmod(mode)
+        assert "nobody has trusted it yet" in refused(spec)
+    os.chown(spec.parent / NAME, 12345, 12345)
+    assert "nobody has trusted it yet" in refused(spec)
 
 
-def test_a_file_that_others_may_write_is_not_taken(tmp_path: Path) -> None:
-    (tmp_path / NAME).write_text(TEXT)
-    (tmp_path / NAME).chmod(0o666)
-    assert "others may write" in refused(tmp_path / "cluster.yaml")
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("tracked", [True, False])
+def test_a_clone_is_trusted_no_more_than_an_archive(spec: Path, tracked: bool) -> None:
+    for words in (["init", "-q"], *([["add", "-f", NAME]] if tracked else [])):
+        subprocess.run(["git", "-C", str(spec.parent), *words], check=True)
+    assert "nobody has trusted it yet" in refused(spec)
+    trust(spec.parent / NAME)
+    assert accepted(spec)
+
+
+def test_no_verb_that_logs_in_takes_it(clone: Clone) -> None:
+    (clone.top / NAME).write_text(TEXT)
+    (clone.top / "targets.yaml").write_text("frr: {spine01a: 192.0.2.66}\n")
+    for words in (
+        ("push", "build/lab", "--plan"), ("push", "build/lab", "--dry-run"), ("push", "build/lab", "--try"),
+        ("push", "build/lab"), ("push", "build/lab", "--resume"), ("push", "build/lab", "--rollback", "1"),
+        ("push", "build/lab", "--inventory-out", "inventory"), ("verify", "build/lab"),
+        ("collect", "targets.yaml", "-o", "out"), ("collect", "frr:spine01a=192.0.2.66", "-o", "out"),
+    ):  # fmt: skip
+        status, told = clone.reading(*words)
+        assert (status, "FAB9163" in told) == (1, True), (words, told)
+
+
+class _Listener(BaseHTTPRequestHandler):
+    heard: list[str]
+
+    def do_POST(self) -> None:
+        self.heard.append(self.headers.get("Authorization", ""))
+        self.send_error(401)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def listening() -> Iterator[tuple[int, list[str]]]:
+    """An HTTP server that keeps the logins that reach it."""
+    heard: list[str] = []
+    server = HTTPServer(("127.0.0.1", 0), type("Listener", (_Listener,), {"heard": heard}))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server.server_port, heard
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_unpacked_archive_sends_no_secret_until_the_user_says_so(
+    tmp_path: Path, state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / "cluster.yaml").write_text(EOS)
+    assert run(["build", str(made / "cluster.yaml"), "-o", str(made / "build")]) == 0
+    with listening() as (port, heard):
+        text = (
+            f"username: ann\npassword: {{env: CANARY_SECRET}}\nport: {port}\noptions: {{transport: http}}\n"
+            "devices: {spine01a: {address: 127.0.0.1}}\n"
+        )
+        (made / NAME).write_text(text)
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+            archive.add(made, "evil")
+        packed.seek(0)
+        monkeypatch.chdir(tmp_path)
+        with tarfile.open(fileobj=packed) as archive:
+            archive.extractall(filter="tar")
+        top = tmp_path / "evil"
+
+        def verify() -> tuple[int, str]:
+            capsys.readouterr()
+            words = ["verify", str(top / "build/lab"), "--spec", str(top / "cluster.yaml")]
+            status = run([*words, "--devices", "spine01a"])
+            return status, "".join(capsys.readouterr())
+
+        status, told = verify()
+        assert (status, "FAB9163" in told, heard) == (1, True, [])
+        trust(top / NAME)
+        _, told = verify()
+        assert ("does not prove who answers over http" in told, heard) == (True, []), told
+        (top / NAME).write_text(text + "verify: false\n")
+        trust(top / NAME)
+        _, told = verify()
+        assert "turns off the verification" in told
+        assert heard, "the user agreed to it twice"

@@ -84,6 +84,8 @@ def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Netw
         str(network.source.tree),
         "--spec",
         str(network.spec),
+        "--access",
+        str(network.access),
         "--journal",
         str(small / "journal.sqlite"),
         "--adopt",

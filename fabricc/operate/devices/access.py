@@ -1,22 +1,27 @@
-"""How to log in to the switches: an access file beside the spec, which names secrets and holds none."""
+"""How to log in to the switches: an access file beside the spec, which names secrets and holds none.
+
+The file beside the spec is used only after the user has trusted it (`trust`). Its options are an allow-list for each
+driver, and no login is sent to somebody who need not prove who they are, unless `verify: false` says so.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import field
 from functools import partial
 from pathlib import Path
-from stat import S_ISLNK
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.reader import STRICT, parsed
 from fabricc.base.documents.scalars import resolve_1_1
-from fabricc.base.foreign import files, git
-from fabricc.base.values import dataclass, replace
+from fabricc.base.foreign import files
+from fabricc.base.values import replace
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.operate.devices import allowed_options
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret, fits
+from fabricc.operate.devices.trust import record_trust, require_trust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,52 +35,13 @@ _KEYS = {"username", "password", "ssh_key", "known_hosts", "ca_file", "verify", 
 _PATHS = ("ssh_key", "known_hosts", "ca_file")
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """What one device is logged in to with.
-
-    Attributes:
-        password: None for an SSH key alone.
-        verify: whether SSH host keys and TLS certificates are verified.
-        port: None for the driver's own.
-        address: where to connect; "" for the management address of the plan.
-        driver: name for `napalm.get_network_driver`, "" for the driver of the NOS.
-        options: further `optional_args` of the driver.
-    """
-
-    username: str = "admin"
-    password: Reference | None = None
-    ssh_key: str = ""
-    known_hosts: str = ""
-    ca_file: str = ""
-    verify: bool = True
-    timeout_s: int = 60
-    port: int | None = None
-    address: str = ""
-    driver: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def arguments(self) -> dict[str, Any]:
-        """NAPALM's `optional_args`, named as netmiko and the NX-OS driver name them; without any secret."""
-        found: dict[str, Any] = {"ssh_strict": self.verify, "ssl_verify": self.verify}
-        if self.port is not None:
-            found["port"] = self.port
-        if self.ssh_key:
-            found["key_file"] = self.ssh_key
-        if self.known_hosts and self.verify:
-            # Drivers on netmiko add an unknown key to the file when they are not to verify it.
-            found["alt_key_file"] = self.known_hosts
-        if self.ca_file and self.verify:
-            found["ssl_verify"] = self.ca_file
-        return {**found, **self.options}
-
-
 class Access:
     """The access file: a default login, exceptions by NOS and by device. Each secret is looked up once.
 
     Attributes:
         default: the login of devices without exceptions.
         allowed: file of the keys of those who have to have signed what is pushed; None where nobody has to.
+        deciding: the files that decide who is believed: known hosts, authorities, signers.
     """
 
     def __init__(
@@ -85,17 +51,33 @@ class Access:
         by_device: Mapping[str, Mapping[str, Any]] | None = None,
         secrets: Mapping[str, Reference] | None = None,
         allowed: Path | None = None,
+        *,
+        from_file: bool = False,
     ) -> None:
-        self.default, self.allowed = default, allowed
+        self.default, self.allowed, self._from_file = default, allowed, from_file
         self._by_nos, self._by_device = by_nos or {}, by_device or {}
+        named = (default.known_hosts, default.ca_file)
+        tables = (*self._by_nos.values(), *self._by_device.values())
+        own = (table.get(key) for table in tables for key in ("known_hosts", "ca_file"))
+        self.deciding = tuple(dict.fromkeys(Path(each) for each in (*named, *own, allowed) if each))
         self._places = secrets or {}
         self._named: dict[str, Secret] = {}
         self._known: dict[tuple[Reference, str], Secret] = {}
 
     def login(self, device: Device) -> Login:
-        """The login of a device: its own exceptions, also under its former name, before those of its NOS."""
+        """Return the login of a device: its own exceptions, also under its former name, before those of its NOS.
+
+        What a file says of options is checked; a program that makes its own `Access` knows what it asks for.
+
+        Raises:
+            DeviceError: FAB9170, an option may not be set; FAB9171, nobody proves who answers, and `verify` is true;
+                FAB9104, there is no such driver.
+        """
         own = self._by_device.get(device.name) or self._by_device.get(device.former, {})
-        return replace(self.default, **{**self._by_nos.get(device.nos, {}), **own})
+        found = replace(self.default, **{**self._by_nos.get(device.nos, {}), **own})
+        if self._from_file:
+            allowed_options.require_login(device, found)
+        return found
 
     def own(self, device: Device) -> bool:
         """Whether a device has exceptions of its own."""
@@ -159,6 +141,15 @@ class Access:
         """Every secret looked up so far, to keep them out of messages."""
         return tuple(secret.reveal() for secret in (*self._known.values(), *self._named.values()))
 
+    def places(self) -> list[str]:
+        """Return where all secrets are that the file names, in words and sorted: `env HOME`."""
+        tables = (*self._by_nos.values(), *self._by_device.values())
+        passwords = (self.default.password, *(table.get("password") for table in tables))
+        named = (*passwords, *self._places.values())
+        keys = (self.default.ssh_key, *(table.get("ssh_key") for table in tables))
+        references = {f"{one.kind} {one.place}" for one in named if one}
+        return sorted(references | {f"key {key}" for key in keys if key})
+
     @property
     def unverified(self) -> bool:
         """Whether any login opts out of verification."""
@@ -167,11 +158,55 @@ class Access:
 
 
 def read_access(path: Path) -> Access:
-    """The access file.
+    """Read an access file that the user has named.
 
     Raises:
-        DeviceError: FAB9101, it cannot be read or says something that it may not; FAB9102 for a literal secret.
+        DeviceError: FAB9101, it cannot be read or says something that it may not; FAB9102 for a literal secret;
+            FAB9170, an option may not be set.
     """
+    return _parse(path, _content(path))
+
+
+def access_of(spec: Path, stated: Path | None) -> Access:
+    """Read the access file that was named, or the one beside the spec that the user trusts.
+
+    Raises:
+        DeviceError: FAB9101, there is none; FAB9163, the user has not trusted the one beside the spec; FAB9101,
+            FAB9102 or FAB9170, it cannot be used.
+    """
+    if stated is not None:
+        return read_access(stated)
+    path = spec.parent / NAME
+    if not path.exists():
+        help_ = "See `fabricc docs push`, or use --access."
+        raise DeviceError("FAB9101", f"there is no {path}, which says how to log in", help_)
+    content = _content(path)
+    require_trust(path, content)
+    access = _parse(path, content)
+    require_trust(path, content, access.deciding)
+    return access
+
+
+def trust_access(path: Path) -> Access:
+    """Record that the user trusts an access file as it is now, and return it.
+
+    Raises:
+        DeviceError: as `read_access`; FAB9172, the trust cannot be recorded.
+    """
+    content = _content(path)
+    access = _parse(path, content)
+    record_trust(path, content, access.deciding)
+    return access
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return files.read(path, limit=_LARGEST)
+    except OSError as error:
+        raise DeviceError("FAB9101", f"cannot read {path}: {error.strerror}") from None
+
+
+def _parse(path: Path, content: bytes) -> Access:
     rules = replace(
         STRICT,
         words={what: ("FAB9101", *texts[1:]) for what, texts in STRICT.words.items() if what != "empty"},
@@ -179,9 +214,7 @@ def read_access(path: Path) -> Access:
         syntax=_not_yaml,
     )
     try:
-        document = parsed(files.read(path, limit=_LARGEST).decode(), str(path), rules)
-    except OSError as error:
-        raise DeviceError("FAB9101", f"cannot read {path}: {error.strerror}") from None
+        document = parsed(content.decode(), str(path), rules)
     except UnicodeDecodeError:
         raise DeviceError("FAB9101", f"{path} is not YAML") from None
     for found in document.diagnostics:
@@ -202,24 +235,15 @@ def read_access(path: Path) -> Access:
     allowed = stated.pop("require_signature", None)
     if allowed is not None:
         allowed = path.parent / Path(str(_typed(path, "the file", "require_signature", allowed))).expanduser()
-    return Access(Login(**_login(path, stated, "the file", set())), by_nos, by_device, secrets, allowed)
-
-
-def access_of(spec: Path, stated: Path | None) -> Access:
-    """The access file that was named, or the user's own beside the spec.
-
-    Raises:
-        DeviceError: FAB9101, there is none; FAB9163, the one beside the spec may be somebody else's; FAB9101 or
-            FAB9102, it cannot be used.
-    """
-    path = stated or spec.parent / NAME
-    if stated is None and not path.exists():
-        help_ = "See `fabricc docs push`, or use --access."
-        raise DeviceError("FAB9101", f"there is no {path}, which says how to log in", help_)
-    if stated is None and (reason := not_own(path)):
-        help_ = "See what it says of secrets and addresses, and name it with --access."
-        raise DeviceError("FAB9163", f"{path} is not taken by itself: it {reason}", help_)
-    return read_access(path)
+    default = _login(path, stated, "the file", set())
+    for where, nos, table in (
+        ("the file", "", default),
+        *((f"nos.{name}", name, table) for name, table in by_nos.items()),
+        *((f"devices.{name}", "", table) for name, table in by_device.items()),
+    ):
+        driver = str(table.get("driver") or default.get("driver", ""))
+        allowed_options.require_known(f"{path}: {where}", nos, driver, table.get("options", {}))
+    return Access(Login(**default), by_nos, by_device, secrets, allowed, from_file=True)
 
 
 def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:
@@ -227,28 +251,6 @@ def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:
     mark = getattr(error, "problem_mark", None)
     place = Position(file, mark.line + 1 if mark else 1)
     return Diagnostic("FAB9101", Severity.ERROR, "this is not YAML", place)
-
-
-def not_own(path: Path) -> str:
-    """Why an access file that nobody named is not taken, a clause; "" for the user's own.
-
-    It says where secrets are and where they are sent, so one that came with a clone could send any of them anywhere.
-    """
-    entry = Path(os.path.realpath(path.parent)) / path.name
-    for place in dict.fromkeys((entry, Path(os.path.realpath(path)))):
-        try:
-            found = place.lstat()
-            if found.st_uid != os.geteuid():
-                return "belongs to another account"
-            if not S_ISLNK(found.st_mode) and found.st_mode & 0o022:
-                return "is one that others may write"
-            if files.clone_of(place) and git.Repository.of(place.parent).tracks(place.name):
-                return "is tracked by the Git repository that it is in"
-        except OSError as error:
-            return f"cannot be looked at: {error.strerror}"
-        except git.GitError as error:
-            return f"is in a clone of which Git does not tell whether it tracks it: {error}"
-    return ""
 
 
 def _table(path: Path, value: object, where: str) -> dict[str, Any]:
@@ -289,8 +291,10 @@ def _reference(path: Path, value: object, where: str) -> Reference:
     if isinstance(value, dict) and len(value) == 1:
         ((kind, place),) = value.items()
         if kind in KINDS and isinstance(place, str) and place:
-            if kind == "file":
-                place = str(path.parent / Path(place).expanduser())
-            return Reference(kind, place)
+            if kind != "file":
+                return Reference(kind, place)
+            file = Path(os.path.abspath(path.parent / Path(place).expanduser()))  # noqa: PTH100 - takes `..` out
+            root = files.repository(path)
+            return Reference(kind, str(file), str(root if file.is_relative_to(root) else "/"))
     remedy = "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a secret itself may not stand there."
     raise DeviceError("FAB9102", f"{path}: {where} says no place", remedy)

@@ -5,42 +5,21 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.kinds import GETTERS
-from fabricc.operate.drivers import DRIVERS
 from fabricc.operate.drivers.redact import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.operate.devices.access import Access, Login
+    from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.device import Device
 
 _LONGEST = 400
 _LATER = (
     "Look at the device, then run the same command again; `fabricc push --status` tells where a run stands."
 )
-
-
-def driver_name(nos: str, login: Login | None = None) -> str:
-    """The name by which `napalm.get_network_driver` finds the driver: that of the login, else of the NOS."""
-    return (login and login.driver) or DRIVERS.get(nos, nos)
-
-
-def driver_class(nos: str, login: Login) -> Any:
-    """The driver's class.
-
-    Raises:
-        DeviceError: FAB9104, there is no such driver.
-    """
-    from napalm import base  # half a second, which a push that only shows its plan does not pay
-
-    name = driver_name(nos, login)
-    try:
-        return base.get_network_driver(name)
-    except base.exceptions.ModuleImportError:
-        message = f"NAPALM finds no driver {name!r} for {nos}"
-        raise DeviceError("FAB9104", message, "Install it, or name one with `driver:`.") from None
 
 
 class Connection:

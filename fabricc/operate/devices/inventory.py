@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.base.values import replace
-from fabricc.operate.devices.connection import driver_name
 from fabricc.operate.devices.device import devices
+from fabricc.operate.devices.driver_classes import driver_name
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.operate.devices.access import Access, Login
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.devices.login import Login
 
 
 def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:

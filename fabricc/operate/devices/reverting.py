@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.connection import driver_class
+from fabricc.operate.devices.driver_classes import driver_class
 
 if TYPE_CHECKING:
-    from fabricc.operate.devices.access import Login
+    from fabricc.operate.devices.login import Login
 
 
 @dataclass(frozen=True, slots=True)

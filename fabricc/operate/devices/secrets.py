@@ -43,10 +43,12 @@ class Reference:
     Attributes:
         kind: `env`, `file` or `keyring`.
         place: name of the variable, path of the file, or service in the keyring.
+        root: the folder out of which no link on the way to a file may lead.
     """
 
     kind: str
     place: str
+    root: str = "/"
 
     def resolve(self, account: str) -> Secret:
         """The secret, for this account.
@@ -59,9 +61,9 @@ class Reference:
             if not value:
                 raise _missing(f"the environment variable {self.place} is not set")
             return Secret(value)
-        return Secret(
-            _from_file(Path(self.place)) if self.kind == "file" else _from_keyring(self.place, account)
-        )
+        if self.kind == "file":
+            return Secret(_from_file(Path(self.place), Path(self.root)))
+        return Secret(_from_keyring(self.place, account))
 
 
 def named(text: str) -> frozenset[str]:
@@ -74,10 +76,10 @@ def fits(value: str) -> bool:
     return _HELD.fullmatch(value) is not None and not _UNHELD & set(value)
 
 
-def _from_file(path: Path) -> str:
-    """The first line of a file that only its owner may read (mode 0600 or less)."""
+def _from_file(path: Path, root: Path) -> str:
+    """Return the first line of a file that only its owner may read (mode 0600 or less)."""
     try:
-        with Folder(path.parent, root=Path("/")) as folder, folder.open(path.name) as file:
+        with Folder(path.parent, root=root) as folder, folder.open(path.name) as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
                 message = f"{path} holds a secret and others may read it"
                 raise DeviceError("FAB9102", message, f"Run `chmod 600 {path}`.")

@@ -23,7 +23,7 @@ from napalm.base.exceptions import (
 from fabricc.operate.drivers import linux_views
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
-from fabricc.operate.drivers.frr_files import FILES, MAIN
+from fabricc.operate.drivers.frr_files import FILES, MAIN, WITHOUT_SYSTEMD
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import redacted
 
@@ -65,6 +65,7 @@ class FrrDriver(LinuxDriver):
             * `sudo` (False): run everything through `sudo -n`.
             * `files`: file name -> path on the switch, or None to leave that file alone.
             * `activate`: file name -> shell command, `{path}` standing for the path; empty for none.
+            * `systemd` (True): whether systemd and ifupdown2 run on the switch; a network namespace has neither.
             * `private_dir` (`/var/lib/napalm-frr`): candidate, backup and lock on the switch, mode 0700.
             * `session` (random), `lock_timeout` (300 s), `commit_timeout` (300 s).
             * `use_reserve` (False): take the space that commits of before set aside in `private_dir` (4 MiB), should
@@ -77,7 +78,8 @@ class FrrDriver(LinuxDriver):
         super().__init__(*login, **named)
         self.profile = [self.platform]
         options = self.optional_args
-        self._table = _table(options.get("files") or {}, options.get("activate") or {})
+        commands = {} if options.get("systemd", True) else WITHOUT_SYSTEMD
+        self._table = _table(options.get("files") or {}, {**commands, **(options.get("activate") or {})})
         self._python = f'{"sudo -n " if options.get("sudo") else ""}python3 -c "{_START}" {len(_agent())}'
 
     # Connection.

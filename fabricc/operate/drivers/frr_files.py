@@ -22,3 +22,21 @@ FILES = {
     MAIN: ("/etc/frr/frr.conf", ""),
 }
 """File of a candidate -> where it lies on the switch, and the shell command after which the switch obeys it."""
+
+_LOOPBACKS = (
+    "ip -o addr show dev lo scope global | while read -r _ _ _ had _; do "
+    'grep -qx " *address $had" {path} || ip addr del "$had" dev lo; done; '
+    """awk '/^iface/ { lo = $2 == "lo" } lo && $1 == "address" { print "addr replace " $2 " dev lo" }' {path} | """
+    "ip -batch -"
+)
+WITHOUT_SYSTEMD = {
+    "daemons": "",
+    "interfaces": _LOOPBACKS,
+    "lldpd.conf": "if [ -S /run/lldpd.socket ]; then lldpcli -c {path}; fi",
+    "rsyslog.conf": "",
+    "timesyncd.conf": "",
+}
+"""The commands of a switch without systemd and ifupdown2, such as a network namespace.
+
+What only systemd could restart is written and not activated; of the interfaces, only loopbacks follow their file.
+"""

@@ -36,20 +36,6 @@ PasswordAuthentication no
 UsePAM no
 PidFile /run/sshd.pid
 """
-_LOOPBACKS = (
-    "ip -o addr show dev lo scope global | while read -r _ _ _ had _; do "
-    'grep -qx " *address $had" {path} || ip addr del "$had" dev lo; done; '
-    """awk '/^iface/ { lo = $2 == "lo" } lo && $1 == "address" { print "addr replace " $2 " dev lo" }' {path} | """
-    "ip -batch -"
-)
-_ACTIVATE = {
-    "daemons": "",
-    "interfaces": _LOOPBACKS,
-    "lldpd.conf": "if [ -S /run/lldpd.socket ]; then lldpcli -c {path}; fi",
-    "rsyslog.conf": "",
-    "timesyncd.conf": "",
-}
-"""What a box has no systemd for is written and not activated; without ifupdown2, loopbacks alone follow their file."""
 
 
 def require_sshd() -> None:
@@ -75,7 +61,7 @@ def prepare(lab: Lab, nodes: Iterable[Node]) -> None:
         "username": "root",
         "ssh_key": str(folder / _KEY),
         "known_hosts": str(folder / _KNOWN),
-        "options": {"system_host_keys": False, "activate": _ACTIVATE},
+        "options": {"system_host_keys": False, "systemd": False},
         "secrets": {place.name: {"file": str(place)} for place in sorted(values.iterdir())},
     }
     (folder / ACCESS).write_text(yaml.safe_dump({key: value for key, value in stated.items() if value}))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fabricc.fabric.facts import Facts
-    from fabricc.operate.devices import access
     from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.login import Login as DeviceLogin
     from fabricc.operate.push.setting import Setting
 
 ACCESS = "management/access"
@@ -65,12 +65,12 @@ def require(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
     return tuple(findings)
 
 
-def _offers_more(stated: access.Login) -> bool:
+def _offers_more(stated: DeviceLogin) -> bool:
     """Whether keys are tried that the access file does not name: of an agent, or those of the account."""
     return bool(stated.options.get("allow_agent") or stated.options.get("use_keys"))
 
 
-def _proofs(nos: str, stated: access.Login) -> frozenset[str]:
+def _proofs(nos: str, stated: DeviceLogin) -> frozenset[str]:
     """What the login has and its driver can use."""
     keys = stated.ssh_key or _offers_more(stated)
     held = frozenset([*([PASSWORD] if stated.password else []), *([KEY] if keys else [])])
@@ -78,7 +78,7 @@ def _proofs(nos: str, stated: access.Login) -> frozenset[str]:
     return held & drivers.proofs(nos, stated.options) if ours else held
 
 
-def _judged(device: Device, stated: access.Login, login: Login, facts: Facts) -> Verdict:
+def _judged(device: Device, stated: DeviceLogin, login: Login, facts: Facts) -> Verdict:
     """The verdict on a login, over the transport and from the address that it uses."""
     if reason := _unreachable(device, stated, facts):
         return Verdict(refused=reason)
@@ -86,7 +86,7 @@ def _judged(device: Device, stated: access.Login, login: Login, facts: Facts) ->
     return judged(facts, login, Keeping(stated=kept is not None, built_in=kept or frozenset()))
 
 
-def _unreachable(device: Device, stated: access.Login, facts: Facts) -> str:
+def _unreachable(device: Device, stated: DeviceLogin, facts: Facts) -> str:
     nos = device.nos
     if stated.driver in ("", drivers.DRIVERS[nos]):
         transport = drivers.door(nos, stated.options)

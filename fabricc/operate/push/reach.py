@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import running
-from fabricc.operate.devices.connection import Connection, connected, driver_class
+from fabricc.operate.devices.connection import Connection, connected
+from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.reverting import reverting
 from fabricc.operate.push.drain import drained

@@ -17,8 +17,9 @@ from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
 from fabricc.operate.collect.run import collect
 from fabricc.operate.collect.targets import targets
-from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.lab import kernel
 from tests.operate.drivers.conftest import boxes as boxes
@@ -179,9 +180,10 @@ def test_the_command_audits_what_it_fetched(
     runs("sonic", dict(compiled.files(switch)), monkeypatch)
     with device(tmp_path, [], monkeypatch) as far:
         monkeypatch.setenv("LAB_PASSWORD", far.password)
-        access = {"username": far.username, "password": {"env": "LAB_PASSWORD"}, "options": far.options}
+        access = {"password": {"env": "LAB_PASSWORD"}, "devices": {"leaf1": far.login()}}
         (tmp_path / "targets.yaml").write_text(json.dumps({"sonic": {"leaf1": far.host}}))
         (tmp_path / "fabricc-access.yaml").write_text(json.dumps(access))
+        assert run(["trust", str(tmp_path / "fabricc-access.yaml")]) == 0
         status = run(["collect", str(tmp_path / "targets.yaml"), "-o", str(tmp_path / "out"), "--audit"])
         told = capsys.readouterr()
     assert "files of 1 switch;" in told.out

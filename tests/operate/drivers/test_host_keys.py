@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from napalm.base.exceptions import ConnectionException
 
-from fabricc.operate.devices.access import Login
+from fabricc.operate.devices.login import Login
 from tests.operate.drivers.servers.junos import junos_switch
 from tests.operate.drivers.servers.linux_switch import linux_switch
 from tests.operate.drivers.servers.nxos import nxos_switch

@@ -106,7 +106,7 @@ def test_a_connection_lost_in_the_middle_ends_in_the_old_configuration(
         driver.load_replace_candidate(config=BUNDLE)
         with pytest.raises(ConnectionClosedException):
             driver.commit_config()
-    assert until(lambda: (switch.root / "private" / "phase").read_text() == "reverted\n")
+    assert until(lambda: (switch.root / "lib/napalm-sonic/phase").read_text() == "reverted\n")
     assert runs(switch, OLD, "hostname old\n")
 
 

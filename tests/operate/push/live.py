@@ -113,6 +113,8 @@ class Live:
         words += [
             "push",
             str(self.source.tree),
+            "--access",
+            str(self.spec.with_name("fabricc-access.yaml")),
             "--journal",
             str(self.folder / "journal.sqlite"),
             "--keep",

@@ -75,6 +75,11 @@ class Network:
         )
         return Network(folder, source, server, port, folder / "journal.sqlite", spec, spec.read_text())
 
+    @property
+    def access(self) -> Path:
+        """The access file beside the spec."""
+        return self.spec.with_name("fabricc-access.yaml")
+
     def stop(self) -> None:
         self.server.kill()
         self.server.wait()
@@ -98,6 +103,8 @@ class Network:
             str(self.source.tree),
             "--spec",
             str(self.spec),
+            "--access",
+            str(self.access),
             "--journal",
             str(self.journal),
         ]

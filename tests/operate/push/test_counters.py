@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.operate.devices.access import Login
+from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.reverting import reverting
 from tests.operate.push import matrix
 from tests.operate.push.network import HITLESS

@@ -15,8 +15,9 @@ from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
 from fabricc.operate.devices import running
-from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.device import Device
+from fabricc.operate.devices.login import Login
 from fabricc.operate.push.built_tree import BuiltTree, RefusedError, read_source
 from fabricc.operate.push.drain import drained, patched
 from fabricc.operate.push.executor import Executor

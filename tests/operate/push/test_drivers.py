@@ -84,6 +84,8 @@ class Bench:
             "fabricc",
             "push",
             str(self.source.tree),
+            "--access",
+            str(self.folder / "spec" / "fabricc-access.yaml"),
             "--only",
             NAME,
             "--keep",
@@ -126,12 +128,10 @@ def bench(folder: Path, nos: str) -> Iterator[Bench]:
         device = server.device
         (folder / "password").write_text(device.password + "\n")
         (folder / "password").chmod(0o600)
-        options = {key: value for key, value in device.options.items() if key != "port"}
         stated = {
-            "username": device.username,
             "password": {"file": str(folder / "password")},
             "timeout_s": 20,
-            "devices": {NAME: {"address": device.host, "port": device.options["port"], "options": options}},
+            "devices": {NAME: device.login()},
         }
         (spec.parent / "fabricc-access.yaml").write_text(yaml.safe_dump(stated))
         yield found

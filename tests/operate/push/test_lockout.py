@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.keys import public_key
+from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.push import lockout
 from fabricc.operate.push.built_tree import RefusedError

@@ -189,6 +189,8 @@ def test_a_resumed_run_has_the_options_that_it_began_with(network: Network) -> N
         str(network.source.tree),
         "--spec",
         str(network.spec),
+        "--access",
+        str(network.access),
         "--journal",
         str(network.journal),
     ]

@@ -77,6 +77,8 @@ def test_a_thousand_switches_are_verified_and_none_times_out(tmp_path: Path) -> 
             *FABRICC,
             "verify",
             str(network.source.tree),
+            "--access",
+            str(network.access),
             "--parallel",
             str(PARALLEL),
             "--format",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.operate.devices.access import Access, Login, read_access
+from fabricc.operate.devices.access import Access, read_access
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference, named
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal

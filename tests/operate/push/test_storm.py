@@ -54,19 +54,14 @@ class Pair:
             self.servers[name], self.running[name] = server, running
             server.counted.ports = tuple(port.name for port in self.source.switch(name).ports if port.peer)
             server.neighbors = lambda name=name: self.sessions(name)
-            options = {key: value for key, value in server.device.options.items() if key != "port"}
             (place / "password").write_text(server.device.password + "\n")
             (place / "password").chmod(0o600)
             devices[name] = {
-                "address": server.device.host,
-                "port": server.device.options["port"],
-                "username": server.device.username,
+                **server.device.login(),
                 "password": {"file": str(place / "password")},
-                "options": options,
             }
-        (spec.parent / "fabricc-access.yaml").write_text(
-            yaml.safe_dump({"timeout_s": 20, "devices": devices})
-        )
+        self.access = spec.parent / "fabricc-access.yaml"
+        self.access.write_text(yaml.safe_dump({"timeout_s": 20, "devices": devices}))
 
     def new(self, name: str) -> bool:
         """Whether a switch runs the changed state."""
@@ -86,6 +81,8 @@ class Pair:
             "fabricc",
             "push",
             str(self.source.tree),
+            "--access",
+            str(self.access),
             "--adopt",
             "--keep",
             "50%",

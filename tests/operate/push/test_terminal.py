@@ -57,6 +57,8 @@ def on_terminal(network: Network, *options: str) -> tuple[int, str]:
         str(network.source.tree),
         "--spec",
         str(network.spec),
+        "--access",
+        str(network.access),
         "--journal",
         str(network.journal),
         "--settle",

@@ -56,8 +56,7 @@ def left_behind(server: Any) -> object:
         return server.holder or server.candidate != server.running
     if hasattr(server, "files"):
         return server.files
-    private = server.root / "private"
-    names = {one.name for one in private.iterdir()} if private.exists() else set()
+    names = {one.name for one in server.root.glob("lib/napalm-*/*")}
     return (names & {"lock", "config_db.json", "startup.yaml"}) or (server.root / "pending").exists()
 
 

@@ -37,7 +37,7 @@ def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network
 def verify(network: Network, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     def call(*options: str) -> tuple[int, str, str]:
         capsys.readouterr()
-        status = run(["verify", str(network.source.tree), *options])
+        status = run(["verify", str(network.source.tree), "--access", str(network.access), *options])
         told = capsys.readouterr()
         return status, told.out, told.err
 

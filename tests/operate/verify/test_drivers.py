@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.fabric.model import Direction
-from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.access import Access
+from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.verify.model import Aspect
 from fabricc.operate.verify.run import verify

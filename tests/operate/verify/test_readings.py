@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.operate.devices.access import Access, Login
+from fabricc.operate.devices.access import Access
+from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.verify import report
 from fabricc.operate.verify.model import Aspect

@@ -21,6 +21,13 @@ class Device:
     password: str
     options: dict[str, Any] = field(default_factory=dict)
 
+    def login(self) -> dict[str, Any]:
+        """What an access file says to reach the device, without its password."""
+        options = dict(self.options)
+        keys = {"port": "port", "alt_key_file": "known_hosts", "ssl_verify": "ca_file"}
+        found = {key: options.pop(option) for option, key in keys.items() if option in options}
+        return {"address": self.host, "username": self.username, **found, "options": options}
+
     def connect(self, password: str | None = None, timeout: int = 30, **options: Any) -> Any:
         """A NAPALM driver for the device, not opened."""
         from napalm import get_network_driver

@@ -66,14 +66,14 @@ class LinuxSwitch:
         (self.root / "counted.json").write_text(json.dumps(asdict(self.counted)))
         if self.neighbors and "summary json" in command:
             self.tell()
-        here = os.fsencode(self.root / "etc/sonic")
+        here, kept = os.fsencode(self.root / "etc/sonic"), os.fsencode(f"{self.root}/lib/")
         environment = {
             "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
             "SWITCH_ROOT": str(self.root),
             "LANG": "C.UTF-8",
         }
         done = subprocess.run(
-            ["sh", "-c", command.encode().replace(b"/etc/sonic", here)],
+            ["sh", "-c", command.encode().replace(b"/etc/sonic", here).replace(b"/var/lib/", kept)],
             input=bytes(given).replace(b"/etc/sonic", here),
             capture_output=True,
             env=environment,
@@ -134,6 +134,5 @@ def linux_switch(folder: Path, driver: str, running: str, frr: str = "") -> Iter
 
     with ssh_server(folder, allowed, {"exec": lambda *rest: switches[0].serve(*rest)}) as (port, known):
         options = {"port": port, "alt_key_file": str(known), "system_host_keys": False, "sudo": False}
-        options["private_dir"] = str(root / "private")
         switches.append(LinuxSwitch(Device(driver, HOST, USER, PASSWORD, options), root))
         yield switches[0]

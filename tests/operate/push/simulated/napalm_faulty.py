@@ -8,9 +8,10 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from fabricc.operate.drivers import frr
+from fabricc.operate.drivers.access_options import RULES
 from fabricc.operate.drivers.bundle import pack, unpack
 from tests.operate.push.striking import due
 
@@ -19,6 +20,11 @@ FLAP_S = 25
 
 class FaultyDriver(frr.FrrDriver):
     """Options: `faults`, the file that says what strikes; `link`, `folder`, `keys`, what it strikes; `late_s`."""
+
+    ACCESS_OPTIONS: ClassVar = {
+        **RULES["frr"].options, "faults": str, "link": str, "folder": str, "keys": str, "late_s": float,
+    }  # fmt: skip
+    VERIFIES = True
 
     def _fault(self, method: str, when: str) -> str:
         fault = due(self.optional_args["faults"], self.hostname, method, when)

@@ -11,7 +11,7 @@ import contextlib
 import json
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from napalm.base import base
 from napalm.base.exceptions import CommitError, ConnectionException, ReplaceConfigException
@@ -21,6 +21,8 @@ from tests.operate.push.striking import due
 
 class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
     CONFIRM_STEP = 1
+    ACCESS_OPTIONS: ClassVar = {"server_port": int, "faults": str, "fill": str}
+    VERIFIES = True  # it speaks to this machine alone
 
     def __init__(
         self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Any = None

@@ -25,7 +25,8 @@ options:
     description: Its spec, if it is not found by itself.
     type: path
   access:
-    description: The access file, which says how to log in; by default V(fabricc-access.yaml) beside the spec.
+    description: The access file, which says how to log in; by default V(fabricc-access.yaml) beside the spec,
+      which must be trusted (C(fabricc trust FILE))
     type: path
   network:
     description: Which network, where the cluster has several.

@@ -1,0 +1,182 @@
+"""Trust in access files: the user records it outside of the folder that a file came with, by path and content.
+
+An access file decides which secrets are sent to which addresses, and one that came with a clone or an archive was
+written by somebody else. So the file beside a spec is used only after `fabricc trust` has recorded it in the user's
+state folder. A record holds the path, the SHA-256 of the file, and those of the files beside it that decide who is
+believed (known hosts, authorities, signers): trust ends when one of them changes, or when the folder is renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.foreign import files
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.tree import EmitError
+from fabricc.tree.file import remove_file, write_file
+from fabricc.tree.state import is_private, state_home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_FOLDER = "access"
+_LARGEST = 1 << 20  # bytes of a record
+_DIGITS = 32
+
+
+def record_trust(path: Path, content: bytes, named: Iterable[Path]) -> None:
+    """Record that the user trusts an access file as it is now.
+
+    Args:
+        path: the access file.
+        content: its bytes, as they were read and shown to be valid.
+        named: the files that decide who is believed.
+
+    Raises:
+        DeviceError: FAB9172, it cannot be recorded.
+    """
+    entry = _entry(path)
+    folder = _folder(entry)
+    if folder is None:
+        raise _unrecorded(path, "there is no state folder outside of the folder that it came with")
+    stated = {"path": str(entry), "digest": _digest(content), "files": _digests(path, named)}
+    try:
+        for each in (folder.parent, folder):
+            each.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not is_private(each):
+                raise _unrecorded(path, f"{each} is not a folder that is yours alone (mode 0700)")
+        write_file(folder / _name(entry), (json.dumps(stated) + "\n").encode())
+    except EmitError as error:
+        raise _unrecorded(path, error.diagnostic.message) from None
+    except OSError as error:
+        raise _unrecorded(path, f"{error.filename}: {error.strerror}") from None
+
+
+def remove_trust(path: Path) -> bool:
+    """Remove the record of an access file, which need not be there any more; return whether there was one.
+
+    Raises:
+        DeviceError: FAB9172, it cannot be removed.
+    """
+    entry = _entry(path)
+    folder = _folder(entry)
+    try:
+        return folder is not None and folder.is_dir() and remove_file(folder / _name(entry))
+    except EmitError as error:
+        raise _unrecorded(path, error.diagnostic.message) from None
+
+
+def list_trusted() -> list[Path]:
+    """Return the paths of all access files that have a record, sorted."""
+    home = state_home()
+    folder = home / "fabricc" / _FOLDER if home else None
+    records: list[Path] = []
+    with suppress(OSError):
+        if folder and is_private(folder):
+            records = list(folder.iterdir())
+    return sorted(Path(str(stated.get("path"))) for record in records if (stated := _read(record)))
+
+
+def require_trust(path: Path, content: bytes, named: Iterable[Path] | None = None) -> None:
+    """Refuse an access file that the user has not trusted as it is.
+
+    Args:
+        path: the access file.
+        content: its bytes; the same are parsed, so that no other file can take its place in between.
+        named: the files that decide who is believed; None before they are known.
+
+    Raises:
+        DeviceError: FAB9163.
+    """
+    if reason := _why_untrusted(path, content, named):
+        command = f"fabricc trust {shlex.quote(str(path))}"
+        help_ = f"Read where it sends which secrets, then run `{command}`, or name it with --access."
+        raise DeviceError("FAB9163", f"{path} is not used: {reason}", help_)
+
+
+def _why_untrusted(path: Path, content: bytes, named: Iterable[Path] | None) -> str:
+    entry = _entry(path)
+    folder = _folder(entry)
+    stated: Mapping[str, Any] = {}
+    with suppress(OSError):
+        if folder is not None and is_private(folder.parent) and is_private(folder):
+            stated = _read(folder / _name(entry))
+    if stated.get("path") != str(entry):
+        return "nobody has trusted it yet"
+    if stated.get("digest") != _digest(content):
+        return "it changed since it was trusted"
+    if named is None:
+        return ""
+    known, now = stated.get("files", {}), _digests(path, named)
+    changed = [name for name, digest in now.items() if known.get(name) != digest]
+    return f"{changed[0]}, which it names, changed since it was trusted" if changed else ""
+
+
+def _read(record: Path) -> Mapping[str, Any]:
+    """Return what a record states, {} for none that can be read."""
+    try:
+        stated = json.loads(files.plain(record, limit=_LARGEST)[0])
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return stated if isinstance(stated, dict) else {}
+
+
+def _entry(path: Path) -> Path:
+    """Return the path by which a file is known: its folder without links, and its own name there."""
+    try:
+        return Path(os.path.realpath(path.parent)) / path.name
+    except (OSError, ValueError):  # no name that a folder can have
+        raise _unrecorded(path, "its name is none that a file can have") from None
+
+
+def _folder(entry: Path) -> Path | None:
+    """Return the folder of the records; None where what a file came with holds it, and may have brought it.
+
+    A file in the home of the user, or a repository there, holds it as well, and who can write there is the user.
+    """
+    home = state_home()
+    if home is None:
+        return None
+    root = os.path.realpath(files.repository(entry))
+    own = Path(os.path.realpath(Path("~").expanduser())).is_relative_to(root)
+    held = Path(os.path.realpath(home)).is_relative_to(root)
+    return None if held and not own else home / "fabricc" / _FOLDER
+
+
+def _name(entry: Path) -> str:
+    return hashlib.sha256(os.fsencode(entry)).hexdigest()[:_DIGITS]
+
+
+def _digests(path: Path, named: Iterable[Path]) -> dict[str, str]:
+    """Return the digests of the named files in the folder, or the repository, that an access file came with.
+
+    Raises:
+        DeviceError: FAB9101, one is behind a link that leads out.
+    """
+    root = files.repository(path)
+    found = {}
+    for each in named:
+        place = Path(os.path.abspath(each))  # noqa: PTH100 - `Path.absolute` leaves `..`
+        if place.is_relative_to(root):
+            try:
+                found[str(place)] = files.digest(place, root=root)
+            except files.ForeignFileError as error:
+                raise DeviceError("FAB9101", f"{path} names {place}: {error.strerror}") from None
+            except OSError:
+                found[str(place)] = ""  # not there yet: trust ends when it comes
+    return found
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _unrecorded(path: Path, reason: str) -> DeviceError:
+    help_ = "Set XDG_STATE_HOME to a folder of yours, or name the file with --access each time."
+    return DeviceError("FAB9172", f"trust in {path} cannot be recorded: {reason}", help_)
