@@ -86,10 +86,12 @@ ALLOWED = {
     ("operate/push/", ""): "the journal and what is pushed, see the tests of push",
     ("operate/devices/connection.py", ""): SESSION,
     ("operate/drivers/frr_agent.py", ""): "runs on a switch, on files of the switch",
+    ("operate/drivers/sonic_agent.py", ""): "runs on a switch, on files of the switch",
     ("operate/drivers/eos.py", "open"): SESSION,
     ("operate/drivers/frr.py", "open"): SESSION,
     ("operate/drivers/junos.py", "open"): SESSION,
     ("operate/drivers/linux.py", "open"): SESSION,
+    ("operate/drivers/sonic.py", "open"): SESSION,
     ("proof/placing.py", "open"): "opens no file: ports that are still free",
 }
 COPYING = {"copy", "copytree", "copy2", "copyfile"}

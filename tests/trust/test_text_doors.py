@@ -17,6 +17,7 @@ ALLOWED = {
     "cli/drawing.py": "draws into memory what the sink prints",
     "cli/starter/gitlab.py": "runs in a job of CI and prints numbers and the names of Python's exceptions",
     "operate/drivers/frr_agent.py": "runs alone on a switch and prints its answer to the driver, JSON in ASCII",
+    "operate/drivers/sonic_agent.py": "runs alone on a switch and prints its answer to the driver, JSON in ASCII",
 }
 PRINTS = {"echo", "secho", "echo_via_pager", "print", "pprint", "print_json", "print_exc", "print_exception"}
 OF = {"", "click", "rich", "console", "traceback", "pprint"}

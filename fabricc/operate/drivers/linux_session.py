@@ -17,6 +17,8 @@ from napalm.base.exceptions import (
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import redacted
 
+_BEGINS = "==fabricc=="
+"""The line after which the output of a command begins; a login script may print before it."""
 _HELD = 75  # EX_TEMPFAIL of sysexits.h: another session holds the lock
 
 
@@ -56,17 +58,20 @@ class LinuxSession(LinuxDriver):
         given: str = "",
         limit_s: float | None = None,
     ) -> str:
-        """Standard output of a shell command as root.
+        """Return the standard output of a shell command as root, without what login scripts print before it.
 
         Raises:
             NapalmException: `failure`, with the end of what it said.
         """
         sudo = "sudo -n " if self.optional_args.get("sudo", True) else ""
-        ran = self._shell.run(f"{sudo}sh -c {shlex.quote(command)}", given.encode(), limit_s)
+        framed = f"echo {_BEGINS}; {command}"
+        ran = self._shell.run(f"{sudo}sh -c {shlex.quote(framed)}", given.encode(), limit_s)
+        before, begins, out = ran.out.partition(f"{_BEGINS}\n")
+        out = out if begins else before
         if ran.status:
-            said = redacted((ran.err or ran.out).strip()[-500:], self.password)
+            said = redacted((ran.err or out).strip()[-500:], self.password)
             raise failure(f"{self.hostname}: {command[:60]}: exit status {ran.status}: {said}")
-        return ran.out
+        return out
 
     def _outputs(self, *commands: Sequence[str]) -> list[str]:
         return [self._run(shlex.join(command)) for command in commands]

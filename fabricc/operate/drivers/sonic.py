@@ -5,13 +5,24 @@ from __future__ import annotations
 import difflib
 import json
 import shlex
+import time
 import uuid
+from contextlib import suppress
 from importlib.resources import files as package_files
 from typing import Any
 
-from napalm.base.exceptions import CommitError, MergeConfigException, ReplaceConfigException
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommandTimeoutException,
+    CommitError,
+    ConnectAuthError,
+    ConnectionException,
+    MergeConfigException,
+    NapalmException,
+    ReplaceConfigException,
+)
 
-from fabricc.operate.drivers import linux_views, sonic_views
+from fabricc.operate.drivers import linux_views, sonic_tables, sonic_views
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_agent import differences
@@ -24,25 +35,46 @@ FRR_FOLDER, CONTAINER_FOLDER = "/etc/sonic/frr", "/etc/frr"
 """One folder: on the switch, and as the bgp container sees it."""
 FRR_PATH = f"{FRR_FOLDER}/frr.conf"
 _CANDIDATE = "napalm-candidate.conf"
-_SCRIPTS = ("sonic_revert.sh", "sonic_frr.py", "frr_agent.py")
+_AGENT = "sonic_agent.py"
+_SCRIPTS = (_AGENT, "sonic_tables.py", "sonic_frr.py", "frr_agent.py")
 _RELOAD = "docker exec bgp python3 /usr/lib/frr/frr-reload.py"
-_RUNNING = "show runningconfiguration all"
+_RUNNING = "sonic-cfggen -d --print-data"
+"""What the updater reads; `show runningconfiguration all` adds FRR's text, passwords included, as `bgpraw`."""
+_STORE = "import json,sys;[open(n,'w',encoding='utf-8').write(t) for n,t in json.load(sys.stdin).items()]"
+_ROW_S = 15
+"""Seconds that a changed row may take: 1 port (17 rows) took 3 minutes, 6 ports 40 (sonic-buildimage issue 23945)."""
+_CHECK_S = 300
+"""Seconds that the models and limits may take for a whole configuration. Our judgment."""
+_RELOAD_S = 900
+"""Seconds that `config reload` and the start of the bgp container may take. Our judgment."""
+_POLL_S, _RENEW_S = 1, 60
+_FIRST_POLL_S = 0.1
+_DETACHED = "< /dev/null > /dev/null 2>&1 &"
+
+
+def _scripts() -> dict[str, str]:
+    """What runs on the switch, by file name."""
+    folder = package_files("fabricc.operate.drivers")
+    return {name: folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS}
 
 
 class SonicDriver(LinuxSession):
     """Community SONiC, releases with the Generic Config Updater (`config replace`).
 
     **Candidate.** `config_db.json`, and `frr.conf` where routing is `split-unified`: a folder with both, a bundle (see
-    `operate.drivers.bundle`), or `config_db.json` alone. SONiC checks it with `config replace --dry-run`, that is, the
-    YANG models and the updater's validators, and FRR with `vtysh -C`. A merge is refused: use replace.
+    `operate.drivers.bundle`), or `config_db.json` alone. What the switch is to run is its running CONFIG_DB with
+    fabricc's tables and fields exchanged: rows of the image and of operators stay (`sonic_tables`). The updater's own
+    package on the switch checks it, first by the YANG models, then by its limits on fields; `vtysh -C` checks FRR.
+    A merge is refused: use replace.
 
-    **Commit.** A checkpoint, `config replace`, then `frr-reload.py` in the bgp container, after which nothing may be
-    left to change: BFD's timers, which FRR before 10.2 cannot undo, are set to their defaults. A change that the
-    updater refuses fails unless `reload` is set: then `config reload`, which restarts the services. `config save`
-    comes last, after the confirmation when there is one, so a reboot before it reverts.
+    **Commit.** A checkpoint, then a process on the switch that outlives the connection: `config replace` in steps that
+    the updater survives, and `frr-reload.py` in the bgp container, after which nothing may be left to change: BFD's
+    timers, which FRR before 10.2 cannot undo, are set to their defaults. What the updater's limits refuse fails
+    unless `reload` is set: then `config reload` of the whole target, which restarts the services. `config save` comes
+    last, after the confirmation when there is one, so a reboot before it reverts.
 
-    **Confirmation.** SONiC has none: a detached process on the switch goes back to the checkpoint at the deadline. It
-    also guards a commit without `revert_in` (`commit_timeout`), should the connection break in the middle.
+    **Confirmation.** SONiC has none: another detached process goes back to the checkpoint at the deadline, the way the
+    commit came. It also guards a commit without `revert_in`, should the connection break in the middle.
 
     Args:
         hostname: name or address.
@@ -53,14 +85,17 @@ class SonicDriver(LinuxSession):
 
             * `sudo` (True): run commands that change something through `sudo -n`.
             * `reload` (False): allow `config reload` for what `config replace` refuses.
-            * `private_dir` (`/var/lib/napalm-sonic`), `session` (random), `lock_timeout` (300 s),
-              `commit_timeout` (300 s).
+            * `private_dir` (`/var/lib/napalm-sonic`), `session` (random), `lock_timeout` (300 s).
+            * `commit_timeout` (300 s): what a commit may take besides 15 s for each changed row, or 900 s for a reload.
     """
 
     FOLDER = "/var/lib/napalm-sonic"
     LLDPCLI = ("docker", "exec", "lldp")
     platform = "sonic"
-    _needs_reload = False
+
+    def __init__(self, *login: Any, **named: Any) -> None:
+        super().__init__(*login, **named)
+        self._plan: dict[str, Any] = {}
 
     # Candidate.
 
@@ -82,20 +117,30 @@ class SonicDriver(LinuxSession):
         if empty := sorted(name for name, rows in tables.items() if not rows):
             raise ReplaceConfigException(f"{self.hostname}: SONiC refuses empty tables: {', '.join(empty)}")
         with self._loading(files):
-            for name, text in files.items():
-                self._keep(name, text, ReplaceConfigException)
+            self._store({**files, **_scripts()}, ReplaceConfigException)
             self._check()
 
+    def _store(self, files: dict[str, str], failure: type[NapalmException]) -> None:
+        """Write files into the private folder."""
+        command = (
+            f"umask 077 && mkdir -p {self._folder} && cd {self._folder} && python3 -c {shlex.quote(_STORE)}"
+        )
+        self._run(command, failure, json.dumps(files))
+
     def _check(self) -> None:
-        self._needs_reload = False
+        """Ask the switch whether and how it takes the candidate."""
+        self._plan = {"way": "none", "rows": 0}
         if CONFIG_DB in self._files:
-            try:
-                command = f"config replace --dry-run {self._folder}/{CONFIG_DB}"
-                self._run(command, ReplaceConfigException, limit_s=self._patience)
-            except ReplaceConfigException:
-                if not self.optional_args.get("reload"):
-                    raise
-                self._needs_reload = True
+            command = f"python3 {self._folder}/{_AGENT} check {self._folder}"
+            self._plan = self._parsed(self._run(command, ReplaceConfigException, limit_s=_CHECK_S))
+            refusal = redacted(str(self._plan["text"]), self.password)
+            if self._plan["kind"] == "limits" and not self.optional_args.get("reload"):
+                raise ReplaceConfigException(
+                    f"{self.hostname}: `config replace` refuses it: {refusal}; `reload: true` in the access file "
+                    "allows `config reload`, which restarts all services of this switch"
+                )
+            if self._plan["kind"] == "models":
+                raise ReplaceConfigException(f"{self.hostname}: {refusal}")
         if FRR in self._files:
             command = (
                 f"umask 077 && cat > {FRR_FOLDER}/{_CANDIDATE} && "
@@ -118,23 +163,62 @@ class SonicDriver(LinuxSession):
         return list(vtysh_refusals(said, FRR)) or super()._refusals(said, config)
 
     def compare_config(self) -> str:
-        """A unified diff of CONFIG_DB, table by table, and the lines of frr-reload.py."""
+        """How the commit goes about it, the fields of CONFIG_DB that change, and the lines of frr-reload.py."""
         parts: list[str] = []
         if CONFIG_DB in self._files:
-            running, wanted = json.loads(self._run(_RUNNING)), json.loads(self._files[CONFIG_DB])
-            old, new = (json.dumps(one, indent=1, sort_keys=True).splitlines() for one in (running, wanted))
-            parts += difflib.unified_diff(
-                old, new, "CONFIG_DB, running", "CONFIG_DB, candidate", n=4, lineterm=""
+            running = self._running()
+            target = sonic_tables.merge(running, json.loads(self._files[CONFIG_DB]))
+            old, new = (
+                json.dumps(one, indent=1, sort_keys=True).splitlines()
+                for one in sonic_tables.difference(running, target)
             )
+            lines = list(
+                difflib.unified_diff(
+                    old, new, "CONFIG_DB, running", "CONFIG_DB, candidate", n=len(old), lineterm=""
+                )
+            )
+            parts += [*self._way(), *lines] if lines else []
         if FRR in self._files:
             said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE}", CommitError)
             lines = differences(said)
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
-        return "\n".join(parts)
+        return redacted("\n".join(parts), self.password)
+
+    def _way(self) -> list[str]:
+        """Which commands a commit takes, and what they interrupt, as comments."""
+        plan = self._plan
+        if plan["way"] == "reload":
+            return [
+                f"# by `config reload`: all services restart; `config replace` refuses it: {plan['text']}"
+            ]
+        count = len(plan["steps"])
+        lines = [f"# by `config replace` in {count} step{'' if count == 1 else 's'}"]
+        if plan["shut"]:
+            lines.append(f"# ports in use that are shut, or shut and opened again: {', '.join(plan['shut'])}")
+        if plan["restarts_bgp"]:
+            lines.append("# the bgp container restarts")
+        return lines
+
+    def _parsed(self, text: str) -> dict[str, Any]:
+        """An answer that must be a JSON object with something in it.
+
+        Raises:
+            CommandErrorException: it is none: cut off, empty, or text of something else.
+        """
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise CommandErrorException(f"{self.hostname}: config_db.json is not JSON: {error}") from None
+        if not isinstance(found, dict) or not found:
+            raise CommandErrorException(f"{self.hostname}: config_db.json has no tables")
+        return found
+
+    def _running(self) -> dict[str, Any]:
+        return sonic_tables.without_raw(self._parsed(self._run(_RUNNING)))
 
     def discard_config(self) -> None:
         """Forget the candidate and give the lock back."""
-        self._unlock(CONFIG_DB, FRR, f"{FRR_FOLDER}/{_CANDIDATE}")
+        self._unlock(CONFIG_DB, FRR, "target.json", "step.json", f"{FRR_FOLDER}/{_CANDIDATE}")
 
     # Commit.
 
@@ -154,7 +238,7 @@ class SonicDriver(LinuxSession):
         self._prepare(name, message)
         try:
             self._apply()
-        except CommitError as error:
+        except (CommitError, CommandTimeoutException, ConnectionException) as error:
             self._revert(name, str(error))
             raise CommitError(f"{error}; {self._kept('phase')}") from None
         if revert_in:
@@ -167,51 +251,93 @@ class SonicDriver(LinuxSession):
             self._keep_commit()
         self.discard_config()
 
+    def _limit_s(self) -> float:
+        """Seconds that this commit may take."""
+        if self._plan["way"] == "reload":
+            return self._patience + _RELOAD_S
+        return self._patience + _ROW_S * int(self._plan["rows"])
+
     def _prepare(self, name: str, message: str) -> None:
         """Checkpoint, backup, and the process that goes back should this connection break."""
-        last = self._kept("checkpoint")
+        last = json.loads(self._kept("plan.json") or "{}").get("checkpoint")
         if last:
             self._run(f"config delete-checkpoint {shlex.quote(last)} || true")
-        self._run(f"config checkpoint {name}", CommitError)
-        self._keep("checkpoint", f"{name}\n", CommitError)
-        self._keep("message", f"{message}\n", CommitError)
-        saved = f"cp {FRR_PATH} backup-frr.conf" if FRR in self._files else "rm -f backup-frr.conf"
-        for script in _SCRIPTS:
-            self._keep(
-                script,
-                package_files("fabricc.operate.drivers").joinpath(script).read_text("utf-8"),
-                CommitError,
-            )
-        wait = f"setsid sh {self._folder}/sonic_revert.sh {self._folder} wait {name} < /dev/null > /dev/null 2>&1 &"
+        self._run(f"config checkpoint {name}", CommitError, limit_s=self._patience)
+        plan = {**self._plan, "checkpoint": name, "frr": FRR in self._files}
+        self._store({"plan.json": json.dumps(plan), "message": f"{message}\n", **_scripts()}, CommitError)
+        backup = f"if [ -e {FRR_PATH} ]; then cp {FRR_PATH} backup-frr.conf; else rm -f backup-frr.conf; fi"
+        wait = f"setsid python3 {self._folder}/{_AGENT} guard {self._folder} {name} {_DETACHED}"
         self._run(
-            f"cd {self._folder} && {saved} && : > why && echo $(($(date +%s) + {int(self._patience)})) > deadline"
+            f"cd {self._folder} && {backup} && rm -rf outcome started-* && : > why"
+            f" && echo $(($(date +%s) + {int(self._limit_s())})) > deadline"
             f" && echo {name} > pending && echo committing > phase && {{ {wait} }}",
             CommitError,
         )
 
     def _apply(self) -> None:
-        if CONFIG_DB in self._files:
-            at = f"{self._folder}/{CONFIG_DB}"
-            command = f"config reload -y -f {at}" if self._needs_reload else f"config replace {at}"
-            self._run(command, CommitError, limit_s=self._patience)
-        if FRR in self._files:
-            self._run(f"cp {self._folder}/{FRR} {FRR_PATH}", CommitError)
-            command = f"python3 {self._folder}/sonic_frr.py {CONTAINER_FOLDER}/frr.conf"
-            self._run(command, CommitError, limit_s=self._patience)
-            self._run(f"cp {self._folder}/backup-frr.conf {FRR_PATH}", CommitError)
-            self._run(f"cp {self._folder}/{FRR} {self._folder}/confirmed-frr.conf", CommitError)
+        """Start the application on the switch and follow it; a lost answer is asked for again.
+
+        Raises:
+            CommitError: it failed, or is not through in time.
+        """
+        until = time.monotonic() + self._limit_s()
+        start = f"setsid python3 {self._folder}/{_AGENT} apply {self._folder} {_DETACHED}"
+        # Asked for twice, it starts once.
+        self._ask_again(
+            f"cd {self._folder} && mkdir started-$(cat pending) 2> /dev/null && {{ {start} }}; true"
+        )
+        pause, renewed = _FIRST_POLL_S, time.monotonic()
+        while not (text := self._ask_again(f"cat {self._folder}/outcome 2> /dev/null || true").strip()):
+            if time.monotonic() > until:
+                raise CommitError(f"{self.hostname}: not applied within {self._limit_s():g} s")
+            if time.monotonic() > renewed + _RENEW_S:
+                self._lock()
+                renewed = time.monotonic()
+            time.sleep(pause)
+            pause = min(_POLL_S, 2 * pause)
+        outcome = self._parsed(text)
+        if not outcome["ok"]:
+            raise CommitError(f"{self.hostname}: {redacted(str(outcome['why']), self.password)}")
+
+    def _ask_again(self, command: str) -> str:
+        """Run a command that may be run twice, over a new connection where the old one breaks.
+
+        Raises:
+            ConnectAuthError: the switch refuses the login now; it is not repeated.
+            CommitError: it does not answer in the time of a commit.
+        """
+        until = time.monotonic() + self._limit_s()
+        while True:
+            try:
+                return self._run(command, CommitError)
+            except (CommandTimeoutException, ConnectionException) as error:
+                if isinstance(error, ConnectAuthError) or time.monotonic() > until:
+                    raise
+            with suppress(CommandTimeoutException):
+                self._reconnect()
+
+    def _reconnect(self) -> None:
+        time.sleep(_POLL_S)
+        self._shell.close()
+        with suppress(ConnectionException):
+            try:
+                self._shell.open()
+            except ConnectAuthError as error:
+                raise CommitError(str(error)) from None
 
     def _keep_commit(self) -> None:
         """End the wait, and save what the switch boots from."""
         self._run(f"cd {self._folder} && mv pending confirmed", CommitError)
-        saved = f"[ ! -e backup-frr.conf ] || cp confirmed-frr.conf {FRR_PATH}"
-        self._run(f"cd {self._folder} && {{ {saved}; }} && config save -y", CommitError)
+        saved = f"[ ! -e confirmed-frr.conf ] || mv confirmed-frr.conf {FRR_PATH}"
+        self._run(
+            f"cd {self._folder} && {{ {saved}; }} && config save -y", CommitError, limit_s=self._patience
+        )
         self._run(f"echo confirmed > {self._folder}/phase", CommitError)
 
     def _revert(self, name: str, why: str) -> None:
-        self._keep("why", f"{why}\n", CommitError)
-        command = f"sh {self._folder}/sonic_revert.sh {self._folder} now {name}"
-        self._run(command, CommitError, limit_s=self._patience)
+        self._store({"why": f"{why}\n"}, CommitError)
+        command = f"python3 {self._folder}/{_AGENT} revert {self._folder} {name}"
+        self._run(command, CommitError, limit_s=self._limit_s() + _RELOAD_S)
 
     def commit_state(self) -> dict[str, Any]:
         """State of the last commit, whoever made it: `phase` and `why` as the FRR driver has them."""
@@ -237,11 +363,11 @@ class SonicDriver(LinuxSession):
         Raises:
             CommitError: there is none, or it failed.
         """
-        name = self._kept("checkpoint")
-        if not name or self._kept("phase") == "reverted":
+        self._plan = json.loads(self._kept("plan.json") or "{}")
+        if not self._plan or self._kept("phase") == "reverted":
             raise CommitError(f"{self.hostname}: nothing to roll back to")
-        self._revert(name, "asked for")
-        self._run("config save -y", CommitError)
+        self._revert(self._plan["checkpoint"], "asked for")
+        self._run("config save -y", CommitError, limit_s=self._patience)
 
     # Getters.
 
@@ -250,7 +376,9 @@ class SonicDriver(LinuxSession):
         files = {"candidate": self._files}
         if "running" in wanted:
             frr = self._run("vtysh -c 'show running-config'")
-            files["running"] = {CONFIG_DB: self._run(_RUNNING), FRR: frr[max(0, frr.find("frr version")) :]}
+            tables = self._run(_RUNNING)
+            self._parsed(tables)
+            files["running"] = {CONFIG_DB: tables, FRR: frr[max(0, frr.find("frr version")) :]}
         if "startup" in wanted:
             saved = self._run("cat /etc/sonic/config_db.json")
             files["startup"] = {CONFIG_DB: saved, FRR: self._run(f"cat {FRR_PATH}")}
@@ -258,14 +386,14 @@ class SonicDriver(LinuxSession):
 
     def get_facts(self) -> dict[str, Any]:
         """Facts of CONFIG_DB and the image."""
-        (running,) = self._json(shlex.split(_RUNNING))
+        running = self._running()
         version, uptime = self._run("cat /etc/sonic/sonic_version.yml"), self._run("cat /proc/uptime")
         serial = self._run("decode-syseeprom -s 2>/dev/null || true").strip()
         return sonic_views.facts(running, version, float(uptime.split()[0]), serial)
 
     def get_interfaces(self) -> dict[str, Any]:
         """Interfaces of the kernel, with speed and description of CONFIG_DB."""
-        running, links = self._json(shlex.split(_RUNNING), linux_views.LINKS)
+        running, (links,) = self._running(), self._json(linux_views.LINKS)
         return sonic_views.interfaces(running, links)
 
     def get_interfaces_counters(self) -> dict[str, Any]:

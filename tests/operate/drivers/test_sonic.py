@@ -11,7 +11,7 @@ from napalm.base.exceptions import (
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
-    ConnectionClosedException,
+    ConnectionException,
     MergeConfigException,
     ReplaceConfigException,
     SessionLockedException,
@@ -24,12 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-OLD = {
-    "DEVICE_METADATA": {"localhost": {"hostname": "old", "hwsku": "Mellanox-SN5600"}},
-    "PORT": {"Ethernet0": {}},
+HERE = {
+    "hostname": "old",
+    "hwsku": "ACS-SN5600",
+    "mac": "1c:34:da:00:00:01",
+    "platform": "x86_64-nvidia_sn5600-r0",
+    "docker_routing_config_mode": "split-unified",
 }
-NEW = {"DEVICE_METADATA": {"localhost": {"hostname": "néw"}}}
-BUNDLE = pack({"config_db.json": json.dumps(NEW), "frr.conf": "hostname new\n"})
+IMAGE = {"FEATURE": {"bgp": {"state": "enabled"}}, "CRM": {"Config": {"polling_interval": "300"}}}
+OLD = {**IMAGE, "DEVICE_METADATA": {"localhost": HERE}, "PORT": {"Ethernet0": {"admin_status": "down"}}}
+CANDIDATE = {
+    "DEVICE_METADATA": {
+        "localhost": {name: HERE[name] for name in HERE if name != "mac"} | {"hostname": "néw"}
+    }
+}
+NEW = {**IMAGE, "DEVICE_METADATA": {"localhost": {**HERE, "hostname": "néw"}}}
+BUNDLE = pack({"config_db.json": json.dumps(CANDIDATE), "frr.conf": "hostname new\n"})
 
 
 @pytest.fixture
@@ -96,15 +106,24 @@ def test_without_confirmation_the_switch_goes_back_by_itself(switch: LinuxSwitch
         driver.confirm_commit()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_connection_lost_in_the_middle_ends_in_the_old_configuration(
-    switch: LinuxSwitch, when: str
+def test_a_connection_that_breaks_during_a_commit_is_opened_again(
+    switch: LinuxSwitch, driver: Any, when: str
 ) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
     switch.faults.drop_commit = when
-    with switch.device.connect(commit_timeout=2) as driver:
+    driver.commit_config()
+    assert driver.commit_state()["phase"] == "confirmed"
+    assert runs(switch, NEW, "hostname new\n")
+
+
+@pytest.mark.slow
+def test_a_switch_that_refuses_the_login_during_a_commit_goes_back_by_itself(switch: LinuxSwitch) -> None:
+    with switch.device.connect(commit_timeout=3) as driver:
         driver.load_replace_candidate(config=BUNDLE)
-        with pytest.raises(ConnectionClosedException):
+        driver._plan["rows"] = 0  # the time of a commit grows with them
+        switch.faults.drop_commit, switch.faults.refuse_login = "before", True
+        with pytest.raises(ConnectionException):
             driver.commit_config()
     assert until(lambda: (switch.root / "lib/napalm-sonic/phase").read_text() == "reverted\n")
     assert runs(switch, OLD, "hostname old\n")

@@ -16,6 +16,9 @@ class Faults:
         fail_commit: the device refuses the commit.
         disk_full: nothing can be written.
         planted: lines, without blanks around them, that the device refuses wherever they stand in a candidate.
+        banner: what a login script prints before each answer.
+        updater: faults of SONiC's updater and its daemons: `slow=SECONDS` for each change, `unlisted_cable`,
+            `no_buffermgrd`.
         old_frr: FRR is older than 10.2, and cannot undo BFD's timers.
     """
 
@@ -26,3 +29,5 @@ class Faults:
     disk_full: bool = False
     old_frr: bool = False
     planted: tuple[str, ...] = ()
+    banner: str = ""
+    updater: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import paramiko
 
 USER, PASSWORD = "admin", "linux pässword"
-_PROGRAMS = ("config", "show", "docker", "vtysh", "nv", "redis-dump")
+_PROGRAMS = ("config", "show", "docker", "vtysh", "nv", "redis-dump", "sonic-cfggen", "systemctl")
 
 
 @dataclass(slots=True)
@@ -47,21 +48,23 @@ class LinuxSwitch:
 
     def serve(self, channel: paramiko.Channel, command: str) -> None:
         """Run a command as sshd would, with the switch's own folders in place of the machine's."""
-        commits = ("'config replace /", "'nv config apply -y")
-        drop = (
-            self.faults.drop_commit
-            if any(one in command for one in commits) and "dry-run" not in command
-            else ""
-        )
+        commits = ("sonic_agent.py apply ", "nv config apply -y")
+        drop = ""
+        if any(one in command for one in commits):
+            drop, self.faults.drop_commit = self.faults.drop_commit, ""
         given = bytearray()
         while part := channel.recv(65536):
             given += part
         if drop == "before":
             raise Drop
+        if self.faults.banner:
+            channel.sendall(self.faults.banner.encode())
         words = [
             name for name in ("reject", "fail_commit", "disk_full", "old_frr") if getattr(self.faults, name)
         ]
-        (self.root / "faults").write_text(" ".join(words))
+        faults = self.root / f"faults.{threading.get_ident()}"
+        faults.write_text(" ".join([*words, *self.faults.updater]))
+        faults.replace(self.root / "faults")
         (self.root / "planted").write_text("\n".join(self.faults.planted))
         (self.root / "counted.json").write_text(json.dumps(asdict(self.counted)))
         if self.neighbors and "summary json" in command:
@@ -71,6 +74,8 @@ class LinuxSwitch:
             "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
             "SWITCH_ROOT": str(self.root),
             "LANG": "C.UTF-8",
+            "PYTHONPATH": str(self.root / "lib"),
+            "PYTHONDONTWRITEBYTECODE": "1",
         }
         done = subprocess.run(
             ["sh", "-c", command.encode().replace(b"/etc/sonic", here).replace(b"/var/lib/", kept)],
@@ -117,6 +122,10 @@ def linux_switch(folder: Path, driver: str, running: str, frr: str = "") -> Iter
         script.chmod(0o755)
         program = Path(f"{script}.py")
         program.write_text(Path(__file__).with_name("linux_tools.py").read_text())
+    updater = root / "lib/generic_config_updater"
+    updater.mkdir(parents=True)
+    (updater / "__init__.py").write_text("")
+    (updater / "gu_common.py").write_text(Path(__file__).with_name("sonic_updater.py").read_text())
     for name, text in (
         ("running.json", running),
         ("frr", frr),

@@ -1,7 +1,8 @@
 """Programs of a SONiC or Cumulus switch, in so far as the drivers call them; each is a copy of this file.
 
-State lies in the folder SWITCH_ROOT: `running.json` (CONFIG_DB or NVUE's tree), `frr` (what FRR runs), checkpoints and
-revisions. The file `faults` holds words: `reject`, `fail_commit`, `disk_full`.
+State lies in the folder SWITCH_ROOT: `running.json` (CONFIG_DB or NVUE's tree), `frr` (what FRR runs), `bgp_mode` (how
+the bgp container started), checkpoints and revisions. The file `faults` holds words: `reject`, `fail_commit`,
+`disk_full`, and those of sonic_updater.py, which stands in for SONiC's updater.
 """
 
 import json
@@ -31,48 +32,126 @@ def planted(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() in bad]
 
 
+INIT = {"CRM": {"Config": {"polling_interval": "300"}}, "FEATURE": {"bgp": {"state": "enabled"}}}
+"""What `config reload` merges from init_cfg.json."""
+MAC = "1c:34:da:00:00:01"
+STOCK_PORT = {"lanes": "901", "alias": "etp99", "index": "99", "speed": "10000"}
+BGP_STARTS_S = 1
+
+
 def config(words: list[str]) -> None:
     """SONiC's `config`."""
-    running, points = ROOT / "running.json", ROOT / "checkpoints"
+    running, points = ROOT / "running.json", ROOT / "etc/sonic/checkpoints"
     points.mkdir(exist_ok=True)
     verb, rest = words[0], words[1:]
     if verb == "replace":
-        wanted = json.loads(Path(rest[-1]).read_text())
-        if bad := planted(Path(rest[-1]).read_text()):
-            # The words of sonic-net/sonic-buildimage issue 18854.
-            name, _, value = bad[0][1].strip().rstrip(",").partition(": ")
-            fail(
-                "Failed to replace config due to: Given patch will produce invalid config. Error: Data Loading Failed\n"
-                f"Invalid value {value} in {name} element.",
-                2,
-            )
-        if faulty("reject") or any(table.startswith("BOGUS") for table in wanted):
-            fail('Failed to replace config due to: Given patch is not valid: "passkey": "S3CRET"', 2)
-        if "--dry-run" in rest:
-            print("** DRY RUN EXECUTION **")
-            return
-        if faulty("fail_commit"):
-            running.write_text('{"HALF": {"a": {}}}')
-            fail("Failed to replace config due to: services did not restart", 2)
-        running.write_text(json.dumps(wanted))
+        replace(json.loads(Path(rest[-1]).read_text()))
     elif verb == "reload":
-        shutil.copy(rest[-1], running)
+        text = sys.stdin.read() if rest[-1] == "/dev/stdin" else Path(rest[-1]).read_text()
+        reload(json.loads(text), checked=rest[-1] != "/dev/stdin")
+    elif verb == "load":
+        tables = json.loads(running.read_text())
+        for table, rows in json.loads(Path(rest[-1]).read_text()).items():
+            for key, row in rows.items():
+                tables.setdefault(table, {}).setdefault(key, {}).update(row)
+        running.write_text(json.dumps(tables))
     elif verb == "checkpoint":
-        if (points / rest[0]).exists() or faulty("disk_full"):
+        if (points / f"{rest[0]}.cp.json").exists() or faulty("disk_full"):
             fail("Failed to create a config checkpoint: No space left on device", 2)
-        shutil.copy(running, points / rest[0])
-    elif verb == "rollback":
-        shutil.copy(points / rest[0], running)
+        shutil.copy(running, points / f"{rest[0]}.cp.json")
     elif verb == "delete-checkpoint":
-        (points / rest[0]).unlink()
+        (points / f"{rest[0]}.cp.json").unlink()
     elif verb == "save":
         shutil.copy(running, ROOT / "etc/sonic/config_db.json")
 
 
-def show(words: list[str]) -> None:
-    """SONiC's `show`."""
-    if words == ["runningconfiguration", "all"]:
+def updater():  # type: ignore[no-untyped-def]
+    """The stand-in of SONiC's updater."""
+    sys.path.insert(0, str(ROOT / "lib"))
+    from generic_config_updater import gu_common
+
+    return gu_common
+
+
+def ran_before(tables: dict) -> bool:  # type: ignore[type-arg]
+    """Whether a checkpoint has these tables."""
+    points = (ROOT / "etc/sonic/checkpoints").glob("*.json")
+    return any(json.loads(point.read_text()) == tables for point in points)
+
+
+def replace(wanted: dict) -> None:  # type: ignore[type-arg]
+    """`config replace`: its checks, then its changes one after the other."""
+    ours = updater()
+    if empty := [name for name, rows in wanted.items() if not rows]:
+        fail(f"Failed to replace config due to: it will result in empty tables: {', '.join(empty)}", 2)
+    valid, why = ours.ConfigWrapper().validate_config_db_config(wanted)
+    if not valid:
+        fail(f"Failed to replace config due to: Given patch will produce invalid config. Error: {why}", 2)
+    try:
+        ours.ConfigWrapper().validate_field_operation(json.loads((ROOT / "running.json").read_text()), wanted)
+        if faulty("fail_commit") and not ran_before(wanted):
+            (ROOT / "running.json").write_text(json.dumps({"HALF": {"a": {}}, **wanted}))
+            raise ValueError("services did not restart")
+        ours.replace(wanted)
+    except ValueError as error:
+        fail(f"Failed to replace config due to: {error}", 2)
+
+
+def reload(wanted: dict, *, checked: bool) -> None:  # type: ignore[type-arg]
+    """`config reload`: what is not in the file goes, init_cfg comes, and stock ports do where there is no mac."""
+    if checked:
+        valid, why = updater().ConfigWrapper().validate_config_db_config(wanted)
+        if not valid:
+            fail(f"sonic_yang(6): config file validation failed: {why}", 1)
+    if faulty("fail_commit") and not ran_before(wanted):
+        fail("config reload: services did not restart", 1)
+    tables = {name: dict(rows) for name, rows in INIT.items()}
+    for name, rows in wanted.items():
+        tables.setdefault(name, {}).update(rows)
+    here = tables.get("DEVICE_METADATA", {}).get("localhost", {})
+    if not here.get("mac"):
+        here["mac"] = MAC
+        tables.setdefault("PORT", {})["Ethernet999"] = STOCK_PORT
+    (ROOT / "running.json").write_text(json.dumps(tables))
+    start_bgp()
+
+
+def start_bgp() -> None:
+    """Start the bgp container, which reads its mode then and answers some time later."""
+    here = json.loads((ROOT / "running.json").read_text()).get("DEVICE_METADATA", {}).get("localhost", {})
+    mode = here.get("docker_routing_config_mode", "separated")
+    (ROOT / "bgp_mode").write_text(mode)
+    (ROOT / "bgp_starts").write_text(str(time.time() + BGP_STARTS_S))
+    boot = ROOT / "etc/sonic/frr/frr.conf"
+    if mode == "split-unified":
+        (ROOT / "frr").write_text(boot.read_text() if boot.exists() else "")
+    else:
+        boot.unlink(missing_ok=True)
+
+
+def systemctl(words: list[str]) -> None:
+    """`systemctl restart bgp`."""
+    if words == ["restart", "bgp"]:
+        start_bgp()
+
+
+def sonic_cfggen(words: list[str]) -> None:
+    """`sonic-cfggen -d --print-data`, and the mac of the hardware."""
+    if words == ["-d", "--print-data"]:
         print((ROOT / "running.json").read_text())
+    elif words == ["-H", "-v", "DEVICE_METADATA.localhost.mac"]:
+        print(MAC)
+    elif words == ["-d", "-v", "DEVICE_METADATA.localhost.hwsku"]:
+        print(json.loads((ROOT / "running.json").read_text())["DEVICE_METADATA"]["localhost"]["hwsku"])
+    else:
+        fail(f"sonic-cfggen {words}", 2)
+
+
+def show(words: list[str]) -> None:
+    """SONiC's `show`, with FRR's text in it."""
+    if words == ["runningconfiguration", "all"]:
+        tables = json.loads((ROOT / "running.json").read_text())
+        print(json.dumps({**tables, "bgpraw": (ROOT / "frr").read_text()}))
 
 
 def counted() -> dict:  # type: ignore[type-arg]
@@ -115,7 +194,11 @@ def redis_dump(words: list[str]) -> None:
 def docker(words: list[str]) -> None:
     """`docker exec [-i] CONTAINER PROGRAM …`; a container shares the folder of FRR."""
     rest = words[1:]
+    name = rest[1] if rest[0] == "-i" else rest[0]
     rest = rest[2:] if rest[0] == "-i" else rest[1:]
+    starts = ROOT / "bgp_starts"
+    if name == "bgp" and starts.exists() and time.time() < float(starts.read_text()):
+        fail("Error response from daemon: container bgp is not running", 1)
     if rest[0] == "python3":
         reload_frr(rest[2:])
         return
@@ -133,6 +216,9 @@ def reload_frr(words: list[str]) -> None:
     running = ROOT / "frr"
     old, new = running.read_text().splitlines(), wanted.splitlines()
     if "--reload" in words:
+        mode = ROOT / "bgp_mode"
+        if mode.exists() and mode.read_text() != "split-unified":
+            fail("frr-reload.py requires 'service integrated-vtysh-config'")
         if "refuse me" in wanted:
             fail("frr-reload.py failed due to neighbor 192.0.2.1 password S3CRET")
         if faulty("old_frr") and "bfd" in new:
@@ -161,6 +247,8 @@ def vtysh(words: list[str]) -> None:
         if "transmit-interval 300" in words:
             lines = [one for one in running.read_text().splitlines() if "transmit-interval" not in one]
             running.write_text("".join(f"{one}\n" for one in lines))
+    elif words[1] == "show version":
+        print("FRRouting 10.3")
     elif words[1] == "show running-config":
         print(
             "Building configuration...\n\nCurrent configuration:\n!\nfrr version 10.0\n"

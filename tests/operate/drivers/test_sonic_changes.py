@@ -1,0 +1,262 @@
+"""What a change does on SONiC: rows of the image stay, ports change in steps, and every way back is the way there."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from napalm.base.exceptions import CommandErrorException, CommitError, ReplaceConfigException
+
+from fabricc.back.nos.sonic.config_db import IGNORED
+from fabricc.operate.drivers import sonic_tables
+from fabricc.operate.drivers.bundle import pack, unpack
+from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HERE = {
+    "hostname": "su001-tor1a",
+    "hwsku": "ACS-SN5600",
+    "platform": "x86_64-nvidia_sn5600-r0",
+    "docker_routing_config_mode": "split-unified",
+    "frr_mgmt_framework_config": "false",
+}
+IMAGE = {
+    "FEATURE": {"bgp": {"state": "enabled"}, "snmp": {"state": "disabled"}},
+    "CRM": {"Config": {"polling_interval": "60"}},
+    "BGP_DEVICE_GLOBAL": {"STATE": {"tsa_enabled": "false"}},
+    "PASSW_HARDENING": {"POLICIES": {"state": "disabled"}},
+}
+OF_IMAGE = {"mac": "1c:34:da:00:00:09", "timezone": "UTC", "default_bgp_status": "up"}
+POLLED = {"QUEUE": {"FLEX_COUNTER_STATUS": "enable"}, "PFCWD": {"FLEX_COUNTER_STATUS": "enable"}}
+FRR = "hostname su001-tor1a\n"
+
+
+def planned(*up: str, cable: str = "5m", speed: str = "400000", **more: Any) -> dict[str, Any]:
+    """A candidate: of eight ports some are up and lossless."""
+    ports = [f"Ethernet{8 * n}" for n in range(8)]
+    profile = f"pg_lossless_{speed}_{cable}_profile"
+    return {
+        "DEVICE_METADATA": {"localhost": HERE},
+        "VERSIONS": {"DATABASE": {"VERSION": "version_202505_01"}},
+        "TACPLUS": {"global": {"passkey": "S3CRETKEY"}},
+        "PORT": {
+            port: {
+                "lanes": f"{8 * n + 1},{8 * n + 2}",
+                "speed": speed if port in up else "400000",
+                "admin_status": "up" if port in up else "down",
+            }
+            for n, port in enumerate(ports)
+        },
+        "CABLE_LENGTH": {"AZURE": {port: cable if port in up else "0m" for port in ports}},
+        "PORT_QOS_MAP": {port: {"pfc_enable": "3"} for port in up},
+        "QUEUE": {f"{port}|{queue}": {"scheduler": "rdma"} for port in up for queue in range(4)},
+        "BUFFER_PROFILE": {profile: {"xoff": "1", "size": "2"}},
+        "BUFFER_PG": {f"{port}|3": {"profile": profile} for port in up},
+        "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, **{port: {"action": "drop"} for port in up}},
+        "FLEX_COUNTER_TABLE": {"WRED_ECN_QUEUE": {"FLEX_COUNTER_STATUS": "enable"}},
+        **more,
+    }
+
+
+def run_by(candidate: dict[str, Any]) -> dict[str, Any]:
+    """What a switch runs with a candidate: rows of the image beside it."""
+    tables = copy.deepcopy({**candidate, **IMAGE})
+    tables["DEVICE_METADATA"]["localhost"] |= OF_IMAGE
+    tables["FLEX_COUNTER_TABLE"] |= POLLED
+    tables["VERSIONS"]["DATABASE"]["VERSION"] = "version_202505_02"
+    return tables
+
+
+def bundle(candidate: dict[str, Any]) -> str:
+    return pack({"config_db.json": json.dumps(candidate), "frr.conf": FRR})
+
+
+def running(switch: LinuxSwitch) -> Any:
+    return json.loads(switch.text("running.json"))
+
+
+TWO, THREE = ("Ethernet0", "Ethernet8"), ("Ethernet0", "Ethernet8", "Ethernet16")
+
+
+@pytest.fixture
+def switch(tmp_path: Path) -> Iterator[LinuxSwitch]:
+    with linux_switch(tmp_path, "sonic", json.dumps(run_by(planned(*TWO))), FRR) as one:
+        yield one
+
+
+@pytest.fixture
+def driver(switch: LinuxSwitch) -> Iterator[Any]:
+    with switch.device.connect(timeout=20) as one:
+        yield one
+
+
+def push(driver: Any, candidate: dict[str, Any], **named: Any) -> str:
+    driver.load_replace_candidate(config=bundle(candidate))
+    difference: str = driver.compare_config()
+    driver.commit_config(**named)
+    return difference
+
+
+def test_an_unchanged_switch_has_no_difference(driver: Any) -> None:
+    driver.load_replace_candidate(config=bundle(planned(*TWO)))
+    assert driver.compare_config() == ""
+
+
+def test_tables_that_are_not_compared_are_the_ones_that_stay() -> None:
+    stock = {
+        "DEVICE_NEIGHBOR",
+        "DEVICE_NEIGHBOR_METADATA",
+        "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
+        "LOSSLESS_TRAFFIC_PATTERN",
+    }
+    assert sonic_tables.KEPT_TABLES - {"VERSIONS"} == IGNORED - stock
+
+
+def test_a_port_retires_and_comes_again_and_the_rows_of_the_image_stay(
+    switch: LinuxSwitch, driver: Any
+) -> None:
+    difference = push(driver, planned("Ethernet0"))
+    assert "ports in use that are shut, or shut and opened again: Ethernet8" in difference
+    assert "S3CRETKEY" not in difference
+    assert "FEATURE" not in difference
+    assert running(switch) == run_by(planned("Ethernet0"))
+    push(driver, planned(*TWO))
+    assert running(switch) == run_by(planned(*TWO))
+    driver.rollback()
+    assert running(switch) == run_by(planned("Ethernet0"))
+
+
+def test_the_updater_alone_breaks_off_when_a_lossless_port_goes_down(
+    switch: LinuxSwitch, driver: Any
+) -> None:
+    """Proves that the stand-in is as unkind as the real updater, whose steps the driver takes apart."""
+    (switch.root / "whole.json").write_text(json.dumps(run_by(planned("Ethernet0"))))
+    with pytest.raises(CommandErrorException, match="can't remove a non-existent object"):
+        driver.cli([f"config replace {switch.root}/whole.json"])
+    assert running(switch) != run_by(planned("Ethernet0"))
+
+
+def test_a_rack_comes_in_steps(switch: LinuxSwitch, driver: Any) -> None:
+    many = [f"Ethernet{8 * n}" for n in range(8)]
+    assert "in 5 steps" in push(driver, planned(*many), revert_in=60)
+    assert running(switch) == run_by(planned(*many))
+    driver.confirm_commit()
+    assert json.loads(switch.text("etc/sonic/config_db.json")) == run_by(planned(*many))
+
+
+def test_the_speed_of_a_lossless_port_changes_on_a_switch_that_needs_a_reload(switch: LinuxSwitch) -> None:
+    """A new profile is refused by the updater's limits; the complete file brings no stock port."""
+    faster = planned(*TWO, speed="800000")
+    with (
+        switch.device.connect(timeout=20) as driver,
+        pytest.raises(ReplaceConfigException, match="`reload: true`"),
+    ):
+        driver.load_replace_candidate(config=bundle(faster))
+    with switch.device.connect(timeout=20, reload=True) as driver:
+        assert "by `config reload`: all services restart" in push(driver, faster, revert_in=60)
+        assert running(switch) == run_by(faster)
+        driver.rollback()
+    assert running(switch) == run_by(planned(*TWO)), "back as it came: the updater would refuse that too"
+
+
+@pytest.mark.slow
+def test_nobody_confirms_a_reload_and_the_switch_reloads_its_checkpoint(switch: LinuxSwitch) -> None:
+    with switch.device.connect(timeout=20, reload=True) as driver:
+        push(driver, planned(*TWO, cable="20m"), revert_in=1)
+        limit = time.monotonic() + 30
+        while driver.commit_state()["phase"] != "reverted" and time.monotonic() < limit:
+            time.sleep(0.2)
+        assert driver.commit_state() == {"phase": "reverted", "why": "not confirmed in time"}
+    assert running(switch) == run_by(planned(*TWO))
+
+
+def test_what_the_models_refuse_is_never_reloaded(switch: LinuxSwitch) -> None:
+    wrong = planned(*TWO, BOGUS={"a": {"b": "c"}})
+    with (
+        switch.device.connect(reload=True) as driver,
+        pytest.raises(ReplaceConfigException, match="not valid"),
+    ):
+        driver.load_replace_candidate(config=bundle(wrong))
+
+
+def test_groups_that_buffermgrd_takes_away_come_back(switch: LinuxSwitch, driver: Any) -> None:
+    switch.faults.updater = ("unlisted_cable",)
+    changed = planned(*TWO)
+    changed["QUEUE"]["Ethernet0|3"] = {"scheduler": "other"}
+    push(driver, changed)
+    assert running(switch) == run_by(changed)
+
+
+@pytest.mark.slow
+def test_the_guard_ends_the_replacement_that_it_guards(switch: LinuxSwitch) -> None:
+    switch.faults.updater = ("slow=0.3",)
+    many = [f"Ethernet{8 * n}" for n in range(8)]
+    with switch.device.connect(timeout=20, commit_timeout=3) as driver:
+        driver.load_replace_candidate(config=bundle(planned(*many)))
+        driver._plan["rows"] = 0
+        with pytest.raises(CommitError, match=r"not applied within 3 s.*reverted|not confirmed in time"):
+            driver.commit_config()
+        switch.faults.updater = ()
+    time.sleep(1)
+    assert running(switch) == run_by(planned(*TWO))
+
+
+def test_somebody_changes_config_db_after_the_candidate_was_loaded(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=bundle(planned(*THREE)))
+    other = run_by(planned(*TWO, NTP_SERVER={"192.0.2.1": {}}))
+    (switch.root / "running.json").write_text(json.dumps(other))
+    with pytest.raises(CommitError, match="somebody changed CONFIG_DB since the candidate was loaded"):
+        driver.commit_config()
+    assert running(switch) == other
+
+
+def test_a_banner_before_each_answer_is_no_part_of_it(switch: LinuxSwitch, driver: Any) -> None:
+    switch.faults.banner = "*** Welcome. Your session is recorded ***\n"
+    assert not driver.has_pending_commit()
+    found = unpack(driver.get_config("running")["running"], "")
+    assert json.loads(found["config_db.json"]) == run_by(planned(*TWO))
+
+
+@pytest.mark.parametrize("answer", ["", '{"PORT": {"Ethernet0"', "[]", "{}"])
+def test_an_answer_that_is_no_configuration_is_an_error(
+    switch: LinuxSwitch, driver: Any, answer: str
+) -> None:
+    (switch.root / "running.json").write_text(answer)
+    with pytest.raises(CommandErrorException, match=r"config_db\.json (is not JSON|has no tables)"):
+        driver.get_config("running")
+
+
+@pytest.mark.slow
+def test_the_first_push_to_a_factory_switch_reloads_and_goes_back_to_it(tmp_path: Path) -> None:
+    factory = {
+        **IMAGE,
+        "DEVICE_METADATA": {
+            "localhost": {
+                **OF_IMAGE,
+                "hwsku": "ACS-SN5600",
+                "platform": HERE["platform"],
+                "hostname": "sonic",
+            }
+        },
+        "PORT": {"Ethernet512": {"lanes": "513", "speed": "10000"}},
+        "BGP_NEIGHBOR": {"10.0.0.1": {"asn": "65200"}},
+        "DEVICE_NEIGHBOR": {"Ethernet512": {"name": "ARISTA01T0"}},
+        "FLEX_COUNTER_TABLE": POLLED,
+        "VERSIONS": {"DATABASE": {"VERSION": "version_202505_02"}},
+    }
+    with linux_switch(tmp_path, "sonic", json.dumps(factory), "router bgp 65100\n") as one:
+        (one.root / "etc/sonic/frr/frr.conf").unlink()
+        (one.root / "bgp_mode").write_text("separated")
+        with one.device.connect(timeout=20, reload=True) as driver:
+            push(driver, planned(*TWO), revert_in=60)
+            assert running(one) == run_by(planned(*TWO))
+            assert one.text("frr") == FRR
+            driver.rollback()
+        assert running(one) == factory
+        assert not (one.root / "etc/sonic/frr/frr.conf").exists()
