@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import subprocess
 from collections import Counter
 from itertools import chain
@@ -14,6 +13,7 @@ import click
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import plural, ranges
+from fabricc.base.foreign import programs
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Table
 from fabricc.cli import growth, options, output
@@ -233,8 +233,11 @@ def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
 
 def _png(text: str) -> bytes:
     for program, arguments in _RENDERERS:
-        if (found := shutil.which(program)) is not None:
-            done = subprocess.run([found, *arguments], input=text.encode(), capture_output=True, check=False)
+        if (found := programs.found(program)) is not None:
+            done = subprocess.run(
+                [found, *arguments], input=text.encode(), capture_output=True, check=False,
+                preexec_fn=programs.end_with_parent(),
+            )  # fmt: skip
             if done.returncode == 0 and done.stdout:
                 return done.stdout
     names = ", ".join(program for program, _ in _RENDERERS)

@@ -20,8 +20,8 @@ _LARGEST = 256 << 20
 
 
 def unreadable(error: GitError) -> Diagnostic:
-    """FAB9020: why a revision, or a file of it, cannot be read."""
-    return Diagnostic("FAB9020", Severity.ERROR, str(error), None, error.help)
+    """Return the finding for a revision, or a file of it, that cannot be read."""
+    return Diagnostic(error.code, Severity.ERROR, str(error), None, error.help)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
+from fabricc.base.foreign import programs
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.compiler.finding import find_spec
 from fabricc.proof.tree import read_manifest
@@ -107,8 +108,9 @@ class Confined:
         command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
-            )
+                *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE,
+                preexec_fn=programs.end_with_parent(),
+            )  # fmt: skip
         except (OSError, ValueError) as error:
             message = f"`fabricc {words[0]}` cannot be asked that: {error}"
             raise ConfinedError("FAB0072", message, "Ask in fewer words, without NUL.") from None

@@ -1,9 +1,9 @@
-"""The one door to Git: objects that others wrote are read, and nothing that their repository names runs.
+"""Read Git objects of foreign repositories without running anything that such a repository names.
 
 A clone, an unpacked archive or a folder inside a clone brings its own configuration, hooks, attributes, references and
-object stores. What may run a command or fetch is shut three ways: it is not looked for (an embedded bare repository),
-not used (only commands that read objects), and overruled on the command line and in the environment, which come before
-the repository's own configuration. The user's own configuration stays: it says which folders are safe.
+object stores. Three layers prevent that it runs a command or fetches: fabricc does not use embedded bare repositories,
+it only uses commands that read objects, and it overrides settings on the command line and in the environment, which
+take precedence over the repository's configuration. The user's own configuration applies: it lists the safe folders.
 """
 
 from __future__ import annotations
@@ -17,18 +17,26 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Self
 
 from fabricc.base.foreign import programs
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
 LARGEST = 64 << 20
 """Bytes of a file that is read whole, and of a listing."""
 _SHORT = 1 << 16
 _SECONDS = 120.0
+"""For one call of git, however much it prints."""
+_SILENT_S = 20.0
+"""For git to print something: all calls of a process together. A FIFO in a repository would block each of them."""
 _CHUNK = 1 << 18
+LEAST = (2, 38)
+"""The oldest supported release: the first one with `safe.bareRepository` (Git's release notes 2.38.0)."""
+_VERSION = re.compile(r"git version (\d{1,4})\.(\d{1,4})(?![0-9])")
 _CLONE = "Name a spec in a work tree; `git worktree add FOLDER REVISION` makes one."
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KEPT = frozenset((
@@ -36,7 +44,9 @@ _KEPT = frozenset((
 ))  # fmt: skip
 """`GIT_…` that say where the user's own configuration is and how far to look; all others are dropped."""
 _ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",  # before any `protocol.….allow`
+    # Only this protocol is allowed, whatever `protocol.….allow` says. Git runs a transport helper as `git remote-NAME`,
+    # which an alias of the repository can define, also for an empty NAME (`::x`): so no repository may know the name.
+    "GIT_ALLOW_PROTOCOL": f"{os.urandom(16).hex()}/none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": os.devnull,
@@ -54,17 +64,18 @@ _SETTINGS = (
     "safe.bareRepository=explicit", "protocol.allow=never", "core.alternateRefsCommand=", "core.askPass=true",
     "core.attributesFile=/dev/null", "core.bigFileThreshold=1m", "core.commitGraph=false", "core.editor=true",
     "core.excludesFile=/dev/null", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat",
-    "core.sshCommand=false", "credential.helper=", "gc.auto=0", "gpg.program=false", "log.showSignature=false",
-    "maintenance.auto=false", "submodule.recurse=false",
+    "core.sshCommand=false", "credential.helper=", "fetch.bundleURI=", "gc.auto=0", "gpg.program=false",
+    "log.showSignature=false", "maintenance.auto=false", "submodule.recurse=false",
 )  # fmt: skip
 
 
 class GitError(Exception):
-    """What was asked for cannot be read; the text says why, `help` what to do."""
+    """Git cannot read an object; the text has the reason, `help` the action, `code` the finding's code."""
 
-    def __init__(self, message: str, help: str = "") -> None:
+    def __init__(self, message: str, help: str = "", code: str = "FAB9020") -> None:
         super().__init__(message)
         self.help = help
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +125,18 @@ class Repository:
         answer = ask(folder, "rev-parse", *asked)
         if answer.status:
             raise _no_repository(folder, answer.stderr)
-        inside, bare, own, prefix = os.fsdecode(answer.out).split("\n", 3)
+        lines = os.fsdecode(answer.out).split("\n")
+        if len(lines) != len(asked) + 1:  # a folder of a `.git` file may have line feeds in its name
+            raise GitError(
+                f"the Git repository of {folder} has a folder whose name fabricc does not read", _CLONE
+            )
+        inside, bare, own, prefix, _ = lines
         if (inside, bare) != ("true", "false") or folder.is_relative_to(own):
             raise GitError(f"{folder} is inside a Git repository without a work tree", _CLONE)
-        return Repository(folder, prefix.removesuffix("\n"))
+        top = ([folder, *folder.parents])[prefix.count("/")]
+        if not os.path.lexists(top / ".git"):  # `core.worktree` of a repository elsewhere
+            raise GitError(f"{folder} is in the work tree of a Git repository that is not at its top", _CLONE)
+        return Repository(folder, prefix)
 
     def commit(self, revision: str) -> str:
         """The name of the commit that a revision means.
@@ -161,15 +180,15 @@ class Repository:
         return self._listed(commit, "", "-r")
 
     def tracks(self, name: str) -> bool:
-        """Whether the index or the commit that is checked out has a file of this name in the folder.
+        """Return whether the index or the commit that is checked out has a file of this name in the folder.
 
         Raises:
-            GitError: it cannot be told.
+            GitError: the index or the commit cannot be read.
         """
         _checked(f"{self.prefix}{name}")
         answer = ask(self.folder, "ls-files", "-z", "--cached", "--", name)
         if answer.status:
-            raise _no_repository(self.folder, answer.stderr)
+            raise GitError(f"Git cannot read the index of {self.folder}", "Repair the clone: see `git fsck`.")
         if answer.out:
             return True
         head = ask(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}")
@@ -251,7 +270,7 @@ def _entry(row: bytes) -> Entry:
     """An entry of mode, type, object and size, a tab, and the path."""
     stated, _, path = row.partition(b"\t")
     mode, _, name, size = stated.decode("ascii").split()
-    return Entry(os.fsdecode(path), mode, name, int(size) if size.isdecimal() else None)
+    return Entry(os.fsdecode(path), mode, name, int(size) if is_number(size) else None)
 
 
 def _checked(path: str) -> None:
@@ -296,8 +315,32 @@ def ask(folder: Path, *arguments: str, limit: int = _SHORT) -> Answer:
         return Answer(child.end(), out, child.stderr())
 
 
+class _Patience:
+    """The seconds that git may still be silent in this process; the time between its calls restores them."""
+
+    __slots__ = ("_left", "_since")
+
+    def __init__(self) -> None:
+        self._left = _SILENT_S
+        self._since = time.monotonic()
+
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        self._left = min(_SILENT_S, self._left + time.monotonic() - self._since)
+        self._since = time.monotonic()
+        return self._left
+
+    def take(self, seconds: float) -> None:
+        """Count seconds in which git printed nothing."""
+        self._left = max(0.0, self._left - seconds)
+        self._since = time.monotonic()
+
+
+_PATIENCE = _Patience()
+
+
 class _Child:
-    """A git process whose output is read up to a limit and until a deadline; it ends with the block."""
+    """A git process whose output is read up to a limit and until a deadline; it ends with the block or with fabricc."""
 
     __slots__ = ("_deadline", "_kept", "_process", "_what")
 
@@ -309,7 +352,7 @@ class _Child:
         self._process = subprocess.Popen(
             [program(), "--no-pager", *settings, "-C", str(folder), *arguments], cwd="/", env=environment(),
             stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, bufsize=0,
+            start_new_session=True, bufsize=0, preexec_fn=programs.end_with_parent(),
         )  # fmt: skip
 
     def __enter__(self) -> Self:
@@ -357,9 +400,11 @@ class _Child:
 
     def end(self) -> int:
         """Its exit status."""
+        begin, left = time.monotonic(), self._seconds()
         try:
-            return self._process.wait(max(0.0, self._deadline - time.monotonic()))
+            return self._process.wait(left)
         except subprocess.TimeoutExpired:
+            _PATIENCE.take(time.monotonic() - begin)
             raise self._late() from None
 
     def stderr(self) -> str:
@@ -370,13 +415,20 @@ class _Child:
         assert stream is not None
         poll = select.poll()
         poll.register(stream, select.POLLIN)
-        left = self._deadline - time.monotonic()
-        if left <= 0 or not poll.poll(left * 1000):
+        begin, left = time.monotonic(), self._seconds()
+        if not poll.poll(left * 1000):
+            _PATIENCE.take(time.monotonic() - begin)
             raise self._late()
         return os.read(stream.fileno(), _CHUNK)
 
+    def _seconds(self) -> float:
+        """Return the seconds for which the process may be silent from now on."""
+        return max(0.0, min(self._deadline - time.monotonic(), _PATIENCE.left()))
+
     def _late(self) -> GitError:
-        return GitError(f"`{self._what}` did not answer within {_SECONDS:.0f} seconds")
+        seconds = _SECONDS if time.monotonic() >= self._deadline else _SILENT_S
+        remedy = "Look for FIFOs, devices and slow disks in the repository."
+        return GitError(f"`{self._what}` did not answer within {seconds:.0f} seconds", remedy)
 
 
 def environment() -> dict[str, str]:
@@ -390,12 +442,36 @@ def environment() -> dict[str, str]:
 
 
 def program() -> str:
-    """The path of git, never one of the folder that fabricc was started in.
+    """Return the path of a supported git, never one of the folder that fabricc was started in.
 
     Raises:
-        GitError: there is none.
+        GitError: there is none, or it is older than `LEAST`.
     """
     found = programs.found("git")
     if found is None:
         raise GitError("there is no `git` on this machine", "Install Git.")
+    release = _release(found)
+    if _parsed(release) < LEAST:
+        least = ".".join(map(str, LEAST))
+        message = f"Git on this machine is {shown(release)[:60]!r}; fabricc cannot lock down a Git older than {least}"
+        raise GitError(message, f"Install Git {least} or newer.", "FAB0082")
     return found
+
+
+def _parsed(release: str) -> tuple[int, ...]:
+    """Return the first two numbers of the line that `git version` prints; none of another line."""
+    found = _VERSION.match(release)
+    return (int(found[1]), int(found[2])) if found and release.isascii() else ()
+
+
+@lru_cache(maxsize=16)
+def _release(path: str) -> str:
+    """Return the line that `git version` prints, "" where it prints none."""
+    try:
+        done = subprocess.run(
+            [path, "version"], cwd="/", env=environment(), stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=_SILENT_S, check=False, preexec_fn=programs.end_with_parent(),
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode("utf-8", "replace").partition("\n")[0]

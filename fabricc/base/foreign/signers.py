@@ -77,8 +77,9 @@ def sign(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> byte
         }  # fmt: skip
         # The terminal stays the program's, which asks there; what it says goes where messages go.
         done = subprocess.run(
-            [_program(kind), *words[kind]], cwd=folder, stdout=2, env=_environment(), check=False
-        )
+            [_program(kind), *words[kind]], cwd=folder, stdout=2, env=_environment(), check=False,
+            preexec_fn=programs.end_with_parent(),
+        )  # fmt: skip
         if done.returncode:
             raise _error(Fault.KEY, b"")
         return Path(folder, f"content.{kind}").read_bytes()
@@ -136,7 +137,7 @@ def _asked(kind: Kind, folder: str, *words: str, content: bytes = b"") -> subpro
     try:
         return subprocess.run(
             [_program(kind), *words], cwd=folder, input=content, capture_output=True, env=_environment(),
-            timeout=_SECONDS, check=False,
+            timeout=_SECONDS, check=False, preexec_fn=programs.end_with_parent(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         late = f"{kind.program} did not answer within {_SECONDS:.0f} seconds"

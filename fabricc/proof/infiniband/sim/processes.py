@@ -84,7 +84,7 @@ class SimulatedSubnet:
         """
         try:
             done = subprocess.run(
-                command,
+                [*_DYING, *command],
                 env=self._attached(),
                 cwd=self.folder / "run",
                 stdin=subprocess.DEVNULL,
