@@ -111,7 +111,7 @@ def _layout(fabric: Fabric, at: SwitchId, model: SwitchModel, tier: PortLayout) 
             continue
         if not tier.up:
             return arrange(model, own, Block(0, 0), None, tier.reserved)
-        up, first = Block(up_gbps, len(tier.up)), tier.up[0] < tier.down[0]
+        up, first = Block(up_gbps, len(tier.up)), bool(tier.down) and tier.up[0] < tier.down[0]
         for room in range(max(most, len(tier.up)), len(tier.up) - 1, -1):
             start = (_turned if first else _last)(model, Block(up_gbps, room), end)
             layout = (

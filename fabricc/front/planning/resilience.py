@@ -139,6 +139,8 @@ def _enough_uplinks(spec: ClusterSpec, fabric: Fabric, needed_gbps: Fraction) ->
 
 
 def _taken(model: SwitchModel, layout: PortLayout, speed_gbps: int) -> int:
-    """Ports at `speed_gbps` that the ports down of a switch cost it."""
+    """Return how many ports at `speed_gbps` the ports down of a switch cost it; border leaves have none."""
+    if not layout.down:
+        return 0
     at_own_speed = ports_at(model, layout.slots[layout.down[0]].speed_gbps)
     return -(-len(layout.down) * ports_at(model, speed_gbps) // at_own_speed)

@@ -145,8 +145,8 @@ def capacity_units(spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequ
     """
     if spec.gpus.capacity is None:
         return 0
-    own = [index for index, each in enumerate(attached) if each.beside is None]
-    groups = spec.gpus.groups
+    groups = spec.gpus.groups  # border leaves are attached as a group that the spec does not have
+    own = [index for index, each in enumerate(attached[: len(groups)]) if each.beside is None]
     present = {index: units_of(groups[index], attached[index].slots) for index in own}
     room = sum(count * attached[index].slots for index, count in present.items() if not groups[index].alone)
     step = min(attached[index].slots for index in ([i for i in own if hosts[i].gpus] or own))
