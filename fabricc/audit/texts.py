@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from fabricc.audit.model import HOST
 from fabricc.audit.sections import sections, text_of
@@ -37,9 +37,13 @@ class Part(NamedTuple):
 
 
 class Texts(Mapping[str, str]):
-    """The texts of a device by the names of its back end, read when asked for; "" where a file went away."""
+    """The texts of a device by the names of its back end, read when asked for; "" where a file went away.
+
+    Only the text that was asked for last stays in memory, of all devices together.
+    """
 
     __slots__ = ("_folder", "_places")
+    _last: ClassVar[tuple[object, str, str]] = (None, "", "")
 
     def __init__(self, folder: Path, places: Mapping[str, tuple[str, int]]) -> None:
         """`places`: name -> path below the folder, and the line that the text begins at."""
@@ -47,12 +51,17 @@ class Texts(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         path, first = self._places[name]
+        texts, last, text = Texts._last
+        if texts is self and last == name:
+            return text
         try:
             with Folder(self._folder) as folder:
                 text = text_of(folder.read(path, limit=_LARGEST)) or ""
         except OSError:
             return ""
-        return next((each.text for each in sections(text) if each.first == first), "")
+        text = next((each.text for each in sections(text) if each.first == first), "")
+        Texts._last = self, name, text
+        return text
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

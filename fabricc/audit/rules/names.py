@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.audit.rules.sheet import session_path, told
+from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from fabricc.audit.rules.sheet import Sheet
     from fabricc.proof.compare import Finding
@@ -33,14 +34,19 @@ _ALL = (
 )  # fmt: skip
 """Words in the place of a name."""
 _WORDS = re.compile(r"\w[^\s,\[\]()]*")
+_RUN = re.compile(r"[\w.-]+")
 
 
 def undefined(sheet: Sheet) -> Iterator[Finding]:
     """Each such name once, at the first line that uses it; a name that stands elsewhere too may be defined there."""
     if not sheet.once(undefined, lambda: bool(_undefined(sheet))):
         return
-    for kind, name, paths in _undefined(sheet):
-        if not _elsewhere(sheet, name, paths):
+    found = _undefined(sheet)
+    having = [
+        _lines_with(text, {name for _, name, _ in found}, file) for file, text in sheet.device.files.items()
+    ]
+    for kind, name, paths in found:
+        if not any(_elsewhere(sheet, lines.get(name, ()), paths, file) for file, lines in having):
             message = f"{sheet.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
             remedy = "Define it, or take the reference away."
             yield told(
@@ -55,14 +61,14 @@ def _undefined(sheet: Sheet) -> list[tuple[str, str, list[str]]]:
 
     def use(kind: str, value: object, path: str) -> None:
         for name in _WORDS.findall(str(value)):
-            if name not in _ALL and not name.isdigit():
+            if name not in _ALL and not is_number(name):
                 uses.setdefault((kind, name), []).append(path)
 
     for path, value in sheet.rest.items():
         if match := _DEFINED.match(path):
             kind, name = match.groups()
             defined[kind].add(name)
-            if kind == "route_map" and path[match.end() + 1 :].isdecimal():
+            if kind == "route_map" and is_number(path[match.end() + 1 :]):
                 for word, of in _named(str(value)):
                     use(of, word, path)
         elif path[0] in "bv" and _PROCESS.fullmatch(path):
@@ -82,24 +88,34 @@ _AWAY = 6
 """Lines between the one that a fact is put down to and the one that has the name."""
 
 
-def _elsewhere(sheet: Sheet, name: str, paths: list[str]) -> bool:
-    """Whether a name stands in lines that are not those of its uses: it may be defined there."""
-    lines = sheet.device.reading.lines
-    word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
-    for file, text in sheet.device.files.items():
-        if name not in text:
-            continue
-        having = {
-            number for number, line in enumerate(text.split("\n"), 1) if name in line and word.search(line)
-        }
-        for line in {lines[path][1] for path in paths if path in lines and lines[path][0] == file}:
-            near = sorted(
-                (each for each in having if abs(each - line) <= _AWAY), key=lambda n: (abs(n - line), -n)
-            )
-            having.difference_update(near[:1])
-        if having:
-            return True
-    return False
+def _lines_with(text: str, names: Collection[str], file: str) -> tuple[str, dict[str, list[int]]]:
+    """Return the file, and the numbers of the lines that have each of these names as a word.
+
+    Lines are searched for the runs of letters and digits that names consist of, once for all names, and only the lines
+    with the rarest run of a name for the name itself: a device may use many names that nothing defines.
+    """
+    runs = {name: _RUN.findall(name) for name in names}
+    wanted = {run for found in runs.values() for run in found}
+    numbers: dict[str, list[int]] = {}
+    lines = text.split("\n")
+    for number, line in enumerate(lines) if wanted else ():
+        for run in wanted.intersection(_RUN.findall(line)):
+            numbers.setdefault(run, []).append(number)
+    found = {}
+    for name, parts in runs.items():
+        word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+        rarest = min((numbers.get(run, []) for run in parts), key=len)
+        found[name] = [number + 1 for number in rarest if word.search(lines[number])]
+    return file, found
+
+
+def _elsewhere(sheet: Sheet, having: Iterable[int], paths: list[str], file: str) -> bool:
+    """Return whether a name is in lines of a file that are not those of its uses: it may be defined there."""
+    places, left = sheet.device.reading.lines, {*having}
+    for line in sorted({places[path][1] for path in paths if path in places and places[path][0] == file}):
+        near = [each for each in range(line - _AWAY, line + _AWAY + 1) if each in left]
+        left.difference_update(sorted(near, key=lambda n: (abs(n - line), -n))[:1])
+    return bool(left)
 
 
 def _named(clause: str) -> Iterator[tuple[str, str]]:

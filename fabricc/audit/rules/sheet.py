@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
@@ -250,8 +251,14 @@ def line_of(device: Device, path: str) -> str:
 
 
 def _line(device: Device, file: str, line: int) -> str:
-    lines = device.files.get(file, "").split("\n")
+    lines = _lines(device.files.get(file, ""))
     return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+@lru_cache(maxsize=2)
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text; many findings of one device ask for those of the same text."""
+    return text.split("\n")
 
 
 def _instead(device: Device, file: str, line: int, like: str, leaf: str) -> tuple[str, int] | None:
