@@ -11,6 +11,7 @@ from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import HOST, Kind
 from fabricc.audit.packed import Shared, few_bytes, parts_of, value_of
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple, dataclass
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def address_of(text: str) -> Address | None:
         value = int.from_bytes(socket.inet_pton(family, host))
     except (OSError, ValueError):
         return None
-    if slash and not (length.isascii() and length.isdigit() and len(length) < 4 and int(length) <= most):
+    if slash and not (is_number(length) and len(length) < 4 and int(length) <= most):
         return None
     return Address(version, value, int(length) if slash else most)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.ends import of_two, said
 from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
 from fabricc.back.nos.ports import PortKind
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
@@ -332,7 +333,7 @@ def _of_two(subnet: int, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]
 def _port_in(shape: Shape, words: tuple[str, ...]) -> str:
     """The port of a device that words name, "" where they name none."""
     for name in (run for each in words for _, _, run in _runs(each)):
-        if any(map(str.isdigit, name)) and (port := shape.port(name)) is not None:
+        if any(map(is_number, name)) and (port := shape.port(name)) is not None:
             return shape.base(port)
     return ""
 

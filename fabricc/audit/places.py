@@ -11,6 +11,7 @@ from fabricc.audit.graphs import Sets, in_order, parts
 from fabricc.audit.model import Kind, Place, Tier
 from fabricc.audit.tiers import pair_of, tiers_of
 from fabricc.back.nos.ports import PortKind
+from fabricc.base.numbers import is_number
 from fabricc.base.order import natural
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _told(device: Said, devices: Mapping[str, Device]) -> set[str]:
         if (
             rest
             and device.kind(port) is PortKind.PORT
-            and any(map(str.isdigit, first))
+            and any(map(is_number, first))
             and first not in devices
         ):
             found.add(first)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=256)
 def counted(release: str) -> tuple[int, ...]:
-    """The numbers of a release in order: `202505`, `4.32.1F`, `10.5(2)F`, `23.4R2`."""
-    return tuple(int(part) for part in re.findall(r"\d+", release))
+    """Return the numbers of a release in order: `202505`, `4.32.1F`, `10.5(2)F`, `23.4R2`."""
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,18}", release))
 
 
 def runs(model: SwitchModel, nos: str, release: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple
 from fabricc.catalog.names import did_you_mean
 from fabricc.front.spec.identities import DEVICES
@@ -126,7 +127,7 @@ def _elsewhere(place: Place, taken: dict[tuple[str, int], str]) -> str:
 
 def _place(cells: Mapping[str, str]) -> Place | None:
     rack, unit, height = cells.get("rack", ""), cells.get("unit", ""), cells.get("height") or "1"
-    if not rack or not (unit.isdecimal() and height.isdecimal()) or len(unit + height) > 6:
+    if not rack or not (is_number(unit) and is_number(height)) or len(unit + height) > 6:
         return None
     place = Place(rack, int(unit), int(height))
     fits = place.unit >= 1 and place.height >= 1 and place.units[-1] <= MOST_UNITS

@@ -185,8 +185,8 @@ def setting_facts(switch: Switch) -> Facts:
 
 
 def option_facts(bgp: Bgp) -> Facts:
-    """The facts of `setting_facts` that are of BGP."""
-    return {f"bgp/{name}": "true" for name in OPTIONS if getattr(bgp, name)}
+    """Return the facts of `setting_facts` that are settings of BGP sessions; a switch without sessions has none."""
+    return {f"bgp/{name}": "true" for name in OPTIONS if bgp.sessions and getattr(bgp, name)}
 
 
 def outward_facts(switch: Switch) -> Facts:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fabricc.base.numbers import is_number
 from fabricc.tree.failure import EmitError
 from fabricc.tree.file import make_folder
 
@@ -29,7 +30,7 @@ def exclusive(path: Path, tree: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.read(handle, 32).decode("ascii", "replace").strip()
-            who = f"process {holder}" if holder.isdigit() else "another process"
+            who = f"process {holder}" if is_number(holder) else "another process"
             remedy = "Wait for it to end, or give this build another folder with `-o`."
             raise EmitError("FAB7003", f"{who} is building {tree} right now", remedy) from None
         with suppress(OSError):

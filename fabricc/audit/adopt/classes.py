@@ -6,12 +6,14 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
+
 if TYPE_CHECKING:
     from fabricc.audit.adopt.sides import Sides, Words
     from fabricc.audit.model import Device
     from fabricc.fabric.facts import Value
 
-_DSCP = re.compile(r"qos/dscp\[(\d+)\]/(?:traffic_class|priority)")
+_DSCP = re.compile(r"qos/dscp\[(\d{1,9})\]/(?:traffic_class|priority)")
 _MARKED = re.compile(r"interface\[[^\]]*\]/queue\[[^\]]*\]/ecn_.*")
 _SHARE = re.compile(r"dwrr (\d+)")
 _LEVELS = ((26, "rdma"), (34, "storage"))
@@ -89,4 +91,4 @@ def _is_strict(sides: Sides, device: Device, number: int) -> bool:
 
 
 def _numbers(value: Value | None) -> set[int]:
-    return {int(each) for each in str(value or "").split(",") if each.isdigit()}
+    return {int(each) for each in str(value or "").split(",") if is_number(each)}

@@ -183,7 +183,7 @@ def generic_switch(devices: Iterable[Device]) -> str | None:
     for device in some:
         told = said(device)
         for port in (port for port in told.ports if told.kind(port) is PortKind.PORT):
-            match = re.fullmatch(lab.pattern.replace("{cage}", r"(\d+)"), port)
+            match = re.fullmatch(lab.pattern.replace("{cage}", r"(\d{1,9})"), port)
             if match is None:
                 return None
             numbers.add(int(match[1]))

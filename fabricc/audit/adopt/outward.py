@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.audit.ends import said
 from fabricc.audit.model import End, Kind
 from fabricc.back.nos.ports import PortKind
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple
 from fabricc.fabric.external import GROUP
 from fabricc.fabric.model import SECRET_PREFIX
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"bgp/neighbor\[([^\]]+)\]/remote_asn")
 _ROUTE = re.compile(r"static_route\[([^\]]+)\]")
-_RULE = re.compile(r"prefix_list\[([^\]]+)-V[46]\]/(\d+)")
+_RULE = re.compile(r"prefix_list\[([^\]]+)-V[46]\]/(\d{1,9})")
 _WORD = re.compile(r"[^a-z0-9]+")
 _NAME, _MAXIMUM_PREFIXES = 16, 16
 _FROM = f"FROM-{GROUP}"
@@ -94,7 +95,7 @@ def _hops(facts: Facts) -> dict[str, list[str]]:
     for path, value in facts.items():
         if match := _ROUTE.fullmatch(path):
             for hop in re.split(r"[\s,]+", str(value)):
-                if hop[:1].isdigit() or ":" in hop:
+                if is_number(hop[:1]) or ":" in hop:
                     hops[hop].append(match[1])
     return hops
 

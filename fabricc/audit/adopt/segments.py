@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fabricc.audit.model import Found
     from fabricc.fabric.facts import Value
 
-_SEGMENT = re.compile(r"evpn/segment\[(\d+)\]/(\w+)")
+_SEGMENT = re.compile(r"evpn/segment\[(\d{1,9})\]/(\w+)")
 _VRF = re.compile(r"evpn/vrf\[([^\]]+)\]/(\w+)")
 _VNI_BASE, _ANYCAST_MAC, _VRFS = 10_000, "00:00:5e:00:01:01", {"tenants": {"vlan": 3001}}
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nics import code_point
+from fabricc.base.numbers import is_number
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _read_qos(reading: Reading, file: str, text: str) -> None:
 def _read_tos(reading: Reading, file: str, text: str) -> None:
     """The traffic-class byte of RDMA connections."""
     for number, line in _lines(text):
-        if line.isdecimal() and len(line) < 4:
+        if is_number(line) and len(line) < 4:
             reading.put("qos/rdma_dscp", code_point(line), file, number)
         else:
             reading.unknown.append((file, number, line))

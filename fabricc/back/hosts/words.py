@@ -8,6 +8,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.base.installation import folder
+from fabricc.base.numbers import is_number
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _PLACEHOLDER = pattern(r"\{\{ (\w+) \}\}")
 _WORD = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
 _KIND = pattern(r"(@?\.[a-z]+)?$")
-_DIGITS = 18
-"""The most that a number of these files has; longer ones stay text, as do digits of other scripts."""
 
 
 def is_word(text: str) -> bool:
@@ -42,8 +41,8 @@ def word(text: str) -> str:
 
 
 def decimal(text: str) -> str | int:
-    """The decimal integer that a text is, or the text itself when it is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else text
+    """Return the decimal integer that a text is, or the text itself when it is none or has more than 18 digits."""
+    return int(text) if is_number(text) else text
 
 
 def pci_function(port: HostPort) -> str:

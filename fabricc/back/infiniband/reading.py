@@ -18,7 +18,7 @@ _SETTING = re.compile(r"([a-z0-9_]+) (\S.*)")
 _NAME = re.compile(rf'({_GUID}) "([^"]+)"')
 _LID = re.compile(rf"({_GUID}) (0x[0-9a-f]{{4}}) (0x[0-9a-f]{{4}})")
 _PARTITION = re.compile(r"([A-Za-z0-9_.-]+)=(0x[0-9a-f]{4})((?:,[a-z0-9=]+)*):([^;]*);")
-_ULP = re.compile(r"\s*(?:(any), pkey (0x[0-9a-f]{4})|(default)) : (\d+)")
+_ULP = re.compile(r"\s*(?:(any), pkey (0x[0-9a-f]{4})|(default)) : (\d{1,9})")
 _MEMBERSHIPS = ("full", "limited", "both")
 _KEYWORDS = ("ALL", "SELF", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS")
 

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from fabricc.back.nos import package
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple, dataclass
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class Spelling:
         word = self._word(letters) if number is not None else None
         if word is None:
             base, _, unit = lower.partition(".")
-            return PortName(PortKind.PORT, base if unit.isdigit() else lower, unit if unit.isdigit() else "")
+            return PortName(
+                PortKind.PORT, base if is_number(unit) else lower, unit if is_number(unit) else ""
+            )
         unit = "" if unit is None or unit == self.same else unit
         return PortName(self.words[word], f"{word}{number}", unit)
 

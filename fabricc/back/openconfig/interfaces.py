@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.openconfig.listed import entry
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -47,7 +48,7 @@ def read(document: dict[str, Any]) -> Facts:
         facts[paths["enabled"]] = boolean(config["enabled"])
         facts[paths["description"]] = config["description"]
         if speed := interface.get(_CONTAINER, {}).get("config", {}).get("port-speed"):
-            facts[paths["speed_gbps"]] = int("".join(filter(str.isdigit, speed)))
+            facts[paths["speed_gbps"]] = int("".join(filter(is_number, speed)))
         for family, content in families.items():
             facts[paths["mtu"]] = content["config"]["mtu"]
             facts[paths[family]] = _address(content)

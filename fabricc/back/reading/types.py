@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 
+from fabricc.base.numbers import is_number
 from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Value
 
@@ -13,7 +14,6 @@ Captured = Value | tuple[Value, ...] | None
 Type = Callable[[str], Captured]
 Types = Mapping[str, Type | Mapping[str, Captured]]
 
-_DIGITS = 18
 _LONGEST_ASN = 11
 _LENGTHS4 = frozenset(map(str, range(33)))
 _LENGTHS6 = frozenset(map(str, range(129)))
@@ -31,7 +31,7 @@ def word(text: str) -> str:
 
 def integer(text: str) -> int | None:
     """A decimal number of up to 18 digits."""
-    return int(text) if text.isdigit() and len(text) <= _DIGITS and text.isascii() else None
+    return int(text) if is_number(text) else None
 
 
 def between(low: int, high: int, text: str) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.numbers import is_number
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,7 +25,7 @@ _ROW = re.compile(
 def lookup(read: Callable[[str], str]) -> Raw | None:
     """The lossless table of `pg_profile_lookup.ini`; None where the SKU has none."""
     lines = [line.strip() for line in read("pg_profile_lookup.ini").splitlines()]
-    found = [match for line in lines if line[:1].isdigit() and (match := _ROW.fullmatch(line))]
+    found = [match for line in lines if is_number(line[:1]) and (match := _ROW.fullmatch(line))]
     rows: dict[tuple[int, int], list[Any]] = {}
     for row in found[:MOST_ROWS]:
         mbps, *figures = (int(cell) for cell in row.groups()[:6])

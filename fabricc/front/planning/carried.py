@@ -10,6 +10,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.front.planning.beside import PIN
 from fabricc.front.planning.units import retired_units
@@ -141,7 +142,7 @@ def _placed(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
         for rack in group.racks if counted else ():
             at = number(group.name, before.get(rack, rack))
             key = next((key for key, own in units.items() if own == at), None)
-            digits = key is not None and key.removeprefix(f"{group.name}/").isdigit()
+            digits = key is not None and is_number(key.removeprefix(f"{group.name}/"))
             if at is not None and f"{group.name}/{rack}" not in units and (key is None or digits):
                 units = {each: own for each, own in units.items() if each != key} | {
                     f"{group.name}/{rack}": at
@@ -151,7 +152,7 @@ def _placed(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
         for host in named if before.keys() & set(named) and not stays else ():
             old = computed.get(before.get(host, host), before.get(host, host))
             unit, dash, slot = old.rpartition("-host")
-            at = number(group.name, unit) if dash and slot.isdigit() else None
+            at = number(group.name, unit) if dash and is_number(slot) else None
             if at is None or (place := (at, int(slot) - 1)) in hosts.values():
                 continue
             hosts[host] = place
@@ -183,7 +184,7 @@ def _released(spec: ClusterSpec, lock: Lock) -> Lock:
 def _closed(spec: ClusterSpec, units: dict[str, int], gone: Collection[int]) -> dict[str, int]:
     """The lines of counted units without those at some coordinates: the others move up, and keep their own."""
     for group in spec.gpus.groups if gone else ():
-        own = {key: at for key, at in units.items() if key.removeprefix(f"{group.name}/").isdigit()}
+        own = {key: at for key, at in units.items() if is_number(key.removeprefix(f"{group.name}/"))}
         units = {key: at for key, at in units.items() if key not in own}
         if group.beside is not None:
             units |= {key: at for key, at in own.items() if int(key.rpartition("/")[2]) not in gone}
@@ -200,7 +201,7 @@ def _known(lock: Lock) -> dict[str, frozenset[str]]:
     return {
         "networks": frozenset(lock.networks),
         "groups": frozenset(group for group, _, _ in keys),
-        "racks": frozenset(own for _, _, own in keys if not own.isdigit()),
+        "racks": frozenset(own for _, _, own in keys if not is_number(own)),
         "hosts": frozenset(lock.hosts),
     }
 

@@ -194,7 +194,7 @@ def _racks(
 
 def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
-    return (*((0, int(part), part) if part.isdigit() else (1, 0, part) for part in parts),)
+    return (*((0, int(part, 16), part) if part[0] in "0123456789" else (1, 0, part) for part in parts),)
 
 
 def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> None:

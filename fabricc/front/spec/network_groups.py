@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.front.spec.document import dotted, listed
 from fabricc.front.spec.gpus import build_group
@@ -92,7 +93,7 @@ def _named(group: HostGroup) -> HostGroup:
         return replace(group, racks=racks)
     if group.host_names:
         return group
-    stem = f"{group.name}-" if group.name[-1].isdigit() else group.name
+    stem = f"{group.name}-" if is_number(group.name[-1]) else group.name
     return replace(group, host_names=tuple(f"{stem}{n:03d}" for n in range(1, group.hosts + 1)))
 
 

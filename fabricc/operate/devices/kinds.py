@@ -1,8 +1,8 @@
-"""What getters promise, held to it: numbers and tables where they are due, or the answer is refused with its place."""
+"""Check that a driver's answers have the types that its getters promise; an error names the place."""
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +11,8 @@ Kind = Callable[[Any, str], Any]
 _UNSTATED = -1
 """NAPALM's number for what a device does not state."""
 _DIGITS = 20
+_BEYOND = 10**_DIGITS
+_NUMBER = re.compile(r"-?[0-9]+")
 _SHOWN = 40
 
 
@@ -23,12 +25,12 @@ def _refuse(value: object, where: str, promised: str) -> KindError:
 
 
 def number(value: Any, where: str) -> int | float:
-    """A finite number; digits are one, and nothing is what NAPALM says for it."""
+    """Accept a finite number or its digits; None becomes NAPALM's number for what is not stated."""
     if value is None:
         return _UNSTATED
-    if isinstance(value, int | float) and (isinstance(value, int) or math.isfinite(value)):
+    if isinstance(value, int | float) and abs(value) < _BEYOND:  # no more than a counter of 64 bits; nor NaN
         return value
-    if isinstance(value, str) and value.isascii() and len(value) <= _DIGITS and value.lstrip("-").isdecimal():
+    if isinstance(value, str) and len(value) <= _DIGITS and _NUMBER.fullmatch(value):
         return int(value)
     raise _refuse(value, where, "a number")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
 
 if TYPE_CHECKING:
@@ -45,5 +46,5 @@ def gaps(missing: Iterable[tuple[str, Sequence[str]]], so: str) -> list[str]:
 def of_classes(counts: Mapping[str, int], classes: Collection[int]) -> int:
     """The sum over some classes of a port, or over what does not tell classes apart."""
     return sum(
-        count for name, count in counts.items() if name == ALL or (name.isdecimal() and int(name) in classes)
+        count for name, count in counts.items() if name == ALL or (is_number(name) and int(name) in classes)
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from fabricc.base.numbers import is_number
+
 PFC_RX, PFC_TX = "pfc_rx", "pfc_tx"
 ECN_MARKED = "ecn_marked"
 STORMS = "storms"
@@ -35,7 +37,7 @@ class Tally:
     def add(self, kind: str, port: str, traffic_class: object, count: object) -> None:
         """Add a count: a number, its digits, or digits and a unit (`0 Bytes`); what is none (`-`) is left out."""
         words = str(count).replace(",", "").split()
-        if words and words[0].isdecimal():
+        if words and is_number(words[0]):
             self.state(kind)
             counts = self._found[kind][port]
             counts[str(traffic_class)] = counts.get(str(traffic_class), 0) + int(words[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.numbers import is_number
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Classes:
 
     def learn(self, port: str, group: object, priority: object) -> None:
         """Note a group's priority; what is no number, such as `-`, is none."""
-        if str(group).isdecimal() and str(priority).isdecimal():
+        if is_number(str(group)) and is_number(str(priority)):
             self._known[port, str(group)] = str(priority)
 
     def of(self, port: str, group: object) -> str:

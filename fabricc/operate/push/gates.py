@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.numbers import is_number
 from fabricc.fabric.external import GROUP
 from fabricc.operate.devices import readings
 from fabricc.operate.push import growth
@@ -114,7 +115,7 @@ def _left(switch: Switch, before: Measured) -> Counter[int]:
     """IP version -> neighbours that were up and that the plan has no longer: next hops that leave with them."""
     planned = {session.remote or session.port for session in switch.bgp.sessions}
     gone = [key for key, (up, _) in before.get("sessions", {}).items() if up and key not in planned]
-    numbered = Counter(_version(key) for key in gone if key[:1].isdigit() or ":" in key)
+    numbered = Counter(_version(key) for key in gone if is_number(key[:1]) or ":" in key)
     either = len(gone) - numbered.total()
     return Counter({version: numbered[version] + either for version in (4, 6)})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.numbers import is_number
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import DROPPED, KINDS, PFC_RX, PFC_TX, STORMS
 from fabricc.operate.verify.model import Aspect, Found, found
@@ -29,7 +30,7 @@ def _pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
     lossless = {one.priority for one in switch.qos.lossless}
     for kind, verb in ((PFC_RX, "was sent"), (PFC_TX, "sent")):
         counts = told.get(kind, {}).get(port, {})
-        numbered = {int(n): count for n, count in counts.items() if count and n.isdecimal()}
+        numbered = {int(n): count for n, count in counts.items() if count and is_number(n)}
         if wrong := {n: count for n, count in numbered.items() if n not in lossless}:
             words = ", ".join(f"{count} for priority {n}" for n, count in sorted(wrong.items()))
             message = f"port {port} {verb} PFC frames of classes that are not lossless: {words}"

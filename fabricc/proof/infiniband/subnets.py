@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.reading import read_subnet
+from fabricc.base.numbers import is_number
 from fabricc.fabric.infiniband import identity
 from fabricc.fabric.infiniband.identity import guid_text
 from fabricc.fabric.infiniband.model import DEFAULT_PKEY
@@ -212,7 +213,7 @@ def _levels(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
     conf, file = read.conf, sm_files.CONF
     lanes = conf.get("qos_sl2vl", "").split(",")
     most = int(conf.get("qos_max_vls", "0"))
-    if len(lanes) != 16 or not all(lane.isdecimal() and int(lane) < most for lane in lanes):
+    if len(lanes) != 16 or not all(is_number(lane) and int(lane) < most for lane in lanes):
         yield Finding("FAB6309", "qos_sl2vl does not give each of 16 service levels a lane in use", file)
         return
     high, low = (_weights(conf.get(f"qos_vlarb_{table}", "")) for table in ("high", "low"))
@@ -230,4 +231,4 @@ def _levels(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
 def _weights(text: str) -> dict[str, int]:
     """Lane -> weight, of an arbitration table."""
     pairs = (entry.partition(":") for entry in text.split(",") if entry)
-    return {lane: int(weight) for lane, _, weight in pairs if weight.isdecimal()}
+    return {lane: int(weight) for lane, _, weight in pairs if is_number(weight)}

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple, dataclass, replace
 from fabricc.proof.invariants.prefixes import EVPN, Block, block
 from fabricc.proof.invariants.view import address_families, between_switches, leads_out
@@ -256,7 +257,7 @@ def _rule_matches(rule: str, prefix: Block, own: bool) -> bool:
     mine = words[:1] == [OWN]
     covering = Block(int(words[1]), 0, int(words[2])) if mine else block(words[0]) if words else None
     rest = words[3:] if mine else words[1:]
-    if covering is None or not all(word.isdecimal() and len(word) < 4 for word in rest[1::2]):
+    if covering is None or not all(is_number(word) and len(word) < 4 for word in rest[1::2]):
         return False
     limits = dict(zip(rest[::2], rest[1::2], strict=False))
     low = int(limits.get("ge", covering.length))

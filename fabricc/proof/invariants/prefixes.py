@@ -9,6 +9,7 @@ from functools import lru_cache
 from socket import AF_INET, AF_INET6
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import several
@@ -82,7 +83,7 @@ def _spare(length: str, bits: int) -> int | None:
     """How many bits of an address a prefix of a length leaves; none without one, None for what is no length."""
     if not length:
         return 0
-    if length.isascii() and length.isdecimal() and len(length) < 4 and int(length) <= bits:
+    if is_number(length) and len(length) < 4 and int(length) <= bits:
         return bits - int(length)
     return None
 

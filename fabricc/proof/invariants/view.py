@@ -8,6 +8,7 @@ from functools import lru_cache
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths, several
@@ -213,11 +214,11 @@ def sort_facts(seen: SwitchView, facts: Iterable[tuple[str, Value]]) -> None:
             attributes[path[len(neighbour) :]] = value
         elif path.startswith(_MAP):
             key, _, leaf = path[len(_MAP) :].partition("]/")
-            if leaf.isdecimal():  # anything else is a fact of the back end's own
+            if is_number(leaf):  # anything else is a fact of the back end's own
                 seen.maps.setdefault(key, {})[int(leaf)] = str(value)
         elif path.startswith(_PREFIX_LIST):
             key, _, leaf = path[len(_PREFIX_LIST) :].partition("]/")
-            if leaf.isdecimal():
+            if is_number(leaf):
                 seen.lists.setdefault(key, []).append(str(value))
         elif path.startswith(_COMMUNITY_LIST) and path.endswith("]"):
             seen.communities[path[len(_COMMUNITY_LIST) : -1]] = str(value)
@@ -288,7 +289,7 @@ def priorities(value: Value | None) -> tuple[int, ...]:
     """A set of priorities as facts spell it: `3,4`, a single number, or nothing."""
     if value is None or value == "none":
         return ()
-    return tuple(int(part) for part in str(value).split(",") if part.isdecimal())
+    return tuple(int(part) for part in str(value).split(",") if is_number(part))
 
 
 _LEAVES = (

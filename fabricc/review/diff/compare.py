@@ -7,6 +7,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.review.diff.impact import OUTSIDE, operation, row_of, verdict
 from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _LIST = "prefix_list["
 _SESSION = "session["
-_CODE_POINT = re.compile(r"qos/dscp\[(\d+)\](.*)")
+_CODE_POINT = re.compile(r"qos/dscp\[(\d{1,9})\](.*)")
 _MARK = re.compile(r"qos/(\w+)_dscp")
 _LAST_KEY = re.compile(r"\[[^]]*\]$")
 
@@ -127,10 +128,13 @@ def _quiet(subject: str, first: str, second: str, base: DeviceView, head: Device
         idle = int(found[1]) in unsent
         return f"qos/unsent[{found[1]}]{found[2]}" if idle else subject
     if points:
-        changed = sorted({*map(int, first.split(","))} ^ {*map(int, second.split(","))})
+        before, after = (
+            {int(point) for point in text.split(",") if is_number(point)} for text in (first, second)
+        )
+        changed = sorted(before ^ after)
         idle = unsent >= {*changed}
         return f"qos/unsent[{','.join(map(str, changed))}]/pfc" if idle else subject
-    if found := _MARK.fullmatch(subject):
+    if (found := _MARK.fullmatch(subject)) and is_number(first) and is_number(second):
         together = all(
             any({int(first), int(second)} <= {*each.dscps} for each in classes)
             for classes in (base.classes, head.classes)
@@ -148,7 +152,7 @@ def _unordered(view: DeviceView) -> Facts:
     for path in lists:
         value = facts.pop(path)
         name, _, place = path.partition("]/")
-        if place.isdigit():
+        if is_number(place):
             facts[f"{name}{OUTSIDE}{str(value).partition(' ')[0]}]"] = value
     return facts
 
@@ -229,7 +233,7 @@ class _Builder:
         if not peer or self.head.kind == "host":
             return f"{self.head.name} {peer}".strip()
         number, _, transport = ordinal.partition(" ")
-        link = f" link {int(number) + 1}" if number.isdigit() and int(number) else ""
+        link = f" link {int(number) + 1}" if is_number(number) and int(number) else ""
         return f"{self.head.name} to {peer}{link}{' ' if transport else ''}{transport}"
 
     def _number(self, subject: str, op: str) -> None:
@@ -304,7 +308,7 @@ def _sessions(view: DeviceView, wanted: AbstractSet[str]) -> Iterator[Link]:
     for neighbor, name in view.sessions.items():
         if name in wanted and name in view.ports:
             port = view.ports[name]
-            transport = "ipv6" if ":" in neighbor else "ipv4" if neighbor[:1].isdigit() else "unnumbered"
+            transport = "ipv6" if ":" in neighbor else "ipv4" if is_number(neighbor[:1]) else "unnumbered"
             first, second = sorted((view.name, port.peer))
             yield first, second, port.ordinal, transport
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
+from fabricc.base.numbers import whole_number
 from fabricc.review.diff.model import Impact, Verdict
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ def operation(subject: str, op: str, before: object, after: object) -> str:
 
 
 def _longest(rule: str) -> int:
-    """Length of the longest prefix that an entry of a prefix list lets in."""
-    return int(re.split(r"/| le ", rule)[-1])
+    """Return the length of the longest prefix that an entry of a prefix list matches; -1 where it states none."""
+    length = whole_number(re.split(r"/| le ", rule)[-1])
+    return -1 if length is None else length
 
 
 @lru_cache(1 << 14)

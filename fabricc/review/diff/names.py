@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -51,7 +53,7 @@ def _runs(members: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     counts: list[int] = []
     for text, count in members:
         last = runs[-1][1] if runs else ""
-        if text.isdigit() and last.isdigit() and int(text) == int(last) + 1:
+        if is_number(text) and is_number(last) and int(text) == int(last) + 1:
             runs[-1][1] = text
             counts[-1] += count
         else:

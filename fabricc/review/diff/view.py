@@ -9,6 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import TrafficClass
     from fabricc.review.diff.model import Rail
 
-_RAIL = re.compile(r"[a-z]+(\d+)[a-z]?")
+_RAIL = re.compile(r"[a-z]+(\d{1,9})[a-z]?")
 """A port of a host by its name, `rail0a` or `storage0`: the number is its NIC's."""
 _FACT = re.compile(r"(interface|bgp/neighbor)\[([^]]*)\](.*)")
 
@@ -106,7 +107,7 @@ class DeviceView:
 
 
 def _transport(neighbor: str) -> str:
-    return " ipv6" if ":" in neighbor else " ipv4" if neighbor[:1].isdigit() else " unnumbered"
+    return " ipv6" if ":" in neighbor else " ipv4" if is_number(neighbor[:1]) else " unnumbered"
 
 
 def numbered_ports(

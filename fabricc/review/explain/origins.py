@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Position
 from fabricc.base.documents.document import clip
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.front.spec.document import dotted
 from fabricc.front.spec.resources import cluster_schema, resolved
@@ -119,7 +120,7 @@ def path_of(key: str) -> KeyPath:
     for word in key.split("."):
         name, *indices = _ITEM.split(word)
         parts.append(name)
-        parts += [int(index) for index in indices if index.isdigit()]
+        parts += [int(index) for index in indices if is_number(index)]
     return tuple(parts)
 
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _KEY = re.compile(r"\[([^\]]*)\]")
 _PORT = re.compile(r"(?:interface|structure/port)\[([^\]]*)\]")
 _NEIGHBOR = re.compile(r"(?:bgp|structure)/neighbor\[([^\]]*)\]")
-_QUEUE = re.compile(r"(?:queue|traffic_class|priority)\[(\d+)\]")
-_PFC = re.compile(r"pfc_priority\[(\d+)\]")
-_DSCP = re.compile(r"dscp\[(\d+)\]")
+_QUEUE = re.compile(r"(?:queue|traffic_class|priority)\[(\d{1,9})\]")
+_PFC = re.compile(r"pfc_priority\[(\d{1,9})\]")
+_DSCP = re.compile(r"dscp\[(\d{1,9})\]")
 _KINDS = {Direction.HOST: "host", Direction.DOWN: "spine", Direction.UP: "spine"}
 
 

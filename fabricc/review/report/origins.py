@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.numbers import is_number
 from fabricc.review.report.values import Section, Table
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _differences(spec: ClusterSpec, name: str) -> Iterator[str]:
 
 def _nearest(spec: ClusterSpec, path: str, folder: str) -> str:
     """The place of the innermost mapping in the spec that the key would be written into."""
-    keys = tuple(int(key) if key.isdecimal() else key for key in path.split("."))
+    keys = tuple(int(key) if is_number(key) else key for key in path.split("."))
     if not any(keys[:length] in spec.positions for length in range(1, len(keys) + 1)):
         return "the top level" if len(keys) == 1 else f"a new section, {keys[0]}"
     return _place(spec.position(*keys), folder)

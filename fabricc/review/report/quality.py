@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nics import host_qos, tos_byte
 from fabricc.base.diagnostics.wording import plural, ranges
+from fabricc.base.numbers import is_number
 from fabricc.compiler import tables
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.qos.plot import panel_of, panel_svg
@@ -144,9 +145,9 @@ def _owner(fabric: Fabric, name: str) -> str:
     group = name.removeprefix(TierName.TOR.value)
     if name == TierName.TOR.value:
         return "ToR"
-    if group.isdecimal() and not fabric.attachments[int(group)].slots:
+    if is_number(group) and not fabric.attachments[int(group)].slots:
         return "border leaf"
-    return f"ToR of {fabric.host_models[int(group)].title}" if group.isdecimal() else name
+    return f"ToR of {fabric.host_models[int(group)].title}" if is_number(group) else name
 
 
 def _profile_rows(shares: Sequence[tuple[tables.Share, int]]) -> Iterator[Row]:

@@ -12,6 +12,7 @@ from fabricc.back.nos.cumulus import peering, policy, startup
 from fabricc.back.nos.cumulus.settings import ENABLE, place_of, put_settings, settings
 from fabricc.back.nos.frr import igp
 from fabricc.back.reading import Each, Entry, Fact, Keep, Scope, Silent
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text
 from fabricc.fabric.paths import port_paths
 
@@ -280,7 +281,7 @@ def _finish_domain(document: Document, name: str, domain: Scope) -> None:
         document.put(paths["access_vlan"], *domain.values["access"])
     else:
         untagged, at = domain.values.get("untagged", ("1", 0))
-        if at and str(untagged).isdecimal():
+        if at and is_number(str(untagged)):
             document.put(paths["native_vlan"], int(untagged), at)
         vlans = domain.table("vlans")
         last = max((at for _, at in vlans.values()), default=domain.line)

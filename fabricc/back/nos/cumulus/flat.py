@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cumulus.startup import members
 from fabricc.back.nos.frr import read_frr_conf
 from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
+from fabricc.base.numbers import is_number
 from fabricc.base.order import natural
 from fabricc.fabric.paths import port_paths
 
@@ -116,7 +117,7 @@ def _finish(document: Document) -> None:
         for pair, (_, line) in each.table("vlan vnis").items():
             vlans, _, vnis = str(pair).partition("=")
             for vlan, vni in zip(members(vlans), members(vnis), strict=False):
-                if vni.isdecimal():
+                if is_number(vni):
                     document.put(f"vxlan/vlan[{vlan}]/vni", int(vni), line)
         document.put_leaves("", each.values, ("mlag/peer", "mlag/backup", "mlag/mac", "vxlan/source_mlag"))
         document.put_kept("vxlan/source", each.values, "source")
@@ -251,7 +252,7 @@ class _Quality:
             case ["traffic", cos, "priority_source", "dscp"] if _number(cos) is not None:
                 for dscp in words:
                     self.put(f"qos/dscp[{dscp}]/traffic_class", _number(cos) or 0, line)
-            case ["cos_egr_queue", cos, "uc"] if _number(cos) is not None and "".join(words[:1]).isdecimal():
+            case ["cos_egr_queue", cos, "uc"] if _number(cos) is not None and is_number("".join(words[:1])):
                 self.put(f"qos/traffic_class[{_number(cos)}]/queue", int(words[0]), line)
             case [feature, "port_group_list"] if feature in _LISTED:
                 self.put(f"qos/setting[{feature}.port_group_list]", ",".join(words), line)
@@ -294,12 +295,12 @@ class _Quality:
 def _number(text: str) -> int | None:
     """The number of `cos_3`."""
     digits = text.rpartition("_")[2]
-    return int(digits) if digits.isdecimal() and len(digits) < 4 else None
+    return int(digits) if is_number(digits) and len(digits) < 4 else None
 
 
 def _integer(group: _Group, key: str) -> int | None:
     words = group.words(key)
-    return int(words[0]) if len(words) == 1 and words[0].isdecimal() and len(words[0]) < 19 else None
+    return int(words[0]) if len(words) == 1 and is_number(words[0]) else None
 
 
 def _pfc(group: _Group) -> Iterator[tuple[str, Value, int]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.settings import place_of
 from fabricc.back.reading import Each, Entry, Keep, Silent
+from fabricc.base.numbers import is_number
 from fabricc.base.order import natural
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
@@ -90,7 +91,7 @@ def _clause(action: str, clause: Scope) -> str:
         prefix_list=said.get("prefix_list"),
         community_list=said.get("community_list"),
         local_preference=int(said["local_preference"])
-        if said.get("local_preference", "").isdecimal()
+        if is_number(said.get("local_preference", ""))
         else None,
         add_community=" ".join(sorted(communities)) or None,
     )

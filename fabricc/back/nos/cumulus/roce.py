@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.cumulus.second_reading import statements
 from fabricc.back.reading.tree import find
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _switch(text: str) -> _Switch:
                 if len(rest) > 2 and rest[0] == "qos" and rest[2] == "profile":
                     own.add(rest[1])
             case ("qos", "pfc", "default-global", "switch-priority", key, *_):
-                switch.priorities |= {each: node.line for each in startup.members(key) if each.isdecimal()}
+                switch.priorities |= {each: node.line for each in startup.members(key) if is_number(each)}
             case ("qos", "pfc", "default-global", word, value):
                 switch.pfc[word] = value, node.line
             case ("qos", "congestion-control", "default-global", "traffic-class", key, word, value):
@@ -141,4 +142,4 @@ def _pfc(switch: _Switch, priorities: dict[str, int], line: int) -> Iterator[tup
 
 def _number(said: _Said | None, usual: tuple[int, int]) -> tuple[int, int]:
     """A number and its line as a file says, else the usual ones."""
-    return (int(said[0]), said[1]) if said and said[0].isdecimal() and len(said[0]) < 19 else usual
+    return (int(said[0]), said[1]) if said and is_number(said[0]) else usual

@@ -16,6 +16,7 @@ from fabricc.back.nos.eos.igp import SECRET
 from fabricc.back.nos.eos.settings import settings
 from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, reference
 from fabricc.back.reading import Block, Each, Fact, Keep, Silent, Topic
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
@@ -150,7 +151,7 @@ _STATED = (
 
 def _is_peer(name: str) -> bool:
     """Whether a neighbour is named by its address, as groups are not."""
-    return ":" in name or name.replace(".", "").isdigit()
+    return ":" in name or is_number(name.replace(".", ""))
 
 
 TYPES = {"community": lambda text: COMMUNITY_OF.get(text, text)}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.settings import put_settings, secrets, settings, several
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent
+from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,10 +22,10 @@ V3 = "v3"
 
 def _area(text: str) -> str | None:
     """An area, a number written as an address: `0` is `0.0.0.0`."""
-    if text.isdigit() and len(text) <= 10 and (number := int(text)) < 1 << 32:
+    if is_number(text) and len(text) <= 10 and (number := int(text)) < 1 << 32:
         return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
     parts = text.split(".")
-    whole = len(parts) == 4 and all(part.isdigit() and len(part) <= 3 and int(part) < 256 for part in parts)
+    whole = len(parts) == 4 and all(is_number(part) and len(part) <= 3 and int(part) < 256 for part in parts)
     return text if whole else None
 
 

@@ -7,6 +7,7 @@ import re
 from fabricc.back.nos.frr.settings import put_settings, settings, settings_in, several
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.back.reading.types import address
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text
 
 DISCARDS = frozenset({"blackhole", "Null0", "null0", "reject"})
@@ -35,7 +36,7 @@ def _hop(text: str) -> str | None:
                 own = words[at]
             else:
                 said.append(f"{word} {words[at]}")
-        elif word.isdigit() and at and len(word) <= 3:
+        elif is_number(word) and at and len(word) <= 3:
             said.append(f"distance {word}")
         elif word in ("onlink", "bfd"):
             said.append(word)

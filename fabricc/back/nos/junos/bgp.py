@@ -18,6 +18,7 @@ from fabricc.back.nos.junos.words import (
     quoted,
     settings,
 )
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
@@ -297,7 +298,7 @@ def _state_policy(facts: Facts, bgp: Bgp) -> None:
         terms = list(_terms(bgp, route_map, names))
         facts[f"platform/policy[{route_map.name}]"] = "; ".join(map(_summary, terms))
         for term in terms:
-            if not term.name.isdecimal():
+            if not is_number(term.name):
                 facts[f"structure/policy[{route_map.name}]/term[{term.name}]"] = "true"
 
 
@@ -308,4 +309,4 @@ def _summary(term: TermView) -> str:
         for condition in term.conditions
         if condition.startswith(("protocol ", "aggregate-contributor"))
     ]
-    return " ".join([*([term.name] if term.name.isdecimal() else []), *kinds, term.actions[-1]])
+    return " ".join([*([term.name] if is_number(term.name) else []), *kinds, term.actions[-1]])

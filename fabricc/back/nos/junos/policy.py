@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.junos.settings import FROM, THEN, TO, kept, verbatim
 from fabricc.back.nos.junos.words import COMMUNITY_OF
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic, Types
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
@@ -207,7 +208,7 @@ def _as_written(statement: Scope) -> bool:
     """Whether a policy is a route map as fabricc writes it: numbered terms, and some of its own beside."""
     names = [str(name) for name in statement.each("term")]
     rest = statement.values or statement.tables
-    return bool(names) and not rest and all(name.isdecimal() or name in OWN_TERMS for name in names)
+    return bool(names) and not rest and all(is_number(name) or name in OWN_TERMS for name in names)
 
 
 def _numbered(document: Document, name: str, statement: Scope) -> None:
@@ -234,7 +235,7 @@ def _term(document: Document, policy: str, name: str, term: Scope) -> tuple[str,
     action, line = term.values.get("action", ("next term", term.line))
     kinds = ["aggregate-contributor"] if "contributes" in term.values else []
     summary = " ".join([*kinds, *map(str, term.table("protocols")), str(action)])
-    if name.isdecimal():
+    if is_number(name):
         text, last = _clause(document, int(name[:9]), term, as_written=True)
         if preference := term.values.get("local_preference"):
             document.put(f"platform/route_map[{policy}]/{name}/local_preference", *preference)

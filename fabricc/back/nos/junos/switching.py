@@ -8,6 +8,7 @@ from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope
 from fabricc.back.reading.types import numbers
 from fabricc.base.diagnostics.wording import spans
+from fabricc.base.numbers import is_number
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _switchport(
     said = {str(name): line for name, (_, line) in bridge.table("vlans").items()} | dict(direct)
     if said:
         listed, line = _listed(said, ids), max(said.values())
-        if mode == "access" and listed.isdecimal():
+        if mode == "access" and is_number(listed):
             document.put(paths["access_vlan"], int(listed), line)
         else:
             document.put(paths["vlans"], listed, line)

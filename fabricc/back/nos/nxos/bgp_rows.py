@@ -25,6 +25,7 @@ from fabricc.back.nos.nxos.bgp import (
 from fabricc.back.nos.nxos.policy import state_communities
 from fabricc.back.nos.nxos.words import ONCE, beginnings, named, part, state_part
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -416,7 +417,7 @@ def _state_session(
         document.put(prefix + "group", *values["template"])
     if "ttl_security_hops" in values:
         document.put(f"{path}bgp/ttl_security", "true", values["ttl_security_hops"][1])
-    if "/" in name and name[0].isdecimal():
+    if "/" in name and is_number(name[0]):
         document.put(f"{path}bgp/listen[{name}]", values.get("template", ("none", 0))[0], peer.line)
     if multihop := [said for leaf, said in values.items() if leaf.startswith(f"{_OF_PEERS}bfd")]:
         values = {"bfd": ("true", multihop[0][1]), **values}

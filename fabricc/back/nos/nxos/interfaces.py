@@ -11,6 +11,7 @@ from fabricc.back.nos.nxos import qos, qos_rows, words
 from fabricc.back.nos.nxos.instances import leaks
 from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
 from fabricc.back.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
+from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
@@ -298,7 +299,7 @@ def _derived(document: Document, name: str, block: Scope, cages: Mapping[Value, 
         stated.append(("redirects", said, max([values[version][1] for version in silent])))
     if "speed_gbps" not in values:
         cage, _, child = name.removeprefix("Ethernet1/").partition("/")
-        if child and cage.isdecimal() and (split := cages.get(int(cage))):
+        if child and is_number(cage) and (split := cages.get(int(cage))):
             stated.append(("speed_gbps", _SPEED_OF[str(split[0])], split[1]))
     if "unnumbered" in values and "forward" in values:
         stated.append(("unnumbered", *values["unnumbered"]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, beginnings, interface_blocks, named, ranges
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
+from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +76,7 @@ _ROUTED = frozenset({
     "qos input", "queuing input", "queuing output", "bfd",
 })  # fmt: skip
 """What is said of a port that has nothing of what is stated here."""
-TYPES: Types = {"bundle": lambda number: f"{BUNDLE}{number}" if number.isdecimal() else None}
+TYPES: Types = {"bundle": lambda number: f"{BUNDLE}{number}" if is_number(number) else None}
 _GATEWAY: Sequence[Row] = (
     Entry("(ip|ipv6|address) <address> [secondary|primary]", "addresses"),
     Silent("(ip|ipv6) (autoconfig|dhcp)"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
 from fabricc.back.reading.types import ports
 from fabricc.base.diagnostics.wording import spans
+from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -122,7 +123,7 @@ def interface(text: str) -> str:
 
 
 def _numbered(kind: str, text: str) -> str | tuple[str, ...] | None:
-    return interfaces(kind + text) if text[0].isdigit() else None
+    return interfaces(kind + text) if is_number(text[0]) else None
 
 
 TYPES: Types = {
@@ -152,7 +153,7 @@ def named(head: str, rest: str) -> tuple[str, str]:
     The first word of the rest belongs to the name, unless it is a figure and all there is.
     """
     word, _, more = " ".join(rest.split()).partition(" ")
-    return (f"{head} {word}", more or "on") if more or not word[0].isdigit() else (head, word)
+    return (f"{head} {word}", more or "on") if more or not is_number(word[0]) else (head, word)
 
 
 def beginnings(text: str) -> tuple[str, ...]:

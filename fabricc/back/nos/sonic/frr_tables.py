@@ -14,6 +14,7 @@ from fabricc.back.nos.sonic.config_db import rows_of, state_fields, strange, tab
 from fabricc.back.nos.sonic.words import number
 from fabricc.back.reading import Document, Keep, Said, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.paths import port_paths
 
@@ -333,7 +334,7 @@ def _finish_policy(document: Document) -> None:
             bounds = "".join(f" {word} {value_of(row, word)}" for word in ("ge", "le") if word in row.values)
             rule = value_of(row, "prefix") + bounds
             text = rule if value_of(row, "action", "permit") == "permit" else f"deny {rule}"
-            entries[name].append((int(number_of) if number_of.isdecimal() else 0, text, row.line))
+            entries[name].append((int(number_of) if is_number(number_of) else 0, text, row.line))
     for name, rules in entries.items():
         for at, (_, text, line) in enumerate(sorted(rules)):
             document.put(f"prefix_list[{name}]/{at}", text, line)
@@ -350,7 +351,7 @@ def _finish_policy(document: Document) -> None:
 def _prefix_rule(key: str) -> tuple[str, int, str, str]:
     """Name, place, prefix and bounds of a rule's key: `SET|10|10.0.0.0/8|24..32`, or without the place."""
     parts = key.split("|")
-    numbered = len(parts) > 3 and parts[1].isdecimal()
+    numbered = len(parts) > 3 and is_number(parts[1])
     name, prefix, bounds = parts[0], *([*parts, "", ""][2 if numbered else 1 :][:2])
     low, dots, high = bounds.partition("..")
     if dots:

@@ -24,6 +24,7 @@ from fabricc.back.nos.sonic.config_db import (
 from fabricc.back.nos.sonic.words import Platform, lane_list
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -169,7 +170,7 @@ _LEAK = re.compile(r"\b(import vrf|nexthop-vrf) mgmt\b")
 
 
 def _gbps(mbps: str) -> Value:
-    whole = mbps.isascii() and mbps.isdecimal() and len(mbps) < 19 and mbps.endswith("000")
+    whole = is_number(mbps) and mbps.endswith("000")
     return int(mbps) // 1000 if whole else f"{mbps} Mb/s"
 
 

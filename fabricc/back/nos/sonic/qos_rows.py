@@ -27,6 +27,7 @@ from fabricc.back.nos.sonic.config_db import (
 )
 from fabricc.back.nos.sonic.words import MAP, expand, number
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.paths import port_paths
 
@@ -190,9 +191,10 @@ def _finish_maps(document: Document) -> list[str]:
         for field, (group, line) in fields.items():
             if field in pfc or group != lossy:
                 document.put(f"qos/{kind}[{field}]/priority_group", group, line)
+    bound = table_scope(document, "TC_TO_PRIORITY_GROUP_MAP").scopes.get("map", {}).get("")
     for field in queues.keys() - groups.keys() if groups else ():
-        text = f"TC_TO_PRIORITY_GROUP_MAP|{MAP} without {field}"
-        strange(document, table_scope(document, "TC_TO_PRIORITY_GROUP_MAP").scopes["map"][""].line, text)
+        line = bound.line if bound else next(iter(groups.values()))[1]
+        strange(document, line, f"TC_TO_PRIORITY_GROUP_MAP{f'|{MAP}' if bound else ''} without {field}")
     return pfc
 
 
@@ -397,7 +399,7 @@ def _finish_groups(
     for name, groups in lossless.items():
         paused = bound.get(name, "")
         if not groups and paused and (profile := _reclaimed(document, name)):
-            groups.update((int(group), profile) for group in paused.split(",") if group.isdecimal())
+            groups.update((int(group), profile) for group in paused.split(",") if is_number(group))
             _put_headroom(document, name, headrooms.get(profile, ()))
         if ",".join(map(str, sorted(groups))) != paused or len(set(groups.values())) > 1:
             text = f"BUFFER_PG|{name}: the groups of one lossless profile are not PFC's {paused}"

@@ -25,6 +25,7 @@ from fabricc.back.nos.sonic.limits import RELEASES, release_of
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Platform, number
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import setting_facts
 
 if TYPE_CHECKING:
@@ -404,7 +405,7 @@ def _permitted(document: Document, rules: list[tuple[str, Scope]], service: str)
 def _rank(row: Scope, field: str, default: str) -> int:
     """A priority, the highest first; 0 for one that is no number, which `caclmgrd` cannot take."""
     text = value_of(row, field, default)
-    return int(text) if text.isdecimal() else 0
+    return int(text) if is_number(text) else 0
 
 
 TOPIC = Topic(ROWS, finish)

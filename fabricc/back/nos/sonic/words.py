@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ CERTIFICATES = {
     "server_key": "/etc/sonic/telemetry/streamingtelemetryserver.key",
 }
 """Where the gNMI container looks for its certificates (sonic-gnmi.yang; sonic-buildimage, gnmi-native.sh)."""
-MODE = re.compile(r"(\d+)x(\d+)G(?:\[([^]]*)\])?(?:\(\d+\))?")
+MODE = re.compile(r"(\d{1,9})x(\d{1,9})G(?:\[([^]]*)\])?(?:\(\d+\))?")
 """A breakout mode of `platform.json`: `NxS[other speeds](lanes)`."""
 
 
@@ -36,7 +37,7 @@ MODE = re.compile(r"(\d+)x(\d+)G(?:\[([^]]*)\])?(?:\(\d+\))?")
 def number(text: str) -> Value:
     """An integer as SONiC writes it, or the text itself when it is none."""
     digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else text
+    return int(text) if is_number(digits) else text
 
 
 @lru_cache(maxsize=256)

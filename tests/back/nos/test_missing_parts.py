@@ -1,0 +1,51 @@
+"""Readers and planned facts where a configuration lacks what most have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fabricc.back import nos as back_ends
+from fabricc.cli.entry import run
+
+RAIL_ONLY = """\
+cluster: lab
+gpus: {{model: {host}, hosts: 2, hosts_per_unit: 2, wiring: rail-only}}
+tors: {{model: {model}, nos: {nos}}}
+priorities: {{default: {{}}}}
+cables: {{host: {{medium: smf, length_m: 3}}}}
+routing: {{ttl_security: true}}
+"""
+
+
+@pytest.mark.parametrize("name", ["AZURE", "FAB"])
+def test_a_map_of_another_name_without_a_class_is_read(name: str) -> None:
+    tables = {
+        "TC_TO_QUEUE_MAP": {name: {"0": "0", "1": "1", "3": "3"}},
+        "TC_TO_PRIORITY_GROUP_MAP": {name: {"0": "0", "3": "3"}},
+    }
+    reading = back_ends.load("sonic").read({"config_db.json": json.dumps(tables, indent=1)})
+    assert any("TC_TO_PRIORITY_GROUP_MAP" in text and "without 1" in text for _, _, text in reading.unknown)
+
+
+@pytest.mark.parametrize(
+    ("nos", "model", "host"),
+    [
+        ("frr", "linux-16x100", "lab-host"),
+        ("eos", "7060dx5-64s", "dgx-h100"),
+        ("nxos", "9332d-gx2b", "dgx-h100"),
+        ("sonic", "sn5600", "dgx-h100"),
+        ("cumulus", "sn5600", "dgx-h100"),
+        ("junos", "qfx5240-64od", "dgx-h100"),
+    ],
+)
+def test_a_setting_of_sessions_does_not_break_a_fabric_without_sessions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], nos: str, model: str, host: str
+) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(RAIL_ONLY.format(nos=nos, model=model, host=host), "utf-8")
+    run(["build", str(spec), "-o", str(tmp_path / "build"), "-j", "1"])
+    streams = capsys.readouterr()
+    assert "FAB6001" not in streams.out + streams.err

@@ -1,0 +1,72 @@
+"""Numbers in text that others wrote never end in an error of `int`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import fabricc
+from fabricc.back.nos.frr.igp import TYPES
+from fabricc.base.numbers import is_number, whole_number
+from fabricc.base.order import natural
+from fabricc.catalog.support import counted
+from fabricc.operate.devices.kinds import KindError, number
+from fabricc.operate.devices.readings import of_classes
+from fabricc.review.diff.impact import OUTSIDE, operation
+
+LONG = "9" * 5000
+NOT_NUMBERS = ("", "²", "①", "٣", "-1", "+1", " 1", "1 ", "1_0", LONG, "1" * 19)
+
+
+@pytest.mark.parametrize("text", NOT_NUMBERS)
+def test_what_int_does_not_take_or_a_device_does_not_state_is_no_number(text: str) -> None:
+    assert not is_number(text)
+    assert whole_number(text) is None
+
+
+def test_the_longest_number_has_18_digits() -> None:
+    assert whole_number("9" * 18) == 10**18 - 1
+    assert whole_number("007") == 7
+
+
+def test_names_with_many_digits_are_sorted() -> None:
+    names = ["swp10", "swp2", f"swp{LONG}", f"swp1{LONG}", "swp0009", "swp11"]
+    assert sorted(names, key=natural) == ["swp2", "swp0009", "swp10", "swp11", f"swp{LONG}", f"swp1{LONG}"]
+
+
+@pytest.mark.parametrize("text", NOT_NUMBERS)
+def test_numbers_of_devices(text: str) -> None:
+    assert of_classes({text: 5, "3": 2}, {3}) == 2
+    assert TYPES["area"](text) is None
+    assert operation(f"prefix_list[X{OUTSIDE}10.0.0.0]", "~", f"10.0.0.0/{text}", "10.0.0.0/8 ge 9") == "-"
+
+
+@pytest.mark.parametrize("value", ["--5", "-", "5-", "²", "٣", LONG, 10**20, float("inf"), float("nan")])
+def test_a_count_of_a_device_that_is_no_count_is_refused(value: object) -> None:
+    with pytest.raises(KindError):
+        number(value, "here")
+
+
+def test_counts_of_a_device() -> None:
+    assert [number(value, "here") for value in ("-5", "18446744073709551615", 7, None)] == [
+        -5,
+        2**64 - 1,
+        7,
+        -1,
+    ]
+
+
+def test_a_release_with_many_digits_is_ordered() -> None:
+    assert counted(f"4.{LONG}")[0] == 4
+
+
+def test_digits_are_asked_for_in_one_place() -> None:
+    source = Path(fabricc.__file__).parent
+    asking = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if re.search(r"\.is(?:digit|decimal|numeric)\b", path.read_text("utf-8"))
+    }
+    assert asking == {"base/numbers.py", "base/documents/scalars.py"}, "use fabricc.base.numbers.is_number"
