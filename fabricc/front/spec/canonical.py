@@ -28,7 +28,6 @@ WIDEST = 140
 """Columns; a flow collection that is wider is written as a block."""
 _INDENT = 2
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$", re.MULTILINE)
-_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _NO_WRAP = 1 << 30
 
 
@@ -82,7 +81,12 @@ def edited(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
 
 
 def _plain(text: str) -> str:
-    return _TRAILING.sub("", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+    """Return a text with line feeds alone, without blanks at the ends of lines.
+
+    By lines, for a pattern that looks for blanks before an end tries each blank of an indentation.
+    """
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join([line.rstrip(" \t") for line in lines])
 
 
 def first_difference(before: str, after: str) -> int:
