@@ -250,3 +250,17 @@ def test_the_words_of_the_command_fit_together(tree: Path, signer: Signer) -> No
         ["--key", "k", "--signature", "s"],
     ):
         assert run(["sign", str(tree), *words]) == 2
+
+
+@pytest.mark.parametrize("listed", ["!review@example.org,*", "!review@example.org,*@example.org"])
+def test_a_negated_name_is_nobody(tree: Path, signer: Signer, listed: str) -> None:
+    if signer.kind is not Kind.SSH:
+        pytest.skip("minisign has no names")
+    assert run(["sign", str(tree), "--key", str(signer.key)]) == 0
+    signer.allowed.write_text(signer.allowed.read_text().replace("review@example.org ", f"{listed} "))
+    with pytest.raises(FindingsError):
+        signed.signer(tree, signer.allowed)
+    signer.allowed.write_text(
+        signer.allowed.read_text().replace(listed, "!other@example.org,review@example.org")
+    )
+    assert signed.signer(tree, signer.allowed) == "review@example.org"

@@ -111,11 +111,21 @@ def _by_ssh(folder: str, content: bytes, purpose: str) -> str:
     if held.returncode:
         raise _error(Fault.CONTENT, held.stderr)
     proof = asked("find-principals", "-f", "allowed")
-    for principal in proof.stdout.decode("utf-8", "replace").splitlines():
+    for principal in _principals(proof.stdout.decode("utf-8", "replace")):
         proof = asked("verify", "-f", "allowed", "-n", purpose, "-I", principal)
         if proof.returncode == 0:
             return principal
     raise _error(Fault.SIGNER, proof.stderr)
+
+
+def _principals(listed: str) -> list[str]:
+    """Return the names of those who may have signed, of the patterns that `find-principals` prints.
+
+    Nobody knows whom `!one@example.org,*` means: where a name is negated, names without wildcards alone count.
+    """
+    names = listed.replace(",", "\n").splitlines()
+    negated = any(name.startswith("!") for name in names)
+    return [name for name in names if name[:1] != "!" and not (negated and ("*" in name or "?" in name))]
 
 
 def _by_minisign(folder: str, keys: Sequence[str], purpose: str) -> str:
