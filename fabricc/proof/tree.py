@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fabricc.tree.manifest import Manifest
 
 _NONE: Mapping[str, Iterable[Diagnostic]] = {}
+_LARGEST = 4 << 30  # bytes of all files; trees of 24,576 GPUs have less than a tenth
 _REBUILD = "Build again; edits belong in the spec."
 
 
@@ -34,7 +35,7 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
 
     Raises:
         TreeError: FAB6013, there is none; FAB6020, a build is moving its files; FAB6021, no build writes such
-            a manifest.
+            a manifest; FAB0083, its files are larger than those of any tree.
     """
     if state.pending(tree):
         message = f"a build of {tree} is moving its files into place, or was ended while it did"
@@ -42,7 +43,13 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
     try:
         folder = Folder(tree)
         stated = folder.read(manifests.NAME, limit=manifests.LIMIT)
-        return folder, stated, manifests.Manifest.parse(stated)
+        manifest = manifests.Manifest.parse(stated)
+        if _bytes(tree, manifest) > _LARGEST:
+            message = (
+                f"the files of {tree} are larger than {_LARGEST >> 30} GiB together; no build writes so much"
+            )
+            raise TreeError("FAB0083", message, "Build again, or give another folder.")
+        return folder, stated, manifest
     except OSError as error:
         message = f"{tree} is no output tree: cannot read its manifest.json ({error.strerror or error})"
         raise TreeError("FAB6013", message, "Give a folder that `build` wrote.") from None
@@ -50,6 +57,15 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         message = f"{tree} is no output tree: its manifest.json is none that a build writes ({error})"
         at = Position(str(tree / manifests.NAME), error.line)
         raise TreeError("FAB6021", message, "Build again, or give another folder.", at) from None
+
+
+def _bytes(tree: Path, manifest: Manifest) -> int:
+    """Return the size of the files of a tree; a file without contents on the disk has one, too."""
+    total = 0
+    for path in manifest.files:
+        with suppress(OSError):
+            total += os.lstat(f"{tree}/{path}").st_size
+    return total
 
 
 def read_manifest(tree: Path) -> Manifest:

@@ -78,7 +78,7 @@ class Manifest:
             ManifestError: they state none of a format that this version reads, or a file that no tree can have.
         """
         try:
-            stated = json.loads(content)
+            stated = json.loads(content.decode(), object_pairs_hook=_unique)
         except RecursionError:
             raise ManifestError("nested too deeply") from None
         except ValueError as error:
@@ -99,6 +99,14 @@ class Manifest:
             if not digest:
                 raise ManifestError(f"{path[:80]} has no digest", _line(content, path))
         return Manifest(cluster, version, spec, inputs, files)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return a table of JSON; a key that stands twice has no one value."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
 def _text(stated: Mapping[str, object], key: str) -> str:

@@ -193,3 +193,22 @@ def test_a_folder_of_a_device_that_leads_elsewhere_is_not_read(clone: Clone) -> 
     assert status != 0
     assert "FAB6011" in told
     assert "symbolic link" in told
+
+
+@pytest.mark.parametrize("how", ["utf-16", "twice"])
+def test_a_manifest_in_another_encoding_or_with_a_doubled_key_is_refused(clone: Clone, how: str) -> None:
+    path = clone.tree / "manifest.json"
+    text = path.read_text("utf-8")
+    doubled = text.replace('"made_by": "fabricc"', '"made_by": "fabricc",\n  "made_by": "fabricc"')
+    path.write_bytes(text.encode("utf-16") if how == "utf-16" else doubled.encode())
+    assert clone.fabricc("check", "build/lab")[0] == 1
+
+
+def test_files_without_contents_on_the_disk_are_not_read(clone: Clone) -> None:
+    names = json.loads((clone.tree / "manifest.json").read_bytes())["files"]
+    for name in [*names][:6]:
+        with (clone.tree / name).open("wb") as file:
+            file.truncate(1 << 30)
+    status, said = clone.fabricc("check", "build/lab")
+    assert status == 1
+    assert "FAB0083" in said
