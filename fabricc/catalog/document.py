@@ -24,16 +24,19 @@ def error(code: str, message: str, position: Position | None, remedy: str = "") 
     return Diagnostic(code, Severity.ERROR, message, position, remedy)
 
 
-def read_document(path: Path, named_at: Position | None = None) -> Document | Diagnostic:
+def read_document(
+    path: Path, named_at: Position | None = None, root: Path | None = None
+) -> Document | Diagnostic:
     """Read a user's file; whatever is wrong with it comes back as one diagnostic, FAB2101 or FAB2102.
 
     Args:
         path: the file.
         named_at: where it is named, the place of what is wrong with the name.
+        root: the folder out of which no link may lead; None for that of the file.
     """
     file = str(path)
     try:
-        content = files.read(path, limit=MAX_BYTES)
+        content = files.read(path, root=root, limit=MAX_BYTES)
         document = parsed(content.decode("utf-8-sig"), file, _RULES)
     except files.TooLargeError:
         message = f"the catalog file {file} is larger than 4 MB"

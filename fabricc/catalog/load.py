@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic
+from fabricc.base.foreign.files import root_below
 from fabricc.catalog.checks import host_findings, switch_findings
 from fabricc.catalog.document import error, read_document
 from fabricc.catalog.library import (
@@ -32,7 +33,7 @@ MAX_FILES = 256
 
 
 def load_catalog(
-    extra: Sequence[Path] = (), named_at: Sequence[Position] = ()
+    extra: Sequence[Path] = (), named_at: Sequence[Position] = (), folder: Path | None = None
 ) -> tuple[Catalog, tuple[Diagnostic, ...]]:
     """The catalog with users' files on top; a model of theirs hides the built-in one of the same name.
 
@@ -43,6 +44,7 @@ def load_catalog(
     Args:
         extra: users' catalog files; later ones override earlier ones.
         named_at: where each of them is named; a file that cannot be opened is told of there.
+        folder: that of the spec which names them, out of which no link may lead; None where a user names them.
 
     Returns:
         The catalog, and one diagnostic for each problem: FAB2101 unreadable, FAB2102 not such YAML, FAB2103
@@ -54,7 +56,7 @@ def load_catalog(
     found: list[Diagnostic] = []
     origins: dict[tuple[str, str], Document] = {}
     for path, at in zip_longest(extra[:MAX_FILES], named_at[:MAX_FILES]):
-        document = read_document(path, at)
+        document = read_document(path, at, folder and root_below(folder, path))
         if isinstance(document, Diagnostic):
             found.append(document)
         elif problems := tuple(_file_problems(document)):

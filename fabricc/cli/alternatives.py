@@ -97,9 +97,10 @@ def show(compiled: Compiled, wish: Wish, format_: str) -> int:
     if spec is None or spec.infiniband is not None:
         output.tell(told, format_, compiled.sources)
         return exit_status(told)
-    catalog, _ = load_catalog([compiled.path.parent / name for name in spec.catalog_files])
+    folder = compiled.path.parent
+    catalog, _ = load_catalog([folder / name for name in spec.catalog_files], folder=folder)
     prices = read_prices(wish.prices, catalog) if wish.prices else None
-    planner = partial(buildable, folder=compiled.path.parent, catalog=catalog)
+    planner = partial(buildable, folder=folder, catalog=catalog)
     text, found = compiled.sources[str(compiled.path)], Alternatives((), 0, 0)
     rows: tuple[Row, ...] = ()
     told += prices.findings if prices else ()

@@ -185,7 +185,7 @@ def compile_spec(
     sources |= tables
     extra = [path.parent / name for name in spec.catalog_files]
     named_at = [spec.position("catalog", index) for index in range(len(extra))]
-    catalog, found = load_catalog(extra, named_at)
+    catalog, found = load_catalog(extra, named_at, path.parent)
     diagnostics += found
     sources |= input_texts(found)
     diagnostics += unread

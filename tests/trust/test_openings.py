@@ -25,6 +25,11 @@ SESSION = "opens no file: a session with a device"
 ALLOWED = {
     ("base/foreign/files.py", "open"): "the door",
     ("base/foreign/files.py", "fdopen"): "the door",
+    (
+        "base/foreign/git_index.py",
+        "open",
+    ): "Git's index, from which the door's root follows; regular and bounded",
+    ("base/foreign/git_index.py", "fdopen"): "the same",
     ("base/foreign/signers.py", "read_bytes"): QUESTION,
     ("base/foreign/signers.py", "write_bytes"): QUESTION,
     ("tree/exclusive.py", "open"): "the lock file of a tree, O_NOFOLLOW",

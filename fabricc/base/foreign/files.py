@@ -15,6 +15,8 @@ from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISLNK, S_ISREG, S_ISSOCK
 from typing import BinaryIO, Self
 
+from fabricc.base.foreign.git_index import owns
+
 LIMIT = 64 << 20
 """Bytes of a file that is read whole, unless a caller says otherwise."""
 STREAMED = 4 << 30
@@ -119,8 +121,22 @@ def clone_of(path: Path) -> Path | None:
 
 
 def repository(path: Path) -> Path:
-    """The folder that what is named may refer to: its repository, else the folder it is in."""
-    return clone_of(path) or _absolute(path).parent
+    """Return the folder that what is named may refer to: the repository that tracks it, else the folder it is in.
+
+    An unpacked archive is no part of a repository far above it, such as one of the user's dotfiles.
+    """
+    return root_below(_absolute(path).parent, path)
+
+
+def root_below(folder: Path, path: Path) -> Path:
+    """Return the folder that no link on the way to a file may leave: the repository that tracks it, else `folder`.
+
+    Args:
+        folder: that of the spec, where a spec names the file.
+        path: the file, in this folder or below it.
+    """
+    clone = clone_of(path)
+    return clone if clone is not None and owns(clone, _absolute(path)) else _absolute(folder)
 
 
 class Folder:

@@ -94,13 +94,15 @@ def _table(
 ) -> tuple[Line, ...]:
     if (name := spec.identities.get(key)) is None:
         return ()
-    table = read_table(folder / name, columns, needed, spec.position("identities", key))
+    table = read_table(folder / name, columns, needed, spec.position("identities", key), folder)
     findings += table.findings
     sources[str(folder / name)] = table.text
     return table.lines
 
 
-def read_table(path: Path, columns: tuple[str, ...], needed: tuple[str, ...], asked_at: Position) -> Table:
+def read_table(
+    path: Path, columns: tuple[str, ...], needed: tuple[str, ...], asked_at: Position, folder: Path
+) -> Table:
     """The lines of a CSV file whose first line names its columns, some of which it needs.
 
     Args:
@@ -108,9 +110,10 @@ def read_table(path: Path, columns: tuple[str, ...], needed: tuple[str, ...], as
         columns: names that columns may have.
         needed: those that it must have.
         asked_at: where the spec names the file.
+        folder: that of the spec, out of which no link may lead.
     """
     try:
-        text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
+        text = files.read(path, root=files.root_below(folder, path), limit=_LARGEST).decode("utf-8-sig")
         rows = list(_rows(text))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is no CSV in UTF-8"

@@ -27,7 +27,7 @@ _FORM = "Its lines read `su001-tor1a: 0x506b4b0300a1b2c3`; names are those of pl
 
 
 def read_guids(
-    path: Path, known: Collection[str], asked_at: Position | None = None
+    path: Path, known: Collection[str], asked_at: Position | None = None, folder: Path | None = None
 ) -> tuple[Mapping[str, int], list[Diagnostic]]:
     """GUID by name, and everything wrong with the file (FAB5813); never raises for what it holds.
 
@@ -35,10 +35,17 @@ def read_guids(
         path: a mapping `name: GUID`; a GUID is written as ibstat prints it, or with colons as labels have it.
         known: names that the plan has: switches (`su001-tor1a`) and host ports (`su001-host01/rail0`).
         asked_at: where the spec names the file.
+        folder: that of the spec, out of which no link may lead; None for that of the file.
     """
     start = Position(str(path), 1, 1)
     try:
-        document = parsed(files.read(path, limit=MAX_BYTES).decode("utf-8-sig"), str(path), _RULES)
+        document = parsed(
+            files.read(path, root=folder and files.root_below(folder, path), limit=MAX_BYTES).decode(
+                "utf-8-sig"
+            ),
+            str(path),
+            _RULES,
+        )
     except files.TooLargeError as error:
         return {}, [_wrong(f"the file of GUIDs is {error.strerror}", start, _FORM)]
     except OSError as error:

@@ -162,7 +162,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
     names = _names(wiring)
     guids: Mapping[str, int] = {}
     if section.guids is not None:
-        guids, wrong = read_guids(folder / section.guids, names, spec.position("infiniband", "guids"))
+        guids, wrong = read_guids(folder / section.guids, names, spec.position("infiniband", "guids"), folder)
         findings += wrong
     findings += placeholders(spec, len(names) - len(guids), len(names))
     partitions = partitions_of(spec, section, wiring, findings)
