@@ -227,3 +227,10 @@ def test_a_configuration_that_unpacks_without_end_is_damage(tmp_path: Path) -> N
         journal._base.execute("UPDATE device SET before=?, after=?", (bomb, bomb))
         with pytest.raises(RefusedError, match="too large"):
             journal.entry(run, "spine")
+
+
+def test_a_tree_whose_path_is_not_utf_8_has_a_run(tmp_path: Path) -> None:
+    tree = str(tmp_path / "p\udcff" / "build")
+    with closing(Journal(tmp_path / "journal.sqlite")) as journal:
+        number = journal.begin("push", tree, "0" * 64, {}, iter(["spine01a"]))
+        assert [(run.id, run.tree) for run in journal.runs()] == [(number, tree)]

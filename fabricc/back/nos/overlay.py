@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.overlay_text import OverlayError, merge, starred, strip, traced
+from fabricc.base.documents.scalars import FORBIDDEN
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ __all__ = ["OverlayError", "check_text", "merged", "stated", "stripped", "target
 _YAML = (".yaml", ".yml")
 _TRAILING = pattern(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
 _CONTROL = pattern(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+_ESCAPED = pattern(
+    r"\\u(?:00(?:[01][0-9a-f]|7f|[89][0-9a-f])|200[bef]|202[89a-e]|206[0-9]|fef[fF]|d[89a-f]..)|\\x(?:[01].|7f|[89].)|\\U000e....",
+    re.IGNORECASE,
+)
+"""Escapes of JSON and YAML for characters that a text of a spec may not have."""
 
 
 def target(files: Iterable[str], into: str) -> str:
@@ -42,11 +50,14 @@ def check_text(into: str, text: str) -> None:
     """Refuse what no file of that name can hold.
 
     Raises:
-        OverlayError: control characters, tabs, or not the JSON or YAML that the file is.
+        OverlayError: control characters, also bidirectional or escaped ones, tabs, or not the JSON or YAML of the file.
     """
-    if found := _CONTROL.search(text):
+    if found := _CONTROL.search(text) or FORBIDDEN.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise OverlayError(line, f"the character {found[0]!r} is not allowed", "Indent with spaces.")
+    if found := _ESCAPED.search(text) if into.endswith((".json", *_YAML)) else None:
+        line = text.count("\n", 0, found.start()) + 1
+        raise OverlayError(line, f"the escaped character {found[0]} is not allowed", "Write printable text.")
     if into.endswith(".json"):
         _loaded(text)
     elif into.endswith(_YAML):

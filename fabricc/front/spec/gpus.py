@@ -155,7 +155,9 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings
     in_rack = raw.get("hosts_per_rack") if wiring == "rack" else None
     per_unit: int | None = raw.get("hosts_per_unit") if in_rack is None else in_rack
     if per_unit is None:
-        example = f"{key}: {8 if wiring == 'rack' else 32}"
+        racks = raw.get("racks")
+        counts = [each for each in racks.values() if isinstance(each, int)] if isinstance(racks, dict) else []
+        example = f"{key}: {max(counts, default=8 if wiring == 'rack' else 32)}"
         findings.error("FAB2003", f"{where} needs '{key}'", *path, help=f"Add `{example}`.")
     return per_unit
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 import time
@@ -119,7 +120,7 @@ class Journal(JournalFile):
 
         def act(base: sqlite3.Connection) -> int:
             statement = "INSERT INTO run (kind, tree, digest, options, begun) VALUES (?, ?, ?, ?, ?)"
-            cursor = base.execute(statement, (kind, tree, digest, json.dumps(options), time.time()))
+            cursor = base.execute(statement, (kind, _stored(tree), digest, json.dumps(options), time.time()))
             run = int(cursor.lastrowid or 0)
             statement = "INSERT INTO device VALUES (?, ?, 'planned', '', '', 0, 0, NULL, NULL, '{}', ?)"
             base.executemany(statement, ((run, name, time.time()) for name in names))
@@ -172,6 +173,7 @@ class Journal(JournalFile):
 
     def _run(self, row: tuple[Any, ...]) -> Run:
         number, kind, tree, digest, options, begun, ended, outcome = row
+        tree = os.fsdecode(tree) if isinstance(tree, bytes) else tree
         try:
             stated = json.loads(options)
             if not (
@@ -328,3 +330,12 @@ def _text(blob: bytes | None) -> str:
     if not unpacking.eof:
         raise ValueError("a configuration is cut off, or too large")
     return content.decode("utf-8", "surrogateescape")
+
+
+def _stored(path: str) -> str | bytes:
+    """Return a path as SQLite takes it: as bytes where it is not UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path

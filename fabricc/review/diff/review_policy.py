@@ -63,6 +63,11 @@ def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
     document = parse_yaml(raw, file)
     if not document.usable or document.diagnostics:
         return Policy(), document.diagnostics
+    if isinstance(document.value, dict) and "policy" in document.value:
+        message = "a policy file has no key `policy`; only a spec has one"
+        remedy = "Remove the line `policy:` and indent the lines below it by two spaces less."
+        place = document.key_position(("policy",))
+        return Policy(), (Diagnostic("FAB9023", Severity.ERROR, message, place, remedy),)
     wrong = tuple(
         _wrong(f"policy: {breach.message}", document.key_position(tuple(breach.absolute_path)))
         for breach in breaches(document.value, "policy")

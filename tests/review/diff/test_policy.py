@@ -136,3 +136,10 @@ def test_a_policy_is_no_assumption(bench: Bench) -> None:
     loaded = load_spec(bench.spec("lab-smallest", "base", more="policy: {max_gpus_affected: 8}\n")).spec
     assert loaded is not None
     assert not [path for path in loaded.assumptions if path.startswith("policy")]
+
+
+def test_a_policy_file_with_the_key_of_a_spec_is_told_what_to_remove() -> None:
+    policy, found = read_policy(b"policy:\n  forbid_removal: true\n", "fabricc-policy.yaml")
+    assert policy == Policy()
+    assert [each.code for each in found] == ["FAB9023"]
+    assert "policy:" in found[0].help
