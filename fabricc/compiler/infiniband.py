@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.infiniband.host_files import PRIVATE, HostFiles, tenants_by_host
@@ -14,6 +15,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.gathered import Gathered, put_text
 from fabricc.compiler.inputs import manifest_inputs
+from fabricc.compiler.rendering import with_templates
 from fabricc.compiler.result import BuildResult
 from fabricc.fabric.infiniband.wiring import Subnet, hosts
 from fabricc.front.spec.load import accepted
@@ -62,7 +64,7 @@ class InfinibandRun:
         findings: list[tuple[str, Finding]] = []
         for plane in range(self.ib.planes):
             folder, subnet = subnet_folder(plane), Subnet(self.ib, plane)
-            files = dict(sm_files(subnet))
+            files = with_templates(folder, partial(dict, sm_files(subnet)))
             self._write(folder, files)
             if self.check:
                 findings += [(folder, found) for found in prove(subnet, files)]
@@ -70,7 +72,8 @@ class InfinibandRun:
         tenants = tenants_by_host(self.ib)
         renderer, total = HostFiles(self.ib), self.ib.wiring.counts()["hosts"]
         for number, host in enumerate(hosts(self.ib), 1):
-            folder, files = f"hosts/{host.name}", dict(renderer.render(host))
+            folder = f"hosts/{host.name}"
+            files = with_templates(host.name, partial(dict, renderer.render(host)))
             self._write(folder, files, private=PRIVATE)
             if self.check:
                 findings += [

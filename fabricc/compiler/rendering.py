@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
+from fabricc.back.nos import templating
 from fabricc.back.nos.overlay import OverlayError, merged, stated
-from fabricc.back.nos.templating import fault_of
 from fabricc.base.diagnostics import Position
 from fabricc.proof import Finding
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fabricc.fabric.facts import Reading, Value
     from fabricc.fabric.model import Overlay, Switch
@@ -38,10 +38,19 @@ def plain(switch: Switch) -> dict[str, str]:
     Raises:
         EmitError: FAB7012, a template of the user's own is at fault.
     """
+    return with_templates(switch.name, lambda: back_ends.load(switch.nos).render(switch))
+
+
+def with_templates(name: str, work: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """Return the files of a device or subnet that some work renders from templates.
+
+    Raises:
+        EmitError: FAB7012, a template of the user's own is at fault, or reaches a limit.
+    """
     try:
-        return back_ends.load(switch.nos).render(switch)
+        return templating.render(work)
     except Exception as error:
-        raise _in_words(error, switch.name) from None
+        raise _in_words(error, name) from None
 
 
 def departures(switch: Switch) -> dict[str, Value | None]:
@@ -70,7 +79,7 @@ def _said(files: Mapping[str, str], reading: Reading) -> dict[str, tuple[Value, 
 
 
 def _in_words(error: Exception, name: str) -> Exception:
-    fault = fault_of(error)
+    fault = templating.fault_of(error)
     if fault is None:
         return error
     message = f"{name} cannot be rendered: {fault.message}"

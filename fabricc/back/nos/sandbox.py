@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import TemplateAssertionError, TemplateError, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from fabricc.back.nos.bounded import TOO_LARGE, LimitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,6 +20,18 @@ _MAYBE = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock)
 
 class Sandbox(ImmutableSandboxedEnvironment):
     """As Jinja's, and it tells of circles before rendering ends deep in the stack."""
+
+    def compile(self, source: Any, name: Any = None, filename: Any = None, *others: Any, **named: Any) -> Any:
+        """Compile a template; what is constant in it is computed already here.
+
+        Raises:
+            TemplateAssertionError: that reaches a limit.
+        """
+        try:
+            return super().compile(source, name, filename, *others, **named)
+        except (LimitError, MemoryError) as error:
+            message = TOO_LARGE if isinstance(error, MemoryError) else str(error)
+            raise TemplateAssertionError(message, 1, name, filename) from None
 
     def refuse_circles(self, names: Iterable[str]) -> None:
         """Look where templates lead whatever the view holds; what cannot be read is told when it is used.

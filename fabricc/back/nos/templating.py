@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 import zlib
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from fabricc.back.nos import bounded
 from fabricc.base import installation
 from fabricc.base.foreign import files
 from fabricc.base.patterns import pattern
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
     from jinja2 import BaseLoader, BytecodeCache, Environment
 
+    from fabricc.back.nos.sandbox import Sandbox
+
+_Result = TypeVar("_Result")
 _FIXED = ("hosts", "jobs", "report")
 """Folders of the built-in templates that other modules fill in; a user's are not looked for."""
 _LARGEST = 1 << 20
@@ -36,6 +41,8 @@ _FORMER = {
 """Names that built-in templates had -> those that print it now."""
 _INCLUDED = pattern(r"""^\{% include "([\w.-]+)" %\}\n""", re.MULTILINE)
 _overrides: tuple[Path, ...] = ()
+_sandboxes: dict[tuple[str, bool], Sandbox] = {}
+"""Environments with templates of the user's own."""
 
 
 def set_template_path(folders: Iterable[str | Path]) -> None:
@@ -48,7 +55,16 @@ def set_template_path(folders: Iterable[str | Path]) -> None:
     chosen = tuple(Path(folder) for folder in folders)
     if chosen or _overrides:
         _environment.cache_clear()
+        _sandboxes.clear()
     _overrides = chosen
+
+
+class TemplateFaultError(Exception):
+    """A template of the user's own failed in the process that rendered it."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +88,7 @@ def override_digests() -> dict[str, str]:
         for nos in sorted(each for each in known if each.name not in _FIXED):
             for file in sorted(nos.glob("*.j2")):
                 name = f"{nos.name}/{file.name}"
-                found.setdefault(name, files.digest(file, root=files.clone_of(file) or folder))
+                found.setdefault(name, files.digest(file, root=folder))
     return found
 
 
@@ -94,10 +110,61 @@ def idle_overrides() -> Iterator[tuple[str, str]]:
             yield name, f"{nos} has {', '.join(sorted(each.name for each in (builtin / nos).glob('*.j2')))}"
 
 
+def render(work: Callable[[], _Result]) -> _Result:
+    """Return what some work renders; with templates of the user's own in a child process with limits.
+
+    Args:
+        work: renders templates; its result is what JSON can express.
+
+    Raises:
+        TemplateFaultError: a template failed, or reached a limit of `bounded`.
+    """
+    if not _overrides or bounded.is_child():
+        return work()
+    try:
+        result, failed = bounded.run(lambda: (work(), _loaded()), _described)
+    except bounded.LimitError as error:
+        own = (file for file in error.files if any(Path(file).is_relative_to(each) for each in _overrides))
+        file = next(own, str(_overrides[0]))
+        raise TemplateFaultError(Fault(file, 1, str(error))) from None
+    if isinstance(failed, str):
+        raise RuntimeError(failed)
+    if failed:
+        raise TemplateFaultError(Fault(*failed))
+    found, loaded = result
+    for nos, objects, names in loaded:
+        made = environment(nos, objects=objects)
+        for name in names:
+            made.get_template(name)  # the child compiled it within its limits, and the next one inherits it
+    return found  # type: ignore[no-any-return]
+
+
+def _loaded() -> list[tuple[str, bool, list[str]]]:
+    """Return the templates that this process has compiled, by NOS and kind of view."""
+    return [(*key, [name for _, name in made.cache or ()]) for key, made in _sandboxes.items()]
+
+
+def _first_used() -> str:
+    """Return the file of the first template of the user's own that this process compiled, else their folder."""
+    files = (str(each.filename) for made in _sandboxes.values() for each in (made.cache or {}).values())
+    own = (file for file in files if any(Path(file).is_relative_to(each) for each in _overrides))
+    return next(own, str(_overrides[0]))
+
+
+def _described(error: Exception) -> list[Any] | str:
+    """Return file, line and message of an error in a template; of any other its traceback."""
+    fault = fault_of(error)
+    if fault is None and isinstance(error, bounded.LimitError):
+        return [_first_used(), 1, str(error)]
+    return [fault.file, fault.line, fault.message] if fault else "".join(traceback.format_exception(error))
+
+
 def fault_of(error: Exception) -> Fault | None:
     """The place of an error in the templates; None when the user has none of their own, or the error is elsewhere."""
     from jinja2 import TemplateAssertionError, TemplateSyntaxError
 
+    if isinstance(error, TemplateFaultError):
+        return error.fault
     if not _overrides:
         return None
     if isinstance(error, TemplateSyntaxError) and (file := error.filename or error.name):
@@ -120,16 +187,16 @@ def _reason(error: Exception) -> str:
     return str(error) or "it cannot be rendered"
 
 
-def _innermost(traceback: TracebackType | None) -> tuple[str, int] | None:
+def _innermost(at: TracebackType | None) -> tuple[str, int] | None:
     """File and line of the template that was at work: the user's if one was, else any."""
     found: tuple[str, int] | None = None
     own = False
-    while traceback is not None:
-        file = Path(traceback.tb_frame.f_code.co_filename)
+    while at is not None:
+        file = Path(at.tb_frame.f_code.co_filename)
         theirs = any(file.is_relative_to(folder) for folder in _overrides)
         if theirs or (not own and file.is_relative_to(installation.folder("templates"))):
-            found, own = (str(file), traceback.tb_lineno), theirs
-        traceback = traceback.tb_next
+            found, own = (str(file), at.tb_lineno), theirs
+        at = at.tb_next
     return found
 
 
@@ -139,14 +206,14 @@ def _files() -> Iterable[Path]:
 
 def _mentions(file: Path, name: str) -> bool:
     try:
-        return name.encode() in files.read(file, limit=_LARGEST)
+        return name.encode() in files.read(file, root=file.parent.parent, limit=_LARGEST)
     except OSError:  # told of when it is rendered
         return False
 
 
 def _is_text(file: Path) -> bool:
     try:
-        files.read(file, limit=_LARGEST).decode()
+        files.read(file, root=file.parent.parent, limit=_LARGEST).decode()
     except UnicodeDecodeError:
         return False
     return True
@@ -186,6 +253,7 @@ def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Enviro
 
         loaders = [*(_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)]
         own = Sandbox(loader=ChoiceLoader(loaders), **common)
+        _sandboxes[nos, objects] = own
         own.refuse_circles(file.name for file in _files() if file.parent.name == nos)
         return own
     made = Environment(
@@ -204,14 +272,17 @@ def _whole(file: Path) -> str:
 
 
 def _loader(folder: Path, nos: str) -> BaseLoader:
-    """Templates of the user's own, which may include one another and nothing else."""
-    from jinja2 import FunctionLoader
+    """Load templates of the user's own: files below the folder that the user names, through no link out of it."""
+    from jinja2 import FunctionLoader, TemplateAssertionError
 
     def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:
         file = folder / nos / name
-        if ".." in name.split("/") or not file.is_file():
-            return None
-        text = files.read(file, root=files.clone_of(file) or folder, limit=_LARGEST).decode()
+        if "\0" in name or not {"", ".", ".."}.isdisjoint(name.split("/")) or not file.is_file():
+            return None  # an absolute name has an empty part
+        try:
+            text = files.read(file, root=folder, limit=_LARGEST).decode()
+        except OSError as error:
+            raise TemplateAssertionError(str(error.strerror), 1, name, str(file)) from None
         return text, str(file), lambda: True
 
     return FunctionLoader(load)
