@@ -7,11 +7,13 @@ import io
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.foreign.files import READ_ALSO, READ_BELOW, set_boundary
 from fabricc.cli import output
 from fabricc.cli.empty_values import require_values
 from fabricc.compiler.result import ENVIRONMENT, exit_status
@@ -125,6 +127,7 @@ def cli() -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; its exit status."""
     _opened()
+    _limit_reading()
     try:
         status: Any = cli.main(arguments, prog_name="fabricc", standalone_mode=False)
         sys.stdout.flush()
@@ -142,6 +145,13 @@ def run(arguments: list[str] | None = None) -> int:
         output.tell([_failed(error)], "text", {})
         return ENVIRONMENT
     return status if isinstance(status, int) else 0
+
+
+def _limit_reading() -> None:
+    """Open nothing outside of the folder that the MCP server which started this process may read."""
+    if root := os.environ.pop(READ_BELOW, ""):
+        also = os.environ.pop(READ_ALSO, "")
+        set_boundary(Path(root), *([Path(also)] if also else []))
 
 
 def _opened() -> None:

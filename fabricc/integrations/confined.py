@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import programs
+from fabricc.base.foreign.files import READ_ALSO, READ_BELOW
 from fabricc.base.values import NamedTuple, dataclass
 from fabricc.compiler.finding import find_spec
 from fabricc.proof.tree import read_manifest
@@ -55,9 +56,11 @@ class Confined:
 
     Attributes:
         root: the folder, an absolute path without links.
+        access: a file that may be read too: how to log in to switches.
     """
 
     root: Path
+    access: Path | None = None
 
     def path(self, text: str) -> str:
         """A path below the root as verbs are given it, links resolved.
@@ -92,6 +95,11 @@ class Confined:
         below = (folder for folder in above if folder.is_relative_to(self.root))
         return next((str(folder) for folder in below if (folder / "manifest.json").is_file()), None)
 
+    def _environment(self) -> dict[str, str]:
+        """The environment of a verb, which opens no file outside of the root, whatever a spec or a tree names."""
+        limits = {READ_BELOW: str(self.root), READ_ALSO: str(self.access) if self.access else ""}
+        return {**os.environ, **limits}
+
     async def tell(self, words: Sequence[str], operands: Sequence[str], most: int) -> Told:
         """Run a verb, whose options are among the words, with `--format json`.
 
@@ -108,7 +116,7 @@ class Confined:
         command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE,
+                *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=self._environment(),
                 preexec_fn=programs.end_with_parent(),
             )  # fmt: skip
         except (OSError, ValueError) as error:

@@ -14,6 +14,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from fabricc.base.diagnostics import FindingsError
+from fabricc.base.foreign.files import set_boundary
 from fabricc.integrations.confined import Confined, split_line
 from fabricc.version import __version__
 
@@ -24,8 +25,12 @@ that the server was started with. A result has the JSON of `fabricc VERB --forma
 (0 nothing wrong, 1 something is) and, in `left_out`, how much of long lists is not shown: ask with a larger `most`."""
 _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
 
-_Spec = Annotated[str, Field(description="The spec's path, such as cluster.yaml.")]
-_Side = Annotated[str, Field(description="A spec, or a folder that `fabricc build` wrote (build/CLUSTER).")]
+_Text = Annotated[str, Field(min_length=1)]
+"""An empty text stands for an unset variable of whoever asks, not for the default."""
+_Spec = Annotated[str, Field(min_length=1, description="The spec's path, such as cluster.yaml.")]
+_Side = Annotated[
+    str, Field(min_length=1, description="A spec, or a folder that `fabricc build` wrote (build/CLUSTER).")
+]
 _Most = Annotated[int, Field(ge=1, le=100_000, description="Entries of any list that are shown at most.")]
 _Aspect = Literal["cabling", "bgp", "routes", "interfaces", "qos", "config"]
 
@@ -39,7 +44,7 @@ class Tools:
     """
 
     def __init__(self, root: Path, access: Path | None) -> None:
-        self.place, self.access = Confined(root.resolve()), access
+        self.place, self.access = Confined(root.resolve(), access), access
 
     async def plan(self, spec: _Spec, most: _Most = 50) -> dict[str, Any]:
         """What a spec becomes: counts, topology, addresses, BGP, QoS, room to grow, power, and everything found."""
@@ -50,15 +55,17 @@ class Tools:
         subject: Annotated[
             str,
             Field(
-                description="A code (FAB4003), FILE:LINE of a built tree; or a spec or tree, with `about`."
+                min_length=1,
+                description="A code (FAB4003), FILE:LINE of a built tree; or a spec or tree, with `about`.",
             ),
         ],
         about: Annotated[
-            str | None,
+            _Text | None,
             Field(description="Of a spec or tree: an address, prefix, ASN, device, DEVICE:PORT, or code."),
         ] = None,
         facts: Annotated[
-            list[str] | None, Field(description="Words that choose settings of the device or port: ecn, pfc.")
+            list[_Text] | None,
+            Field(description="Words that choose settings of the device or port: ecn, pfc."),
         ] = None,
         most: _Most = 50,
     ) -> dict[str, Any]:
@@ -81,13 +88,14 @@ class Tools:
         self,
         before: _Side,
         after: Annotated[
-            str | None, Field(description="The newer side; without it `before` is compared with Git.")
+            _Text | None, Field(description="The newer side; without it `before` is compared with Git.")
         ] = None,
         base: Annotated[
-            str | None, Field(description="Git revision to compare the spec with; HEAD where none is named.")
+            _Text | None,
+            Field(description="Git revision to compare the spec with; HEAD where none is named."),
         ] = None,
         head: Annotated[
-            str | None, Field(description="Git revision in place of the spec as it is here.")
+            _Text | None, Field(description="Git revision in place of the spec as it is here.")
         ] = None,
         most: _Most = 50,
     ) -> dict[str, Any]:
@@ -100,7 +108,9 @@ class Tools:
 
     async def audit(
         self,
-        folder: Annotated[str, Field(description="Running configurations of switches, or a built tree.")],
+        folder: Annotated[
+            str, Field(min_length=1, description="Running configurations of switches, or a built tree.")
+        ],
         most: _Most = 50,
     ) -> dict[str, Any]:
         """What is wrong for RDMA with any fabric, from a folder of its configurations, and what was not understood."""
@@ -108,15 +118,18 @@ class Tools:
 
     async def verify(
         self,
-        tree: Annotated[str, Field(description="A folder that `fabricc build` wrote (build/CLUSTER).")],
+        tree: Annotated[
+            str, Field(min_length=1, description="A folder that `fabricc build` wrote (build/CLUSTER).")
+        ],
         devices: Annotated[
-            list[str] | None, Field(description="The switches to ask; all by default.")
+            list[_Text] | None, Field(description="The switches to ask; all by default.")
         ] = None,
         aspects: Annotated[
             list[_Aspect] | None, Field(description="What to compare; all by default.")
         ] = None,
         network: Annotated[
-            str | None, Field(description="Which network, where the spec has several: compute, or its name.")
+            _Text | None,
+            Field(description="Which network, where the spec has several: compute, or its name."),
         ] = None,
         most: _Most = 50,
     ) -> dict[str, Any]:
@@ -142,7 +155,19 @@ def server(root: Path, access: Path | None) -> Any:
         live = tool == tools.verify
         hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=live)
         made.add_tool(_anticipated(tool), annotations=hints)
+        _refuse_unknown(made._tool_manager.get_tool(tool.__name__))
     return made
+
+
+def _refuse_unknown(tool: Any) -> None:
+    """Reject arguments that a tool does not have: a misspelled `base` would compare with something else.
+
+    The SDK ignores them, and has no setting for it.
+    """
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    tool.parameters = model.model_json_schema(by_alias=True)
 
 
 def _anticipated(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -161,4 +186,5 @@ def _anticipated(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable
 
 def serve(root: Path, access: Path | None) -> None:
     """Answer on standard input and output until they are closed."""
+    set_boundary(root, *([access] if access else []))
     server(root, access).run("stdio")

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc import build
+from fabricc.base.foreign import files
+from fabricc.base.foreign.git import GitError, Repository
 from fabricc.integrations import confined
 from fabricc.integrations.confined import Confined, ConfinedError, shortened
 from tests.operate.push.network import PASSWORD, SIMULATED, Network
@@ -281,3 +283,101 @@ def test_without_the_package_it_is_told_what_to_install(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert "FAB0070" in ran.stderr
     assert "fabricc[mcp]" in ran.stderr
+
+
+LEADING_OUT = {
+    "catalog": "catalog: [c.yaml]\n", "overlay": "overlays: [{file: c.yaml, nos: eos}]\n",
+    "moves": "", "policy": "",
+}  # fmt: skip
+
+
+@pytest.fixture
+def inner(tmp_path: Path) -> Path:
+    """A folder inside a larger repository, with links to a file that is outside of it and inside the repository."""
+    top = tmp_path / "repo"
+    (top / "fab").mkdir(parents=True)
+    (top / "secret").mkdir()
+    (top / "secret/c.yaml").write_text("CANARY-KEY: CANARY-VALUE\n")
+    (top / "fab/cluster.yaml").write_text(SPEC)
+    for name in ("c.yaml", "fabricc-policy.yaml", "linked.lock"):
+        (top / "fab" / name).symlink_to("../secret/c.yaml")
+    (top / "fab/linked.yaml").write_text(SPEC)
+    (top / "fab/folder").symlink_to("../secret")
+    for name, text in LEADING_OUT.items():
+        (top / f"fab/{name}.yaml").write_text(SPEC + text)
+    (top / "fab/through.yaml").write_text(SPEC + "catalog: [folder/c.yaml]\n")
+    commit(top)
+    return top / "fab"
+
+
+def commit(top: Path) -> None:
+    own = {**os.environ, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+           "GIT_COMMITTER_EMAIL": "a@example.com"}  # fmt: skip
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "one"]):
+        subprocess.run(["git", "-C", str(top), *words], check=True, env=own, stdin=subprocess.DEVNULL)
+
+
+def test_files_that_a_spec_names_are_below_the_root_too(inner: Path) -> None:
+    async def ask() -> None:
+        async with asked(inner) as client:
+            for name in ("catalog", "overlay", "through", "linked", "policy"):
+                answer = await client.call_tool("plan", {"spec": f"{name}.yaml"})
+                assert "CANARY" not in str(answer), name
+            for name in ("policy", "linked", "catalog"):
+                answer = await client.call_tool("diff", {"before": "cluster.yaml", "after": f"{name}.yaml"})
+                assert "CANARY" not in str(answer), name
+            answer = await client.call_tool("plan", {"spec": "catalog.yaml"})
+            assert "outside of" in str(answer) or "leads out" in str(answer)
+
+    anyio.run(ask)
+
+
+def test_git_has_no_file_of_the_repository_above_the_root(inner: Path) -> None:
+    repository = Repository.of(inner)
+    head = repository.commit("HEAD")
+    assert repository.entry(head, "secret/c.yaml") is not None
+    files.set_boundary(inner)
+    try:
+        assert repository.entry(head, "fab/cluster.yaml") is not None
+        for path in ("secret/c.yaml", "secret", "fab2", "fa"):
+            with pytest.raises(GitError, match="may be read"):
+                repository.entries(head, path)
+        for opened in (files.read, files.plain, files.digest, files.plain_digest):
+            with pytest.raises(OSError, match="may be read"):
+                opened(inner.parent / "secret/c.yaml")
+            with pytest.raises(OSError, match=r"may be read|symbolic link"):
+                opened(inner / "c.yaml")
+            with pytest.raises(OSError, match="may be read"):
+                opened(inner / "folder/c.yaml")
+        with pytest.raises(OSError, match="may be read"):
+            files.Folder(inner / "folder")
+    finally:
+        files._boundary = ()
+
+
+def test_a_diff_against_git_still_works_in_a_part_of_a_repository(inner: Path) -> None:
+    async def ask() -> None:
+        async with asked(inner) as client:
+            (inner / "cluster.yaml").write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
+            answer = await client.call_tool("diff", {"before": "cluster.yaml", "base": "HEAD"})
+            assert "FAB9020" not in str(answer)
+            assert "CANARY" not in str(answer)
+
+    anyio.run(ask)
+
+
+def test_unknown_and_empty_arguments_are_refused(root: Path) -> None:
+    async def ask() -> None:
+        async with asked(root) as client:
+            for tool in (await client.list_tools()).tools:
+                assert tool.input_schema["additionalProperties"] is False
+            assert "bsae" in await refused(client, "diff", before="cluster.yaml", bsae="HEAD")
+            for more in ({"base": ""}, {"head": ""}, {"after": ""}):
+                assert "at least 1 character" in await refused(client, "diff", before="cluster.yaml", **more)
+            assert "at least 1 character" in await refused(client, "plan", spec="")
+            assert "at least 1 character" in await refused(client, "audit", folder="")
+            assert "at least 1 character" in await refused(
+                client, "explain", subject="cluster.yaml", about=""
+            )
+
+    anyio.run(ask)

@@ -21,6 +21,8 @@ LIMIT = 64 << 20
 """Bytes of a file that is read whole, unless a caller says otherwise."""
 STREAMED = 4 << 30
 """Bytes of a file of which only a digest is taken."""
+READ_BELOW, READ_ALSO = "FABRICC_READ_BELOW", "FABRICC_READ_ALSO"
+"""Variables by which a process that starts fabricc limits what it opens; see `set_boundary`."""
 _CHUNK = 1 << 18
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
@@ -32,6 +34,26 @@ _KINDS = (
     (S_ISCHR, "a device"),
     (S_ISBLK, "a device"),
 )
+
+
+_boundary: tuple[Path, ...] = ()
+"""Folders and files outside of which nothing is opened, whatever root a caller names; none where it is empty."""
+
+
+def set_boundary(root: Path, *others: Path) -> None:
+    """Open from now on nothing outside of a folder and of some other files; `Path("/")` as a root still opens all."""
+    global _boundary
+    _boundary = tuple(Path(os.path.realpath(each)) for each in (root, *others))
+
+
+def boundary() -> Path | None:
+    """Return the folder outside of which nothing is opened; None where there is none."""
+    return _boundary[0] if _boundary else None
+
+
+def _check_boundary(real: str, path: Path | str) -> None:
+    if _boundary and not any(Path(real).is_relative_to(each) for each in _boundary):
+        raise ForeignFileError(f"outside of {_boundary[0]}, the folder that may be read", path)
 
 
 class ForeignFileError(OSError):
@@ -88,7 +110,7 @@ def plain(path: str | Path, *, limit: int = LIMIT) -> tuple[bytes, bool]:
         ForeignFileError: it is a link, no regular file, or too large.
         OSError: it is not there or must not be read.
     """
-    handle = _open_in(None, str(path), _FILE, path)
+    handle = _open_plain(path)
     try:
         return _content(handle, path, limit), bool(os.fstat(handle).st_mode & 0o100)
     finally:
@@ -101,7 +123,7 @@ def plain_digest(path: str | Path, *, limit: int = STREAMED) -> tuple[str, bool]
     Raises:
         ForeignFileError, OSError: as `plain`.
     """
-    handle = _open_in(None, str(path), _FILE, path)
+    handle = _open_plain(path)
     try:
         return _digest(handle, path, limit), bool(os.fstat(handle).st_mode & 0o100)
     finally:
@@ -286,6 +308,8 @@ def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
         by_link = _absolute(path).is_relative_to(above)
         why = "a symbolic link leads out of" if by_link else "outside of"
         raise ForeignFileError(f"{why} {above}", path)
+    if root != Path("/"):
+        _check_boundary(real, path)
     handle = os.open(top, _FOLDER)
     try:
         *folders, last = real[len(top) :].strip("/").split("/")
@@ -295,6 +319,13 @@ def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
         return _open_in(handle, last or ".", how, path)
     finally:
         os.close(handle)
+
+
+def _open_plain(path: str | Path) -> int:
+    if _boundary:
+        above, name = os.path.split(path)
+        _check_boundary(os.path.join(os.path.realpath(above), name), path)  # noqa: PTH118 - of texts
+    return _open_in(None, str(path), _FILE, path)
 
 
 def _open_in(folder: int | None, name: str, how: int, path: Path | str) -> int:

@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Self
 
-from fabricc.base.foreign import programs
+from fabricc.base.foreign import files, programs
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
@@ -245,9 +245,18 @@ class Repository:
                     yield each, child.exactly(each.size or 0)
                     child.line()
 
+    def _check_boundary(self, path: str) -> None:
+        """Refuse what is outside of the folder that may be read, where that is a part of the repository alone."""
+        top, limit = self.folder, files.boundary()
+        for _ in filter(None, self.prefix.split("/")):
+            top = top.parent
+        if limit is not None and not (top / path).is_relative_to(limit):
+            raise GitError(f"{shown(path)} is outside of {limit}, the folder that may be read")
+
     def _listed(self, commit: str, path: str, *options: str) -> list[Entry]:
         if not _OBJECT.fullmatch(commit):
             raise GitError(f"{commit!r} is no name of a commit")
+        self._check_boundary(path)
         asked = ("ls-tree", "-z", "--full-tree", "--long", *options, commit, "--", *([path] if path else []))
         answer = ask(self.folder, *asked, limit=LARGEST)
         if answer.status:
