@@ -54,6 +54,7 @@ class Sides:
     Attributes:
         built_lines, found_lines: those of facts that this side states alone; `aside`: found ones not to be kept.
         reach: how far edits go beyond these lines; `keyed`: lines are `key: value`, of which none has a pattern.
+        barred: found lines by which a switch runs a command, which are never kept.
     """
 
     built: str
@@ -63,6 +64,7 @@ class Sides:
     aside: Collection[int] = ()
     reach: Reach = Reach.ALIKE
     keyed: bool = False
+    barred: Collection[int] = ()
 
 
 def edits(sides: Sides) -> list[Edit]:
@@ -152,6 +154,8 @@ def _head(node: Node) -> str:
 
 def _kept(node: Node, sides: Sides, depth: int = 0) -> Iterator[str]:
     """A line and those below it, without what is aside or looks like a secret."""
+    if node.line in sides.barred:
+        return
     if holds_secret(node.text) or (node.line in sides.aside and not _touched(node, sides.found_lines)):
         return
     yield "   " * depth + node.text

@@ -79,7 +79,7 @@ def json_edits(sides: Sides) -> list[Edit]:
         if not _inside(path, built) or not wanted(path) or (there and _alike(there.value, key.value)):
             continue
         new = _items(key.value, there.value) if there else None
-        value = _kept(path[-1], key, sides) if new is None else new
+        value = _kept(path[-1], key, sides) if new is None else _harmless(new, key, sides)
         if value is not None and value != []:
             edits.append(edit(path, value, removes=False))
     return _patterned(edits, one)
@@ -125,10 +125,17 @@ def _items(mine: Any, other: Any) -> list[Any] | None:
     return None
 
 
+def _harmless(items: list[Any], key: _Key, sides: Sides) -> list[Any]:
+    """Return the items of a list that stand in no barred line."""
+    every = key.value if isinstance(key.value, list) else []
+    barred = [item for at, item in enumerate(every, key.line + 1) if at in sides.barred]
+    return [item for item in items if item not in barred]
+
+
 def _kept(name: str, key: _Key, sides: Sides) -> Any:
     """What is put in of a key, without what is aside or looks like a secret; None for nothing."""
     if not isinstance(key.value, dict) or not key.value:
-        out = key.line in sides.aside and key.line not in sides.found_lines
+        out = key.line in sides.barred or (key.line in sides.aside and key.line not in sides.found_lines)
         return None if out or holds_secret(f'"{name}": {json.dumps(key.value)}') else key.value
     below = {path[0]: part for path, part in _keys(key.value).items() if len(path) == 1}
     moved = {own: part._replace(line=key.line + part.line - 1) for own, part in below.items()}

@@ -10,6 +10,7 @@ from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
 from fabricc.audit.adopt.trial import built, mismatches
 from fabricc.audit.packed import Contents
 from fabricc.back import nos as back_ends
+from fabricc.back.nos.commands import command_lines
 from fabricc.back.nos.overlay import OverlayError, merged
 from fabricc.back.nos.overlay_text import outline
 from fabricc.base.diagnostics import Severity
@@ -136,11 +137,12 @@ def _edits(device: Device, built_files: Texts, reach: Reach) -> Files:
         if (file, line) not in device.aside:
             found_lines[file].add(line)
     found = {}
+    barred = command_lines(back_ends.load(device.system), device.files)
     for file in built_files.keys() & device.files.keys():
         aside = {line for at, line in device.aside if at == file}
         sides = Sides(
             built_files[file], device.files[file], built_lines[file], found_lines[file], aside, reach,
-            keyed=file.endswith((".yaml", ".yml")),
+            keyed=file.endswith((".yaml", ".yml")), barred={line for at, line in barred if at == file},
         )  # fmt: skip
         if some := json_edits(sides) if file.endswith(".json") else edits(sides):
             found[file] = some

@@ -15,6 +15,8 @@ from fabricc.audit.gather import gather
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found, Kind, Tier
 from fabricc.audit.places import places_of
+from fabricc.back import nos as back_ends
+from fabricc.back.nos.commands import command_lines
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
@@ -145,6 +147,8 @@ def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
         for mismatch in mismatches:
             yield _difference(found.devices[name], mismatch)
     for device in found.devices.values():
+        if device.kind is Kind.SWITCH:
+            yield from _commands(device)
         if device.aside and device.kind is Kind.SWITCH:
             file, line = min(device.aside)
             message = (
@@ -156,6 +160,16 @@ def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
     for words in adopted.assumed:
         message = f"{words[0].lower()}{words[1:].rstrip('.')}"  # sentences of the report
         yield Finding("FAB9705", message, "", 0, words, Severity.NOTE)
+
+
+def _commands(device: Device) -> Iterator[Finding]:
+    """FAB6055: lines by which the switch runs a command or reads another file, which no overlay takes over."""
+    lines = sorted(command_lines(back_ends.load(device.system), device.files))
+    if lines:
+        file, line = lines[0]
+        message = f"{device.name}: {plural(len(lines), 'line')} that run commands or read other files are not adopted"
+        help_ = "Read them, and write an overlay with those that you want (`fabricc docs overlays`)."
+        yield Finding("FAB6055", message, _path(device, file), line, "commands", Severity.WARNING, help_)
 
 
 def _left(found: Found, name: str) -> Finding:

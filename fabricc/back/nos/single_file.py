@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.commands import matching_lines
 from fabricc.back.nos.templating import environment
 from fabricc.back.reading.aside import aside
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import switch_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    import re
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.back.nos.collected import Collected
     from fabricc.back.reading import Reader
@@ -35,6 +37,7 @@ class SingleFileNos:
         states: add to the Fabric's facts, in turn, what each topic says beyond them, and take out what it cannot say.
         asides: reads lines that say nothing about forwarding or losslessness; None where none are known.
         found: what it knows of texts that people collect.
+        commands: beginnings of lines and blocks by which the switch runs a command; None where none are known.
     """
 
     name: str
@@ -50,6 +53,7 @@ class SingleFileNos:
     states: tuple[Callable[[Facts, Switch], None], ...]
     found: Collected
     asides: Reader | None = None
+    commands: re.Pattern[str] | None = None
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has settings of this NOS for the model."""
@@ -71,6 +75,12 @@ class SingleFileNos:
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""
         return aside(reading, files, dict.fromkeys(files, self.asides) if self.asides else {})
+
+    def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+        """Yield file and line of what makes the switch run a command."""
+        if self.commands is not None:
+            for file, text in files.items():
+                yield from matching_lines(file, text, self.commands)
 
     def planned(self, switch: Switch) -> Facts:
         """The facts that reading the rendered configuration gives."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.commands import matching_lines
 from fabricc.back.nos.cumulus import (
     bgp,
     bgp_rows,
@@ -25,10 +26,11 @@ from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, rel
 from fabricc.back.nos.frr import ASIDES
 from fabricc.back.reading import Document, Reader, Topic, Types
 from fabricc.back.reading.aside import aside as lines_aside
+from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import File, Tree
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
+_COMMANDS = pattern(r"(?:snippet|hook|ztp)s?:")
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
 """What NVUE does not hold as the Fabric states it."""
 
@@ -123,6 +126,11 @@ class Cumulus:
     def render(self, switch: Switch) -> dict[str, str]:
         """`startup.yaml` for `nv config replace`."""
         return {words.FILE: render(switch)}
+
+    def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+        """Yield file and line of snippets, which write any file and restart services, and of hooks."""
+        for file, text in files.items():
+            yield from matching_lines(file, text, _COMMANDS)
 
 
 CUMULUS = Cumulus()

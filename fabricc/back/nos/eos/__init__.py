@@ -77,5 +77,6 @@ EOS = SingleFileNos(
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
     asides=Reader((aside.TOPIC,), {}, blanked=blanked),
+    commands=aside.COMMANDS,
     found=found,
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.reading import Block, Row, Topic
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,3 +52,5 @@ _PORT = (
 )  # fmt: skip
 
 TOPIC = Topic([*_whole(_SYSTEM), Block("interface <word>", "", _whole(_PORT))])
+COMMANDS = pattern(r"(?:event-handler|event-monitor|daemon|schedule|alias|command-alias|bash)\b")
+"""Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""

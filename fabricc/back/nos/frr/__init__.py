@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.static import static_lines
+from fabricc.back.nos.commands import matching_lines
 from fabricc.back.nos.frr import aside, bgp, daemons, evpn, found, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
@@ -21,14 +22,14 @@ from fabricc.fabric.facts import Reading, setting_facts, switch_facts
 from fabricc.fabric.paths import matching
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
 __all__ = [
-    "ASIDES", "FRR", "FrrLinux", "GracefulRestart", "read_frr_conf", "render_frr_conf", "routing_facts",
+    "ASIDES", "COMMANDS", "FRR", "FrrLinux", "GracefulRestart", "read_frr_conf", "render_frr_conf", "routing_facts",
     "ttl_security_facts",
 ]  # fmt: skip
 
@@ -121,6 +122,7 @@ def _readers() -> Mapping[str, Reader]:
     return {**found, FILE: _router_reader(MULTIPATH_LIMIT)}
 
 
+COMMANDS = services.COMMANDS[FILE]
 ASIDES = Reader((aside.TOPIC,), {}, leave=_LEAVE)
 """Of lines of frr.conf that say nothing about forwarding or losslessness."""
 
@@ -176,6 +178,13 @@ class FrrLinux:
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""
         return lines_aside(reading, files, {FILE: ASIDES})
+
+    def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+        """Yield file and line of what makes the switch run a command, or read another file."""
+        yield from ((file, line) for file, line, _ in self.commands_at_boot(files))
+        for file, shape in services.COMMANDS.items():
+            yield from matching_lines(file, files.get(file, ""), shape)
+        yield from interfaces.command_lines(files.get("interfaces", ""))
 
     def commands_at_boot(self, files: Mapping[str, str]) -> list[tuple[str, int, str]]:
         """Return file, line and text of what the switch would run when it reads a file that holds settings alone."""

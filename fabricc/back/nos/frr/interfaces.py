@@ -18,7 +18,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
@@ -109,6 +109,7 @@ _LAST = (
     rf"ip \1 rule add pref {MANAGEMENT_RULE} ({_WORDS})"
 )
 _PREF = rf"ip (-[46]) rule del pref (\d{{1,5}}) 2>/dev/null \|\| true; ip \1 rule add pref \2 (to {_WORDS})"
+_RUNS = re.compile(r"(?:pre-|post-)?(?:up|down)|source(?:-directory)?|mapping|script|map")
 _RULE = re.compile(r"\bip (-[46] )?(rule|route) (add|del|replace)\b")
 
 
@@ -121,6 +122,14 @@ def _command(text: str) -> dict[str, str] | None:
     if found := re.fullmatch(_PREF, text):
         return {f"management/rule[{found[2]}]": found[3]}
     return None
+
+
+def command_lines(text: str) -> Iterator[tuple[str, int]]:
+    """Yield file and line of commands that fabricc does not write, and of lines that read other files."""
+    for number, line in enumerate(text.split("\n"), 1):
+        word, _, rest = line.strip().partition(" ")
+        if _RUNS.fullmatch(word) and (word != "up" or _command(rest.strip()) is None):
+            yield "interfaces", number
 
 
 _LINK = settings(

@@ -9,6 +9,7 @@ from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Silent, Topic
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -187,6 +188,15 @@ def _networks(words: tuple[str, ...]) -> str:
     return ",".join(sorted(word.strip(",") for word in words))
 
 
+COMMANDS = {
+    "frr.conf": pattern(r"(?:log|banner motd) file\b|.*\b(?:match|on-rib-process) script\b"),
+    "nftables.conf": pattern(r"include\b|.*;\s*include\b"),
+    "rsyslog.conf": pattern(
+        r".*(?:\^|omprog|ommail|module\(|include\()|\$(?:ActionExec|IncludeConfig|ModLoad)"
+    ),
+    "sysctl.conf": pattern(r"[^=]*=\s*[|/]|kernel\.(?:core_pattern|modprobe|hotplug|poweroff_cmd)\b"),
+}
+"""Lines of the box's files by which it runs a command, writes a file that is named, or reads another one."""
 TYPES = {"daemon": _daemon, "other options": _other_options, "collector": _collector}
 
 

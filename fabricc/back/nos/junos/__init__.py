@@ -132,4 +132,5 @@ JUNOS = SingleFileNos(
     states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),
     found=found,
     asides=Reader((aside.TOPIC,), {}, _in_force),
+    commands=aside.COMMANDS,
 )  # fmt: skip

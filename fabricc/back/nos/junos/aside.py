@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.reading import Block, Row, Silent, Topic
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,3 +69,8 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 TOPIC = Topic(ROWS)
+COMMANDS = pattern(
+    r"(?:set |activate )?(?:groups \S+ )?(?:system )?(?:services )?"
+    r"(?:event-options|scripts|extensions|extension-service|event-script)\b"
+)
+"""Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""

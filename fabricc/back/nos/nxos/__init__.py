@@ -89,4 +89,5 @@ NXOS = SingleFileNos(
     states=(qos.state, interfaces.state, services.state, bgp.state),
     found=found,
     asides=aside.AsideReader((aside.TOPIC,), {}),
+    commands=aside.COMMANDS,
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.words import beginnings
 from fabricc.back.reading import Block, Document, Reader, Row, Silent, Topic
+from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,3 +67,7 @@ TOPIC = Topic((
     *(row for beginning in _BEGINNINGS for row in _whole(beginning)),
     Block("interface <rest>", "", tuple(row for beginning in _OF_PORTS for row in _whole(beginning))),
 ))  # fmt: skip
+COMMANDS = pattern(
+    r"(?:event manager|cli alias|scheduler|python|guestshell|run|virtual-service|app-hosting|terminal event)\b"
+)
+"""Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""

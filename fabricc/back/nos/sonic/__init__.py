@@ -6,7 +6,8 @@ import json
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr import ASIDES
+from fabricc.back.nos.commands import matching_lines
+from fabricc.back.nos.frr import ASIDES, COMMANDS
 from fabricc.back.nos.sonic import (
     beyond,
     bgp,
@@ -23,18 +24,28 @@ from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, relea
 from fabricc.back.nos.sonic.words import number, port_name
 from fabricc.back.reading import Document, Reader, Types
 from fabricc.back.reading.aside import aside as lines_aside
+from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.back.nos.sonic.config_db import Tables
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
+_SHELL = pattern(r'"ZTP"|:\s*"(?:[^"\\]|\\.)*(?:[`$;&<>]|\\n|\|\|)')
 DEPARTURES = (*services.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES)
 """What SONiC does not hold as the Fabric states it."""
+
+
+def _command_lines(files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield file and line of values with signs of a shell, which the switch's own templates put into scripts."""
+    for at, line in enumerate(files.get(config_db.FILE, "").split("\n"), 1):
+        if _SHELL.search(line):
+            yield config_db.FILE, at
+    yield from matching_lines(FRR_FILE, files.get(FRR_FILE, ""), COMMANDS)
 
 
 class Sonic:
@@ -46,6 +57,7 @@ class Sonic:
     port_name = staticmethod(port_name)
     gaps = staticmethod(gaps)
     found = found
+    command_lines = staticmethod(_command_lines)
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has SONiC settings for the model."""
