@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.diagnostics import FindingsError
-from fabricc.base.diagnostics.render import document
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff import markdown, review_json, terminal
@@ -34,11 +33,13 @@ CHANGES = 2
               help="A label that the pull request has; repeatable.")  # fmt: skip
 @options.formats(FORMATS)
 @click.option("--for", "forge", type=click.Choice(["github", "gitlab", "bitbucket", "azure", "none"]),
-              default="github", show_default=True, help="Where the Markdown is posted.")  # fmt: skip
+              default="github", show_default=True, help="Where the Markdown is posted and labels are set.")  # fmt: skip
 @click.option("--details-url", default="", metavar="URL",
               help="Where the whole review is, if Markdown must leave out.")  # fmt: skip
 @click.option("--detailed-exitcode", is_flag=True,
               help="Exit status 2 when devices change, 0 only when none does.")  # fmt: skip
+@click.option("--check-status", type=click.IntRange(0, 255), metavar="N",
+              help="Status of `fabricc check --committed` on the tree of --head, which then does not run.")  # fmt: skip
 @options.templates_option
 @options.jobs_option
 def command(
@@ -52,6 +53,7 @@ def command(
     forge: str,
     details_url: str,
     detailed_exitcode: bool,
+    check_status: int | None,
     jobs: int | None,
 ) -> int:
     """Tell what changes between two specs, two built trees, or a spec and a Git revision of it.
@@ -64,7 +66,17 @@ def command(
     if second is None and first.is_dir():
         raise click.UsageError("A tree is compared with another tree or a spec: name it.")
     try:
-        found = judged(first, second, base, head, policy=policy_file, labels=labels, jobs=jobs)
+        found = judged(
+            first,
+            second,
+            base,
+            head,
+            policy=policy_file,
+            labels=labels,
+            any_case=forge in ("github", "none"),
+            check_status=check_status,
+            jobs=jobs,
+        )
     except FindingsError as error:
         output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
         if format_ == "md":
@@ -85,4 +97,4 @@ def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:
     elif format_ == "json":
         output.document(review_json.render(review))
     else:
-        output.document(document(as_diagnostics(review, format_), format_))
+        output.findings_document(as_diagnostics(review, format_), format_)

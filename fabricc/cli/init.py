@@ -29,6 +29,7 @@ FILES = {
     "github-fetch.sh": "ci/github-fetch.sh",
     "github-post.sh": "ci/github-post.sh",
     "github-label.sh": "ci/github-label.sh",
+    "github-comments.jq": "ci/github-comments.jq",
     "gitlab-ci.yml": "ci/fabricc.gitlab-ci.yml",
     "gitlab-review.sh": "ci/gitlab-review.sh",
     "gitlab.py": "ci/gitlab.py",

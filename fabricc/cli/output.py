@@ -22,6 +22,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import broken
 from fabricc.base.foreign.text import Terminal, neutral
 from fabricc.base.patterns import pattern
+from fabricc.cli.places import in_repository, with_places
+from fabricc.review.explain.codes import causes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -125,7 +127,21 @@ def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, 
             columns = width() if terminal else None
             _write(render_text(diagnostics, sources, colour=colour, width=columns), sys.stderr)
         return
-    document(rendered(diagnostics, format_))
+    findings_document(diagnostics, format_)
+
+
+def findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
+    """Print findings in a format for programs.
+
+    SARIF and annotations are read at the top of the repository, so that their paths start there; in SARIF each finding
+    has a place, since code scanning rejects a file with a result without one.
+    """
+    advice = None
+    if format_ in ("sarif", "github"):
+        diagnostics = in_repository(with_places(diagnostics) if format_ == "sarif" else diagnostics)
+    if format_ == "sarif":
+        advice = causes()
+    document(rendered(diagnostics, format_, advice))
 
 
 def tally(diagnostics: Iterable[Diagnostic]) -> str:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign.git import GitError, kind, shown
 from fabricc.base.foreign.signers import Kind
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.driver import build
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.revision import SpecHistory, unreadable
+from fabricc.tree.manifest import NAME as MANIFEST
+from fabricc.tree.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fabricc.base.foreign.git import Entry, Repository
 
 _SHOWN = 10
+_SPECS = 100
 _REMEDIES = {
     "FAB6030": "Run `fabricc build` and commit the tree with the spec and the lock.",
     "FAB6031": "Commit the whole tree; `git status --ignored` shows what a rule keeps out.",
@@ -89,11 +94,12 @@ def _compared(
         remedy = "Name the folder that the build writes to, and commit it."
         return [Diagnostic("FAB6034", Severity.ERROR, message, None, remedy)]
     tree = path if path.rpartition("/")[2] == cluster else f"{path}/{cluster}"
+    others = () if tree == path else _other_trees(repository, commit, path, cluster, entries)
     wrong: dict[str, list[str]] = {code: [] for code in _REMEDIES}
     same_size = []
     signatures = {f"{tree}.{kind}" for kind in Kind}
     for entry in entries:
-        if entry.plain and entry.path in signatures:
+        if (entry.plain and entry.path in signatures) or entry.path.startswith(others):
             continue
         file = fresh.get(entry.path.removeprefix(f"{tree}/")) if entry.path.startswith(f"{tree}/") else None
         if not entry.plain:
@@ -112,6 +118,44 @@ def _compared(
     missing = sorted(fresh.keys() - {entry.path.removeprefix(f"{tree}/") for entry in entries})
     wrong["FAB6031"] = [f"{tree}/{name} is not committed" for name in missing]
     return [each for code, messages in wrong.items() for each in _limited(code, messages)]
+
+
+def _other_trees(
+    repository: Repository, commit: str, folder: str, cluster: str, entries: Sequence[Entry]
+) -> tuple[str, ...]:
+    """Return where the trees and signatures of other clusters begin, whose specs the commit has.
+
+    A tree whose manifest names no cluster of such a spec belongs to nobody, so that its files are not of the build.
+    """
+    depth = folder.count("/") + 1
+    manifests = [
+        entry
+        for entry in entries
+        if entry.plain and entry.path.count("/") == depth + 1 and entry.path.endswith(f"/{MANIFEST}")
+    ]
+    found: list[str] = []
+    for manifest in manifests:
+        name = manifest.path.split("/")[depth]
+        if name != cluster and _has_spec(repository, commit, name, repository.blob(manifest)):
+            found += [f"{folder}/{name}/", *(f"{folder}/{name}.{signature}" for signature in Kind)]
+    return tuple(found)
+
+
+def _has_spec(repository: Repository, commit: str, cluster: str, content: bytes) -> bool:
+    """Whether a commit has a spec of the cluster, under the file name that the manifest gives."""
+    try:
+        manifest = Manifest.parse(content)
+    except ManifestError:
+        return False
+    if manifest.cluster != cluster:
+        return False
+    specs = [
+        entry
+        for entry in repository.all_entries(commit)
+        if entry.plain and posixpath.basename(entry.path) == manifest.spec and (entry.size or 0) <= MAX_BYTES
+    ]
+    documents = (parse_yaml(repository.blob(entry), entry.path) for entry in specs[:_SPECS])
+    return any(each.usable and each.value.get("cluster") == cluster for each in documents)
 
 
 def _other(entry: Entry) -> str:

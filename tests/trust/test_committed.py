@@ -107,6 +107,27 @@ def test_the_trees_of_two_specs_are_checked_one_by_one(
     assert (status, "build/other/file is not of the build" in told) == (1, True)
 
 
+def test_the_tree_of_another_spec_of_the_revision_is_not_of_this_check(
+    repository: Path, check: Callable[..., Checked]
+) -> None:
+    other = repository / "clusters" / "b"
+    other.mkdir(parents=True)
+    text = (repository / "cluster.yaml").read_text("utf-8")
+    (other / "cluster.yaml").write_text(text.replace("cluster: lab-smallest", "cluster: lab-b"), "utf-8")
+    manifest = (repository / TREE / "manifest.json").read_text("utf-8")
+    tree = repository / "build" / "lab-b"
+    tree.mkdir()
+    (tree / "manifest.json").write_text(manifest.replace("lab-smallest", "lab-b"), "utf-8")
+    (tree / "file").write_text("x", "utf-8")
+    git(repository, "add", "-A")
+    committed(repository)
+    assert check("build")[0] == 0
+    git(repository, "rm", "-rqf", "clusters")
+    committed(repository)
+    status, told = check("build")
+    assert (status, "build/lab-b/file is not of the build" in told) == (1, True)
+
+
 def changed(repository: Path) -> None:
     path = repository / TOR
     path.write_bytes(path.read_bytes().replace(b"hostname su001", b"hostname su002"))

@@ -13,7 +13,7 @@ from fabricc.base.foreign.formats import json_document, sarif_message, workflow_
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from fabricc.base.diagnostics.model import Diagnostic
     from fabricc.base.foreign.text import Rendered
@@ -45,11 +45,18 @@ def entry(each: Diagnostic) -> dict[str, Any]:
     }
 
 
-def render_sarif(diagnostics: Iterable[Diagnostic]) -> Rendered:
-    """A SARIF 2.1.0 log (OASIS) of one run; columns count Unicode code points."""
+def render_sarif(
+    diagnostics: Iterable[Diagnostic], advice: Mapping[str, tuple[str, str]] | None = None
+) -> Rendered:
+    """Return a SARIF 2.1.0 log (OASIS) of one run; columns count Unicode code points.
+
+    Args:
+        diagnostics: the findings.
+        advice: code -> its cause and its remedy.
+    """
     found = list(diagnostics)
     codes = sorted({each.code for each in found})
-    rules = [{"id": code, "shortDescription": {"text": TITLES.get(code, code)}} for code in codes]
+    rules = [_sarif_rule(code, (advice or {}).get(code)) for code in codes]
     run = {
         "tool": {"driver": {"name": "fabricc", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
@@ -103,6 +110,18 @@ def render_junit(diagnostics: Iterable[Diagnostic]) -> Rendered:
         else:
             ElementTree.SubElement(case, "system-out").text = body
     return xml_document(root)
+
+
+def _sarif_rule(code: str, advice: tuple[str, str] | None) -> dict[str, Any]:
+    """A rule with the texts that GitHub's rules ask for."""
+    title = TITLES.get(code, code)
+    cause, remedy = advice or (title, f"Run `fabricc explain {code}`.")
+    return {
+        "id": code,
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": cause},
+        "help": {"text": f"{remedy} See `fabricc explain {code}`." if advice else remedy},
+    }
 
 
 def _sarif_result(each: Diagnostic, rule: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from fabricc.base.diagnostics.model import Diagnostic
     from fabricc.base.foreign.text import Rendered
@@ -13,13 +13,22 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
 
-def document(diagnostics: Iterable[Diagnostic], format: str) -> Rendered:
-    """The findings for a program, in one of `FORMATS` but `text`.
+def document(
+    diagnostics: Iterable[Diagnostic], format: str, advice: Mapping[str, tuple[str, str]] | None = None
+) -> Rendered:
+    """Return the findings for a program, in one of `FORMATS` but `text`.
+
+    Args:
+        diagnostics: the findings.
+        format: the format.
+        advice: code -> its cause and its remedy, which SARIF shows with the rule.
 
     Raises:
         ValueError: no such format.
     """
     from fabricc.base.diagnostics import formats  # XML and SARIF, which no person at a terminal waits for
 
+    if format == "sarif":
+        return formats.render_sarif(diagnostics, advice)
     renderers = (formats.render_json, formats.render_sarif, formats.render_github, formats.render_junit)
     return renderers[FORMATS[1:].index(format)](diagnostics)

@@ -101,6 +101,22 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A file that differs between two commits, or between a commit and the work tree.
+
+    Attributes:
+        path: below the top of the repository; bytes that are no UTF-8 as lone surrogates.
+        before, after: the name of the object, "" where a side has no such file or is the work tree.
+        kind: `added`, `changed` or `removed`.
+    """
+
+    path: str
+    before: str
+    after: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Repository:
     """A repository with a work tree, found from a folder inside that.
 
@@ -138,6 +154,12 @@ class Repository:
             raise GitError(f"{folder} is in the work tree of a Git repository that is not at its top", _CLONE)
         return Repository(folder, prefix)
 
+    @property
+    def top(self) -> Path:
+        """The top of the work tree."""
+        depth = self.prefix.count("/")
+        return self.folder.parents[depth - 1] if depth else self.folder
+
     def commit(self, revision: str) -> str:
         """The name of the commit that a revision means.
 
@@ -172,12 +194,54 @@ class Repository:
         return self._listed(commit, folder, "-r")
 
     def all_entries(self, commit: str) -> list[Entry]:
-        """Return everything that a commit or tree has.
+        """Return everything that a commit or tree has, at any depth.
 
         Raises:
-            GitError: as `entries`.
+            GitError: its folders are not here, or the listing is larger than 64 MiB.
         """
         return self._listed(commit, "", "-r")
+
+    def changes(self, before: str, after: str) -> list[Change]:
+        """Return the files that differ between two commits or trees; a file that moved is removed and added.
+
+        Raises:
+            GitError: their folders are not here, or the listing is larger than 64 MiB.
+        """
+        if not (_OBJECT.fullmatch(before) and _OBJECT.fullmatch(after)):
+            raise GitError(f"{before!r} or {after!r} is no name of a commit or tree")
+        options = (
+            "-r",
+            "-z",
+            "--raw",
+            "--no-renames",
+            "--no-ext-diff",
+            "--ignore-submodules=none",
+            "-O/dev/null",
+        )
+        answer = ask(self.folder, "diff-tree", *options, before, after, limit=LARGEST)
+        if answer.status:
+            raise _not_here(f"the changes from {before[:12]} to {after[:12]}")
+        rows = answer.out.split(b"\0")
+        return [_change(row, path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
+
+    def files_here(self) -> list[str]:
+        """Return the files of the index and those of the work tree that no rule ignores, below the top.
+
+        Raises:
+            GitError: they cannot be listed.
+        """
+        asked = (
+            "ls-files",
+            "-z",
+            "--full-name",
+            "--cached",
+            "--others",
+            "--exclude-per-directory=.gitignore",
+        )
+        answer = ask(self.top, *asked, limit=LARGEST)
+        if answer.status:
+            raise _no_repository(self.top, answer.stderr)
+        return list(dict.fromkeys(os.fsdecode(path) for path in answer.out.split(b"\0") if path))
 
     def tracks(self, name: str) -> bool:
         """Return whether the index or the commit that is checked out has a file of this name in the folder.
@@ -260,8 +324,16 @@ class Repository:
         asked = ("ls-tree", "-z", "--full-tree", "--long", *options, commit, "--", *([path] if path else []))
         answer = ask(self.folder, *asked, limit=LARGEST)
         if answer.status:
-            raise _not_here(f"{shown(path)} of {commit[:12]}")
+            raise _not_here(f"{shown(path) or 'the files'} of {commit[:12]}")
         return [_entry(row) for row in answer.out.split(b"\0") if row]
+
+
+def _change(row: bytes, path: bytes) -> Change:
+    """A row of `diff-tree --raw`: two modes, two objects and a letter."""
+    _, _, before, after, letter = row.decode("ascii").split()
+    kind = {"A": "added", "D": "removed"}.get(letter, "changed")
+    before, after = ("" if set(name) == {"0"} else name for name in (before, after))
+    return Change(os.fsdecode(path), before, after, kind)
 
 
 def kind(entry: Entry) -> str:

@@ -1,24 +1,51 @@
 #!/usr/bin/env bash
-# Gives the pull request the labels of the review and takes away those of an earlier one; all others stay. Only these
-# labels are ever set: one that people give as their approval is not among them, whatever the review says.
+# Gives the pull request the labels of its reviews, which are one for each spec, and removes those that no review has;
+# all others stay. Only these labels are ever set: one that people give as their approval is not among them, whatever a
+# review says. The gravest risk counts, `fabric:no-change` stands only where all reviews say so, and
+# `fabric:not-compared` where a review is missing, failed or is of another commit.
 set -euo pipefail
-known=(fabric:no-change risk:low risk:medium risk:high renumbers needs-drain removes-devices policy-change policy-violation)
+here="$(cd "$(dirname "$0")" && pwd)"
+known=(fabric:no-change fabric:not-compared fabric:access fabric:control-files risk:low risk:medium risk:high renumbers needs-drain removes-devices policy-change policy-violation)
 review="$WORK/out/review.json"
-if [ ! -s "$review" ] || [ -L "$review" ]; then exit 0; fi
 issue="repos/$GITHUB_REPOSITORY/issues/$PULL"
-mapfile -t present < <(gh api --paginate "$issue/labels" --jq '.[].name')
-mapfile -t wanted < <(jq -r '.labels[]? | strings' "$review")
+marker="<!-- fabricc:diff:${SPEC//--/-} -->"
+own=null
+# A comment without a review is no review of ours, and gets no label.
+if [ ! -e "$review" ] && { [ -e "$WORK/out/comment.md" ] || [ -L "$WORK/out/comment.md" ]; }; then exit 0; fi
+if [ -s "$review" ] && [ ! -L "$review" ]; then
+  own="$(jq -c '[.labels[] | strings]' "$review" 2>/dev/null)" || own=null
+fi
+joined() {
+  gh api --paginate "$issue/comments" --jq '.[]' | jq -s -f "$here/github-comments.jq" |
+    jq -r --argjson own "${own:-null}" --arg marker "$marker" --arg head "${HEAD:-}" '
+      [{labels: $own, head: $head}, (.[] | select(.marker != $marker))]
+      | map((.labels // []) + if .labels == null or .head != $head then ["fabric:not-compared"] else [] end)
+      | . as $all | (add | unique) as $found
+      | (["risk:high", "risk:medium", "risk:low"] | map(select([.] - $found == []))[0]) as $risk
+      | $found[] | strings
+      | select((startswith("risk:") | not) or . == $risk)
+      | select(. != "fabric:no-change" or
+          ($all | all((["fabric:no-change"] - . == []) and (["fabric:not-compared"] - . != []))))'
+}
 has() {
   local name="$1" each
   shift
-  for each in "$@"; do [ "$each" != "$name" ] || return 0; done
+  for each in "$@"; do [ "${each,,}" != "$name" ] || return 0; done
   return 1
 }
-for label in "${known[@]}"; do
-  if has "$label" ${wanted[@]+"${wanted[@]}"}; then
-    has "$label" ${present[@]+"${present[@]}"} || gh api --method POST "$issue/labels" --field "labels[]=$label" --silent ||
-      echo "::notice::could not set the label $label: make it first, or let the token write issues"
-  elif has "$label" ${present[@]+"${present[@]}"}; then
-    gh api --method DELETE "$issue/labels/${label//:/%3A}" --silent
-  fi
+# Reviews of other specs may be posted meanwhile: the labels are settled when nothing new was found after setting them.
+for _ in 1 2 3 4 5; do
+  found="$(joined)"
+  mapfile -t wanted <<<"$found"
+  mapfile -t present < <(gh api --paginate "$issue/labels" --jq '.[].name')
+  for label in "${known[@]}"; do
+    if has "$label" "${wanted[@]}"; then
+      has "$label" ${present[@]+"${present[@]}"} || gh api --method POST "$issue/labels" --field "labels[]=$label" --silent ||
+        echo "::notice::could not set the label $label: create it first, or let the token write issues"
+    elif has "$label" ${present[@]+"${present[@]}"}; then
+      gh api --method DELETE "$issue/labels/${label//:/%3A}" --silent ||
+        echo "::notice::could not remove the label $label"
+    fi
+  done
+  [ "$(joined)" != "$found" ] || break
 done

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Edits this bot's own comment on $SPEC, or posts one when there is none yet. What it posts was made by a job that reads
-# what others wrote, so it is held to what a review is.
+# what others wrote, so it is held to what a review is. Before the marker stands the state of the review: its commit,
+# its labels, and the labels that people set on this commit ($LABELS: the one whose setting started this run).
 set -euo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
 comment="$WORK/out/comment.md"
+review="$WORK/out/review.json"
 marker="<!-- fabricc:diff:${SPEC//--/-} -->"
 if [ ! -f "$comment" ] || [ -L "$comment" ] || [ "$(wc -c <"$comment")" -gt 65536 ] ||
   [ "$(tail -n 1 "$comment")" != "$marker" ]; then
@@ -10,12 +13,28 @@ if [ ! -f "$comment" ] || [ -L "$comment" ] || [ "$(wc -c <"$comment")" -gt 6553
   exit 1
 fi
 cat "$comment" >>"$GITHUB_STEP_SUMMARY"
-export marker
-id="$(gh api --paginate "repos/$GITHUB_REPOSITORY/issues/$PULL/comments" --jq '.[]
-  | select(.user.login == "github-actions[bot]" and .user.type == "Bot")
-  | select((.body | split("\n") | map(rtrimstr("\r")) | map(select(. != "")) | last) == env.marker) | .id' | sed -n 1p)"
+issue="repos/$GITHUB_REPOSITORY/issues/$PULL"
+present="$(gh api --paginate "$issue/labels" --jq '.[]' | jq -s 'map(.name | ascii_downcase)')"
+reviews="$(gh api --paginate "$issue/comments" --jq '.[]' | jq -s -f "$here/github-comments.jq")"
+labels=null
+if [ -s "$review" ] && [ ! -L "$review" ]; then
+  labels="$(jq -c '[.labels[] | strings | .[:50]][:20]' "$review" 2>/dev/null)" || labels=null
+fi
+id="$(jq -r --arg marker "$marker" 'map(select(.marker == $marker))[0].id // empty' <<<"$reviews")"
+state="$(jq -n -r --argjson present "$present" --argjson reviews "$reviews" --arg head "$HEAD" \
+  --argjson set "${LABELS:-[]}" --argjson labels "${labels:-null}" '
+  [($set | if type == "array" then .[] else . end), ($reviews[] | select(.head == $head) | .approved[])
+   | strings | select((ascii_downcase) as $name | $present | index([$name]))] | unique | .[:20]
+  | {labels: $labels, approved: .} | tojson | @base64')"
+[[ "$HEAD" =~ ^[0-9a-f]{40,64}$ ]] || HEAD="$(printf '0%.0s' {1..40})"
+body="$(mktemp)"
+trap 'rm -f "$body"' EXIT
+{
+  head -n -1 "$comment"
+  printf '%s\n%s\n' "<!-- fabricc:state:$HEAD:$state -->" "$marker"
+} >"$body"
 if [ -n "$id" ]; then
-  gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" --field "body=@$comment" --silent
+  gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" --field "body=@$body" --silent
 else
-  gh api --method POST "repos/$GITHUB_REPOSITORY/issues/$PULL/comments" --field "body=@$comment" --silent
+  gh api --method POST "$issue/comments" --field "body=@$body" --silent
 fi

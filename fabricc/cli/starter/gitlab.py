@@ -1,15 +1,18 @@
-"""Lists open merge requests, or posts their reviews, with REVIEW_TOKEN, in an isolated Python (`-I`).
+"""List open merge requests and post their reviews with REVIEW_TOKEN, in an isolated Python (`-I`).
 
-`list FILE` writes the open merge requests. `post FILE FOLDER` keeps one note and the labels of each, out of what a job
-made that reads what others wrote: so it posts nothing but a review, and sets no label but those below.
+`list FILE` writes the open merge requests, each with the labels that approve its head. `post FILE FOLDER` keeps one
+note for each spec and the labels of each merge request. The reviews come from a job that reads what others wrote: so
+this posts nothing but a review, and sets no label but those below. `approved LABELS COMMIT` needs no token.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import sys
+from datetime import datetime
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -21,9 +24,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 LABELS = (
-    "fabric:no-change", "risk:low", "risk:medium", "risk:high", "renumbers", "needs-drain", "removes-devices",
-    "policy-change", "policy-violation",
+    "fabric:no-change", "fabric:not-compared", "fabric:access", "fabric:control-files", "risk:low", "risk:medium",
+    "risk:high", "renumbers", "needs-drain", "removes-devices", "policy-change", "policy-violation",
 )  # fmt: skip
+NO_CHANGE, NOT_COMPARED = LABELS[:2]
+RISKS = ("risk:low", "risk:medium", "risk:high")
+STATE = re.compile("<!-- fabricc:state:([0-9a-f]{40,64}):([A-Za-z0-9+/=]*) -->")
+NAMED = re.compile("(.+)@([0-9a-f]{16,64})")
 LARGEST = 1_000_000
 PAGES = 20
 
@@ -61,11 +68,42 @@ def listed(project: str) -> Iterator[dict[str, Any]]:
     branch = urlencode({"state": "opened", "target_branch": os.environ["CI_DEFAULT_BRANCH"]})
     for each in pages(f"{project}/merge_requests?{branch}"):
         if re.fullmatch("[0-9a-f]{40,64}", each["sha"] or ""):
+            labels = [str(name) for name in each["labels"]]
             yield {
                 "iid": int(each["iid"]),
                 "sha": each["sha"],
-                "labels": [str(name) for name in each["labels"]],
+                "labels": approved(f"{project}/merge_requests/{int(each['iid'])}", each["sha"], labels),
             }
+
+
+def approved(path: str, commit: str, labels: list[str]) -> list[str]:
+    """The labels that were set after the commit became the head, and those that name it."""
+    found = naming(labels, commit)
+    if not labels:
+        return found
+    try:
+        version = max(pages(f"{path}/versions"), key=lambda each: int(each["id"]))
+        if version["head_commit_sha"] != commit:
+            return found
+        since = datetime.fromisoformat(version["created_at"])
+        events = sorted(pages(f"{path}/resource_label_events"), key=lambda each: int(each["id"]))
+        last_events = {str(each["label"]["name"]): each for each in events if each.get("label")}
+        return found + [
+            name
+            for name in labels
+            if (event := last_events.get(name)) is not None
+            and event["action"] == "add"
+            and datetime.fromisoformat(event["created_at"]) > since
+        ]
+    except (HTTPError, ValueError, KeyError, TypeError) as error:
+        print(f"{path}: no approval counts, {type(error).__name__}", file=sys.stderr)
+        return found
+
+
+def naming(labels: list[str], commit: str) -> list[str]:
+    """The labels of the form `NAME@COMMIT`, without the commit, at least 16 digits of which they have."""
+    matches = map(NAMED.fullmatch, labels)
+    return [match[1] for match in matches if match and commit.startswith(match[2])]
 
 
 def reviewed(folder: Path, marker: str) -> str | None:
@@ -77,53 +115,100 @@ def reviewed(folder: Path, marker: str) -> str | None:
     return text if last(text) == marker else None
 
 
-def last(text: str) -> str:
-    """The last line that is not empty."""
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+def last(text: str, place: int = 1) -> str:
+    """The last line that is not empty, or the one that is `place`-th from the end."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-place] if len(lines) >= place else ""
 
 
 def wanted(folder: Path) -> list[str] | None:
-    """The labels of a review, out of `LABELS`."""
+    """The labels of a review, out of `LABELS`; None where nothing was compared."""
     path = folder / "review.json"
     if path.is_symlink() or not path.is_file() or not 0 < path.stat().st_size <= LARGEST:
         return None
-    stated = json.loads(path.read_text("utf-8")).get("labels", ())
-    return [name for name in LABELS if name in stated]
+    stated = json.loads(path.read_text("utf-8")).get("labels")
+    return [name for name in LABELS if name in stated] if isinstance(stated, list) else None
 
 
-def post(project: str, own: int, iid: int, folder: Path, marker: str) -> bool:
-    """Edit this account's own note, or make one; set the labels."""
+def stated_labels(note: str, commit: str) -> list[str]:
+    """The labels that a note of an earlier run or of another pipeline gives."""
+    match = STATE.fullmatch(last(note, 2))
+    found = json.loads(base64.b64decode(match[2])).get("labels") if match else None
+    labels = [name for name in LABELS if name in found] if isinstance(found, list) else []
+    return labels if match and match[1] == commit and found is not None else [*labels, NOT_COMPARED]
+
+
+def joined(reviews: list[list[str]]) -> list[str]:
+    """The labels of a merge request from those of its reviews: the gravest risk, no change only where all agree."""
+    found = {name for labels in reviews for name in labels}
+    risks = [name for name in RISKS if name in found]
+    found -= set(risks[:-1])
+    if not all(NO_CHANGE in labels and NOT_COMPARED not in labels for labels in reviews):
+        found.discard(NO_CHANGE)
+    return [name for name in LABELS if name in found]
+
+
+def with_state(text: str, commit: str, labels: list[str] | None) -> str:
+    """The note of a review: its state, which later runs read, is the line before the marker."""
+    lines = text.rstrip().splitlines()
+    state = base64.b64encode(json.dumps({"labels": labels}).encode()).decode()
+    return "\n".join([*lines[:-1], f"<!-- fabricc:state:{commit}:{state} -->", lines[-1]])
+
+
+def post(project: str, own: int, iid: int, commit: str, folders: dict[str, Path]) -> bool:
+    """Edit this account's own notes, one for each marker, or make them; set the labels of all together."""
     here = f"{project}/merge_requests/{iid}"
-    text = reviewed(folder, marker)
-    if text is None:
-        return False
-    notes = (
-        n for n in pages(f"{here}/notes?sort=asc") if n["author"]["id"] == own and last(n["body"]) == marker
+    notes = {
+        last(note["body"]): note
+        for note in reversed([*pages(f"{here}/notes?sort=asc")])
+        if note["author"]["id"] == own and re.fullmatch("<!-- fabricc:diff:.* -->", last(note["body"]))
+    }
+    reviews = [stated_labels(note["body"], commit) for marker, note in notes.items() if marker not in folders]
+    complete = True
+    for marker, folder in folders.items():
+        text = reviewed(folder, marker)
+        labels = wanted(folder) if text is not None else None
+        reviews.append([NOT_COMPARED] if labels is None else labels)
+        if text is None:
+            complete = False
+            continue
+        text = with_state(text, commit, labels)
+        if (note := notes.get(marker)) is None:
+            ask("POST", f"{here}/notes", body=text)
+        elif note["body"].strip() != text.strip():
+            ask("PUT", f"{here}/notes/{note['id']}", body=text)
+    labels = joined(reviews)
+    ask(
+        "PUT", here, add_labels=",".join(labels), remove_labels=",".join(n for n in LABELS if n not in labels)
     )
-    note = next(notes, None)
-    if note is None:
-        ask("POST", f"{here}/notes", body=text)
-    elif note["body"].strip() != text.strip():
-        ask("PUT", f"{here}/notes/{note['id']}", body=text)
-    if (labels := wanted(folder)) is not None:
-        gone = [name for name in LABELS if name not in labels]
-        ask("PUT", here, add_labels=",".join(labels), remove_labels=",".join(gone))
-    return True
+    return complete
+
+
+def folders_of(review: Path) -> dict[str, Path]:
+    """The marker of each spec -> the folder of its review: of several specs, one a line in SPEC, numbered from 1."""
+    specs = [line for line in os.environ["SPEC"].split("\n") if line]
+    several = len(os.environ["SPEC"].split("\n")) > 1
+    return {
+        f"<!-- fabricc:diff:{spec.replace('--', '-')} -->": review / str(number) if several else review
+        for number, spec in enumerate(specs, 1)
+    }
 
 
 def main(verb: str, file: str, folder: str = "") -> int:
     """Exit status: 1 when a review could not be posted."""
+    if verb == "approved":
+        print(json.dumps(naming(file.split(","), folder)))
+        return 0
     project = f"/projects/{int(os.environ['CI_PROJECT_ID'])}"
     if verb == "list":
         Path(file).write_text(json.dumps(list(listed(project))), "utf-8")
         return 0
-    marker = f"<!-- fabricc:diff:{os.environ['SPEC'].replace('--', '-')} -->"
     own = ask("GET", "/user")["id"]
     status = 0
     for each in json.loads(Path(file).read_text("utf-8")):
         iid = int(each["iid"])
         try:
-            done = post(project, own, iid, Path(folder) / str(iid), marker)
+            done = post(project, own, iid, str(each["sha"]), folders_of(Path(folder) / str(iid)))
         except (HTTPError, ValueError, KeyError) as error:
             print(f"!{iid}: {type(error).__name__}", file=sys.stderr)
             done = False

@@ -6,11 +6,11 @@
 set -euo pipefail
 [ $# -gt 0 ] || { sed -n '2,5p' "$0" >&2; exit 2; }
 here="$(cd "$(dirname "$0")" && pwd)"
-report="$(mktemp)"
-trap 'rm -f "$report" "$report.new"' EXIT
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
 "${PYTHON:-python3}" -I -m pip --disable-pip-version-check install --quiet --dry-run --ignore-installed \
-  --report "$report" "$@" setuptools wheel
-"${PYTHON:-python3}" -I - "$report" >"$report.new" <<'PYTHON'
+  --report "$work/report.json" "$@" setuptools wheel
+"${PYTHON:-python3}" -I - "$work/report.json" >"$work/requirements.txt" <<'PYTHON'
 import json, platform, re, sys
 
 print(f"# Written by ci/pin.sh for Python {platform.python_version()} on {platform.system()} {platform.machine()}.")
@@ -20,4 +20,4 @@ for item in sorted(json.load(open(sys.argv[1]))["install"], key=lambda item: ite
     digest = archive.get("hashes", {}).get("sha256") or archive["hash"].removeprefix("sha256=")
     print(f"{name}=={item['metadata']['version']} --hash=sha256:{digest}")
 PYTHON
-cat "$report.new" >"$here/requirements.txt"
+cat "$work/requirements.txt" >"$here/requirements.txt"

@@ -4,12 +4,13 @@
 set -euo pipefail
 # shellcheck source=/dev/null
 . "$(dirname "$0")/run.sh"
-mkdir -p "$WORK/out" "$WORK/proposed"
+out="${OUT:-$WORK/out}"
 status=0
-fabricc check build --committed "$HEAD" --spec "$SPEC" --format github || status=$?
+check_trees --format github || status=$?
 # The page needs files: links as plain text, no filters, no hooks, in a folder of their own.
-export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$WORK/home/.gitconfig" GIT_INDEX_FILE="$WORK/index"
+proposed="$(mktemp -d "$WORK/proposed.XXXXXX")"
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$WORK/home/.gitconfig" GIT_INDEX_FILE="$proposed.index"
 git -c core.symlinks=false -c core.hooksPath=/dev/null read-tree "$HEAD"
-git -c core.symlinks=false -c core.hooksPath=/dev/null checkout-index --all --force --prefix="$WORK/proposed/"
-(cd "$WORK/proposed" && fabricc report "$SPEC" -o "$WORK/out/report.html") >/dev/null 2>&1 || true
+git -c core.symlinks=false -c core.hooksPath=/dev/null checkout-index --all --force --prefix="$proposed/"
+(cd "$proposed" && fabricc report "$SPEC" -o "$out/report.html") >/dev/null 2>&1 || true
 exit "$status"

@@ -1,21 +1,31 @@
 #!/usr/bin/env bash
 # Compares the spec of the commit $HEAD with the one of $BASE, under the policy that $BASE has now; leaves comment.md,
-# full.md, review.json and junit.xml in $WORK/out. $LABELS: the labels of the pull request, as a JSON list.
+# full.md, review.json and junit.xml in $WORK/out. $LABELS: the labels that approve this commit, as a JSON list, or one
+# of them as a JSON string; those that were set on it before are in $WORK/approved.json.
 set -uo pipefail
 # shellcheck source=/dev/null
 . "$(dirname "$0")/run.sh"
-out="$WORK/out"
-mkdir -p "$out"
+out="${OUT:-$WORK/out}"
 labels=()
 while IFS= read -r -d '' label; do
   labels+=("--label=$label")
-done < <(isolated -c 'import json, sys; [print(label, end="\0") for label in json.loads(sys.argv[1])]' "${LABELS:-[]}")
-review() { fabricc diff "$SPEC" --base "$BASE" --head "$HEAD" ${labels[@]+"${labels[@]}"} "$@"; }
+done < <(isolated -c '
+import json, pathlib, sys
+stated, earlier = json.loads(sys.argv[1]), pathlib.Path(sys.argv[2])
+names = [stated] if isinstance(stated, str) else stated
+names += json.loads(earlier.read_text()) if earlier.is_file() else []
+print(*names, sep="\0", end="\0" if names else "")' "${LABELS:-[]}" "$WORK/approved.json")
+forge="${FORGE:-github}"
+[ -s "$out/check-status" ] || check_trees >/dev/null 2>&1
+checked="$(cat "$out/check-status")"
+review() {
+  fabricc diff "$SPEC" --base "$BASE" --head "$HEAD" --check-status "$checked" ${labels[@]+"${labels[@]}"} "$@"
+}
 
-review --format md --for "${FORGE:-github}" --details-url "${URL:-}" >"$out/comment.md" 2>/dev/null
+review --format md --for "$forge" --details-url "${URL:-}" >"$out/comment.md" 2>/dev/null
 status=$?
 review --format md --for none >"$out/full.md" 2>/dev/null
-review --format json >"$out/review.json" 2>/dev/null
-review --format junit >"$out/junit.xml" 2>/dev/null
-[ "${FORGE:-github}" != github ] || review --format github 2>/dev/null
+review --format json --for "$forge" >"$out/review.json" 2>/dev/null
+review --format junit --for "$forge" >"$out/junit.xml" 2>/dev/null
+[ "$forge" != github ] || review --format github 2>/dev/null
 exit "$status"

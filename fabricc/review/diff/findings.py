@@ -11,6 +11,8 @@ from fabricc.review.diff.names import fold
 from fabricc.review.diff.phrases import phrases
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fabricc.review.diff.model import Group, Review
 
 _CODES = {
@@ -28,7 +30,8 @@ def as_diagnostics(review: Review, format_: str = "") -> list[Diagnostic]:
 
     GitHub shows ten of each severity per step, so for `github` the gravest ten are given.
     """
-    found = [*review.violations, *_renumbering(review), *(_group(group, review) for group in review.groups)]
+    groups = (_group(group, review) for group in review.groups)
+    found = [*review.violations, *_renumbering(review), *_beside(review), *groups]
     for title, names in wording.fleets(review):
         gone = title.endswith("gone")
         code, severity = ("FAB9006", Severity.WARNING) if gone else ("FAB9007", Severity.NOTE)
@@ -46,6 +49,24 @@ def _renumbering(review: Review) -> list[Diagnostic]:
         return []
     message = wording.renumbering(review)
     return [Diagnostic("FAB9005", Severity.WARNING, message, _first(review), "See the groups for examples.")]
+
+
+def _beside(review: Review) -> Iterator[Diagnostic]:
+    """What a reviewer must see besides the devices, at the first value that changed or at the file itself."""
+    place = _first(review)
+    if review.access_changes:
+        message = f"who can log in changes: {'; '.join(wording.access_rows(review))}"
+        yield Diagnostic("FAB9050", Severity.WARNING, message, place)
+    for each, (path, words) in zip(review.control_files, wording.control_rows(review), strict=True):
+        own = Position(path, 1) if each.files == 1 and each.change != "removed" else place
+        yield Diagnostic("FAB9051", Severity.WARNING, f"{path}: {words}", own)
+    for tree in review.committed_trees:
+        if not tree.passes:
+            message = f"{tree.path}: the committed tree fails the check"
+            yield Diagnostic("FAB9052", Severity.WARNING, message, place, "Build again and commit the tree.")
+    for figure in review.model_figures:
+        message = f"{figure.model} {figure.figure}: {wording.figure_words(figure)}"
+        yield Diagnostic("FAB9053", Severity.WARNING, message, place)
 
 
 def _group(group: Group, review: Review) -> Diagnostic:

@@ -30,6 +30,11 @@ def row_of(subject: str, nos: str) -> Row:
     return vocabulary(nos).row(subject.replace("session[", "bgp/neighbor[", 1))
 
 
+def is_access(subject: str, nos: str) -> bool:
+    """Whether a fact decides who can log in or change the device, or from where."""
+    return "access" in row_of(subject, nos).tags
+
+
 def operation(subject: str, op: str, before: object, after: object) -> str:
     """The operation as rules see it: a port or family switched on is one more, as a prefix that holds more is."""
     if op == "~" and OUTSIDE in subject:

@@ -26,6 +26,8 @@ from fabricc.compiler.spec_search import (
 )
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import spec_changes
+from fabricc.review.diff.control_files import find_control_files
+from fabricc.review.diff.model_figures import changed_figures
 from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.review_policy import NAME as POLICY_NAME
 from fabricc.review.diff.review_policy import spec_policy
@@ -66,8 +68,12 @@ class Inputs:
 
 
 @contextmanager
-def inputs(first: Path, second: Path | None, base: str | None, head: str | None) -> Iterator[Inputs]:
+def inputs(
+    first: Path, second: Path | None, base: str | None, head: str | None, check_status: int | None = None
+) -> Iterator[Inputs]:
     """The sides for `diff FIRST SECOND` or `diff SPEC --base REVISION [--head REVISION]`.
+
+    `check_status` is that of `check --committed` on the tree of the head, None where it did not run yet.
 
     Raises:
         TreeError: a folder is no tree.
@@ -78,7 +84,7 @@ def inputs(first: Path, second: Path | None, base: str | None, head: str | None)
             yield _two(first, second)
             return
         try:
-            yield _revisions(first, base or "HEAD", head, Path(scratch))
+            yield _revisions(first, base or "HEAD", head, Path(scratch), check_status)
         except GitError as error:
             raise InputError.of([unreadable(error)]) from None
 
@@ -93,7 +99,7 @@ def _two(first: Path, second: Path) -> Inputs:
     return Inputs(sides[0], sides[1], Context(), {}, _stated_policy(*map(_document, specs.values())))
 
 
-def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs:
+def _revisions(spec: Path, base: str, head: str | None, scratch: Path, check_status: int | None) -> Inputs:
     history = SpecHistory.of(spec)
     for folder in ("merge", "head", "base"):
         (scratch / folder).mkdir()
@@ -114,7 +120,15 @@ def _revisions(spec: Path, base: str, head: str | None, scratch: Path) -> Inputs
         before = _compiled(path, shown, shown)
         notices = (*notices, *found.findings, *_lost_lock(before, new, found, chosen.base))
         sides = _specs(before, new, chosen.base_label, chosen.head_label, str(spec))
-    sides = replace(sides, context=replace(sides.context, findings=notices + sides.context.findings))
+    commit = history.commit(head) if head is not None else ""
+    control, trees = find_control_files(history, chosen, commit, spec, new.spec.cluster, check_status)
+    context = replace(
+        sides.context,
+        findings=notices + sides.context.findings,
+        control_files=control,
+        committed_trees=trees,
+    )
+    sides = replace(sides, context=context)
     places = [Found(history, spec.name), *([found] if found else [])]
     if chosen.tip != chosen.base and history.file(chosen.tip, spec.name) is None:
         places += places_of_cluster(history, chosen.tip, spec.name, text)
@@ -238,7 +252,15 @@ def _specs(before: Compiled | None, after: Compiled, base: str, head: str, spec:
     stale = after.lock_before != after.lock_text
     known = {(d.code, d.message) for d in before.diagnostics} if before else set()
     new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
-    context = Context(spec, changes, lock, stale, after.lock_path.name, new)
+    context = Context(
+        spec,
+        changes,
+        lock,
+        stale,
+        after.lock_path.name,
+        new,
+        changed_figures(before, after) if before else (),
+    )
     if before is None:
         return Inputs(Side(base, Cluster(), {}), spec_side(head, after), context, {}, rules)
     return Inputs(spec_side(base, before), spec_side(head, after, before), context, {}, rules)

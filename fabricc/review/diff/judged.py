@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
 from fabricc.review.diff.inputs import InputError, inputs
-from fabricc.review.diff.review_policy import load_policy, read_policy, violations
+from fabricc.review.diff.review_policy import (
+    as_policies_write,
+    load_policy,
+    own_labels,
+    read_policy,
+    violations,
+)
 from fabricc.review.diff.run import review
 
 if TYPE_CHECKING:
@@ -26,6 +32,8 @@ def judged(
     *,
     policy: Path | None = None,
     labels: Iterable[str] = (),
+    any_case: bool = False,
+    check_status: int | None = None,
     jobs: int | None = None,
 ) -> Review:
     """What changes from `first` to `second`, or of the spec `first` since a Git revision; with policy violations.
@@ -37,16 +45,19 @@ def judged(
         head: revision in place of the files as they are; None for these.
         policy: the policy; None for the spec's own, and the file beside it.
         labels: that the change has, for policies that ask for one.
+        any_case: whether names of labels that differ in case alone are one label, as on GitHub.
+        check_status: exit status of `check --committed` on the tree of `head`; None to run it where it matters.
         jobs: worker processes; None for one per usable CPU.
 
     Raises:
         FindingsError: a side cannot be read or does not compile, or a policy is not valid.
     """
     spec = second or first
-    with inputs(first, second, base, head) as sides:
+    with inputs(first, second, base, head, check_status) as sides:
         rules = _policies(sides, policy, spec)
         found = review(sides.base, sides.head, sides.context, jobs)
-    return replace(found, violations=violations(rules, found, frozenset(labels), str(spec)))
+    present = as_policies_write(labels, rules) if any_case else frozenset(labels)
+    return replace(found, violations=violations(rules, found, present, str(spec)))
 
 
 def _policies(sides: Inputs, named: Path | None, spec: Path) -> tuple[Policy, ...]:
@@ -62,4 +73,7 @@ def _policies(sides: Inputs, named: Path | None, spec: Path) -> tuple[Policy, ..
     if wrong := [each for _, found in read for each in found]:
         raise InputError.of(wrong)
     rules = tuple(policy for policy, _ in read)
-    return rules if named or sides.spec_policy is None else (sides.spec_policy, *rules)
+    found = rules if named or sides.spec_policy is None else (sides.spec_policy, *rules)
+    if unusable := own_labels(found, str(spec)):
+        raise InputError.of(unusable)
+    return found

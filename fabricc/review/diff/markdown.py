@@ -43,11 +43,12 @@ FORGES = {
 """Limits: atlantis' clients for GitHub, Bitbucket and Azure DevOps; GitLab, docs.gitlab.com instance limits."""
 _SIGNS = {"none": "⚪", "low": "🟢", "medium": "🟡", "high": "🔴"}
 _BLANK = Markdown()
-_RESERVE = 1_500
+_RESERVE = 4_000
 _FIGURES_FOLDED = 12
 _SPEC_SHOWN = 12
 _FINDINGS_SHOWN = 10
 _GROUPS_SHOWN = 40
+_BESIDE_SHOWN = 20
 
 
 def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
@@ -99,7 +100,8 @@ def _bytes(text: Markdown) -> int:
 
 def _head(review: Review) -> Markdown:
     code = Markdown.code
-    lines = [Markdown("### {} fabricc: {}").format(_SIGNS[review.risk], wording.verdict_line(review)), _BLANK]
+    sign = _SIGNS[review.risk] if review.differs or review.harmless else _SIGNS["medium"]
+    lines = [Markdown("### {} fabricc: {}").format(sign, wording.verdict_line(review)), _BLANK]
     lines += [Markdown("{}: {} → {}").format(review.cluster, code(review.base), code(review.head)), _BLANK]
     for violation in review.violations:
         told = violation.code, violation.message, violation.help
@@ -113,9 +115,10 @@ def _head(review: Review) -> Markdown:
     for step in wording.drain_steps(review):
         first, _, rest = step.partition(" ")
         lines += [Markdown("**{}** {}").format(first, Markdown.told(rest)), _BLANK]
+    lines += _beside(review)
     lines += _causes(review)
     changed = [figure for figure in review.figures if figure.changed]
-    if changed and review.differs:
+    if changed and (review.differs or review.model_figures):
         lines += [_BLANK, Markdown("| plan | before | after |"), Markdown("|--|--|--|")]
         lines += [
             Markdown("| {} | {} | {} |").format(f.name, f.before or "-", f.after or "-")
@@ -125,6 +128,34 @@ def _head(review: Review) -> Markdown:
         lines += [_BLANK, Markdown("Plan, unchanged: {}.").format(same)]
     lines += _findings(review)
     return _lines([*lines, _BLANK])
+
+
+def _beside(review: Review) -> list[Markdown]:
+    """What a reviewer must see besides the devices: access, catalog figures, deciding files and the committed tree."""
+    access = [Markdown("- {}").format(Markdown.told(row)) for row in wording.access_rows(review)]
+    files = [
+        Markdown("- {}: {}").format(Markdown.code(path), Markdown.told(words))
+        for path, words in (*wording.control_rows(review), *wording.tree_rows(review))
+    ]
+    files += [_finding(each) for tree in review.committed_trees for each in tree.findings]
+    figures = [
+        Markdown("- {} {}: {}").format(
+            Markdown.code(each.model), Markdown.code(each.figure), wording.figure_words(each)
+        )
+        for each in review.model_figures
+    ]
+    titles = (
+        ("Who can log in", access),
+        ("Files that decide what a push or a review does", files),
+        ("Catalog figures of models in use", figures),
+    )
+    lines: list[Markdown] = []
+    for title, rows in titles:
+        if rows:
+            more = len(rows) - _BESIDE_SHOWN
+            rest = [Markdown("- and {} more").format(more)] if more > 0 else []
+            lines += [_BLANK, Markdown("**{}**").format(title), *rows[:_BESIDE_SHOWN], *rest]
+    return [*lines, _BLANK] if lines else []
 
 
 def _causes(review: Review) -> list[Markdown]:

@@ -211,6 +211,45 @@ class Figure:
         return self.before != self.after
 
 
+class ModelFigure(NamedTuple):
+    """A figure of a catalog model that differs: its values and sources on both sides, and the devices it reaches.
+
+    A value is None, and its source "", where a side does not have the figure.
+    """
+
+    model: str
+    figure: str
+    before: str | None
+    source_before: str
+    after: str | None
+    source_after: str
+    reach: tuple[str, ...]
+
+
+class ControlFile(NamedTuple):
+    """A changed file that decides what a push or a review does.
+
+    Attributes:
+        path: below the top of the repository.
+        role: what it decides, such as `access file` or `CI`.
+        change: `added`, `changed` or `removed`.
+        files: how many, where the path is a folder.
+    """
+
+    path: str
+    role: str
+    change: str
+    files: int = 1
+
+
+class TreeVerdict(NamedTuple):
+    """What `check` reports of the tree that the newer revision has: its path, and the first findings if it fails."""
+
+    path: str
+    passes: bool
+    findings: tuple[Diagnostic, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Review:
     """Everything a reviewer needs.
@@ -228,6 +267,10 @@ class Review:
         violations: policy findings; `findings`: those of the new plan that the old one lacks.
         renamed: devices that have another name and are the same: former and present name.
         replaced: devices that are another box in the place of one.
+        model_figures: figures of catalog models in use that differ.
+        control_files: changed files that decide what a push or a review does.
+        committed_trees: verdicts on the trees that the newer revision has; none where there are no revisions.
+        access_changes: what changes about who can log in, in words: kind of fact -> devices.
         lock: lock lines that go (`-`) and come (`+`); `lock_name`: name of that file, beside the spec.
     """
 
@@ -259,6 +302,10 @@ class Review:
     violations: tuple[Diagnostic, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     replaced: tuple[Box, ...] = ()
+    model_figures: tuple[ModelFigure, ...] = ()
+    control_files: tuple[ControlFile, ...] = ()
+    committed_trees: tuple[TreeVerdict, ...] = ()
+    access_changes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def changed(self) -> int:
@@ -278,7 +325,19 @@ class Review:
             return "none"
         if self.impact >= Impact.TRAFFIC_LOSS or self.renumbering.total or self.removed.count:
             return "high"
-        return "medium" if self.impact is Impact.SESSION_RESET else "low"
+        medium = self.impact is Impact.SESSION_RESET or self.access_changes
+        return "medium" if medium else "low"
+
+    @property
+    def trees_fail(self) -> bool:
+        """Whether `check` rejects a committed tree."""
+        return not all(tree.passes for tree in self.committed_trees)
+
+    @property
+    def harmless(self) -> bool:
+        """Whether nothing that a reviewer must see changes: no device, access, control file, figure or failing tree."""
+        changes = self.differs or self.access_changes or self.control_files or self.model_figures
+        return not changes and not self.trees_fail
 
 
 def whole(gpus: Iterable[Fraction]) -> int:

@@ -60,6 +60,13 @@ def as_json(review: Review) -> dict[str, Any]:
         "removed": _fleet(review.removed),
         **({"renamed": [{"from": old, "to": new} for old, new in review.renamed]} if review.renamed else {}),
         **({"replaced": [box._asdict() for box in review.replaced]} if review.replaced else {}),
+        "access_changes": [{"what": what, "devices": count} for what, count in review.access_changes.items()],
+        "control_files": [each._asdict() for each in review.control_files],
+        "committed_trees": [
+            {"path": tree.path, "passes": tree.passes, "findings": [_finding(d) for d in tree.findings]}
+            for tree in review.committed_trees
+        ],
+        "model_figures": [each._asdict() | {"reach": list(each.reach)} for each in review.model_figures],
         "findings": [_finding(d) for d in review.findings],
         "violations": [_finding(d) for d in review.violations],
     }

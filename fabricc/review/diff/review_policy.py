@@ -10,8 +10,10 @@ from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.review.diff.impact import row_of
+from fabricc.review.diff.impact import is_access, row_of
 from fabricc.review.diff.model import Impact
+from fabricc.review.diff.names import fold
+from fabricc.review.diff.wording import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from fabricc.review.diff.model import Group, Review
 
 NAME = "fabricc-policy.yaml"
+_APPROVALS = ("require_label_for_lossless", "require_label_for_access", "require_label_for_control_files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,11 @@ class Policy:
         max_gpus_affected: GPUs that one change may take out of service.
         max_impact: the gravest impact allowed.
         require_label_for_lossless: label that a change of classes, PFC, ECN or buffers must have.
+        require_label_for_access: label that a change of who can log in must have.
+        require_label_for_control_files: label that a change of a file which decides what a push or a review
+            does must have.
         forbid_removal: whether devices may not leave.
+        forbid_access_changes: whether who can log in may not change.
         file: where it stands, for people.
     """
 
@@ -42,6 +49,9 @@ class Policy:
     require_label_for_lossless: str | None = None
     forbid_removal: bool = False
     file: str = ""
+    forbid_access_changes: bool = False
+    require_label_for_access: str | None = None
+    require_label_for_control_files: str | None = None
 
 
 def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnostic, ...]]:
@@ -73,6 +83,34 @@ def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
         for breach in breaches(document.value, "policy")
     )
     return (Policy(), wrong) if wrong else (_policy(document.value, document.file), ())
+
+
+def as_policies_write(labels: Iterable[str], policies: Iterable[Policy]) -> frozenset[str]:
+    """Return the labels in the case of the policies, where names that differ in case alone are one label."""
+    written = {
+        label.casefold(): label
+        for policy in policies
+        for key in _APPROVALS
+        if (label := getattr(policy, key))
+    }
+    return frozenset(written.get(label.casefold(), label) for label in labels)
+
+
+def own_labels(policies: Iterable[Policy], spec: str) -> tuple[Diagnostic, ...]:
+    """FAB9044 for approvals by a label that CI sets by itself."""
+    remedy = "Name a label that only people set"
+    return tuple(
+        Diagnostic(
+            "FAB9044",
+            Severity.ERROR,
+            f"`{key}: {label}`: fabricc sets this label by itself, so that it approves nothing",
+            Position(spec, 1),
+            f"{remedy} ({policy.file}).",
+        )
+        for policy in policies
+        for key in _APPROVALS
+        if (label := getattr(policy, key)) is not None and label.casefold() in LABELS
+    )
 
 
 def spec_policy(document: Document) -> Policy | None:
@@ -114,6 +152,8 @@ def _place(code: str, review: Review, spec: str) -> Position:
 def _guilty(code: str, group: Group, review: Review) -> bool:
     if code == "FAB9013":
         return _lossless(group)
+    if code in ("FAB9040", "FAB9041"):
+        return any(is_access(line.statement.subject, group.nos) for line in group.lines)
     return {"FAB9011": group.gpus > 0, "FAB9012": group.impact is review.impact}.get(code, False)
 
 
@@ -134,6 +174,20 @@ def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterato
     if needed and needed not in labels and changes_lossless(review):
         message = f"a change of classes, PFC, ECN or buffers needs the label {needed!r}"
         yield "FAB9013", message, "Have the owners of the lossless policy approve it."
+    needed = policy.require_label_for_access
+    if needed and needed not in labels and review.access_changes:
+        message = f"a change of who can log in needs the label {needed!r}"
+        yield "FAB9040", message, "Have the owners of accounts and management services approve it."
+    if policy.forbid_access_changes and review.access_changes:
+        message = f"the policy forbids changes of who can log in: {fold(list(review.access_changes), 3)}"
+        yield "FAB9041", message, "Make it in a change of its own, under another policy."
+    needed = policy.require_label_for_control_files
+    if needed and needed not in labels and review.control_files:
+        paths = fold([each.path for each in review.control_files], 3)
+        message = (
+            f"a change of files that decide what a push or a review does needs the label {needed!r}: {paths}"
+        )
+        yield "FAB9042", message, "Have the owners of these files approve it."
     if policy.forbid_removal and review.removed.count:
         message = f"the policy forbids removal: {plural(review.removed.count, 'device')} would leave"
         yield "FAB9014", message, "Remove devices in a change of their own, under another policy."

@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.order import gathered
-from fabricc.base.values import dataclass, shared
+from fabricc.base.values import dataclass, replace, shared
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread
 from fabricc.review.diff import texts
+from fabricc.review.diff.access import access_changes
 from fabricc.review.diff.causes import causes
 from fabricc.review.diff.classes import classes, derived
 from fabricc.review.diff.compare import compare_views
@@ -36,7 +37,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.review.diff.model import Link, Rail, SpecChange, Verdict
+    from fabricc.review.diff.model import (
+        ControlFile,
+        Link,
+        ModelFigure,
+        Rail,
+        SpecChange,
+        TreeVerdict,
+        Verdict,
+    )
     from fabricc.review.diff.sides import Side
     from fabricc.review.diff.view import DeviceView
 
@@ -44,6 +53,7 @@ if TYPE_CHECKING:
 _PIECE = 16
 _INLINE = 64
 _TEXT = Statement("text", "~", None, None)
+_EXAMPLE = "lines that no fact describes, see the diff"
 
 
 _TIERS = ("tor", "spine", "core", "host")
@@ -59,6 +69,9 @@ class Context:
     lock_stale: bool = False
     lock_name: str = "fabricc.lock"
     findings: tuple[Diagnostic, ...] = ()
+    model_figures: tuple[ModelFigure, ...] = ()
+    control_files: tuple[ControlFile, ...] = ()
+    committed_trees: tuple[TreeVerdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +91,22 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
         return None
     before, after = base.view(name), head.view(name)
     if (found := compare_views(before, after, head.kinds)) is not None:
-        return found
+        return found if Counter(before.unread) == Counter(after.unread) else _with_text(found)
     if not texts.differ(base.files(name), head.files(name)):
         return None
-    example = {_TEXT: "lines that no fact describes, see the diff"}
+    example = {_TEXT: _EXAMPLE}
     return DeviceDiff(
         name, after.kind, after.platform, {_TEXT: 1}, example, Impact.HITLESS, Renumbering(), ports_only=True
+    )
+
+
+def _with_text(found: DeviceDiff) -> DeviceDiff:
+    """A difference in facts to which one in lines that no fact describes is added."""
+    return replace(
+        found,
+        counts={**found.counts, _TEXT: 1},
+        examples={**found.examples, _TEXT: _EXAMPLE},
+        impact=max(found.impact, Impact.HITLESS),
     )
 
 
@@ -113,13 +136,15 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
     removed = _fleet(base, [name for name in base.kinds if name not in head.kinds])
     added = _fleet(head, [name for name in head.kinds if name not in base.kinds])
     cluster = head.cluster
+    groups = grouped(ordered, base, head, context.spec_changes)
     return Review(
         cluster=cluster.name or base.cluster.name,
         base=base.label,
         head=head.label,
         **shared(context, Context),
         devices=len(both) + len(boxes) + added.count + removed.count,
-        groups=grouped(ordered, base, head, context.spec_changes),
+        groups=groups,
+        access_changes=access_changes(groups, context.spec_changes),
         added=added,
         removed=removed,
         renumbering=totals.renumbering,

@@ -14,6 +14,7 @@ from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.moves import Moves
 from fabricc.fabric.shape import HostId
 from fabricc.review.diff.figures import fabric_figures
+from fabricc.review.diff.impact import is_access
 from fabricc.review.diff.model import Figure
 from fabricc.review.diff.view import host_view, switch_view
 
@@ -144,7 +145,8 @@ class SpecSide(Side):
             for guest in beside
             for name in self.fabric.units[guest].hosts.values()
         }
-        return switch_view(device, back_ends.load(device.nos).planned(device), rail_gpus, others)
+        view = switch_view(device, back_ends.load(device.nos).planned(device), rail_gpus, others)
+        return _with_overlays(view, device) if device.overlays else view
 
     def rail_gpus(self, unit: int) -> Fraction:
         """GPUs behind one rail of the hosts in a unit."""
@@ -168,6 +170,16 @@ class SpecSide(Side):
         if not isinstance(place, HostId):
             return Fraction(0)
         return Fraction(self.fabric.host_models[self.fabric.units[place.unit].group].gpus)
+
+
+def _with_overlays(view: DeviceView, switch: Switch) -> DeviceView:
+    """The view of a switch with what its overlays do to access, and the lines that the reader does not know."""
+    reading = back_ends.load(switch.nos).read(rendered(switch))
+    paths = view.facts.keys() | reading.facts.keys()
+    access = {path for path in paths if is_access(path, switch.nos)}
+    facts = {path: value for path, value in view.facts.items() if path not in access}
+    facts.update({path: reading.facts[path] for path in access if path in reading.facts})
+    return replace(view, facts=facts, unread=tuple(text for _, _, text in reading.unknown))
 
 
 def _unchanged(fabric: Fabric) -> tuple[Fabric, list[object]]:

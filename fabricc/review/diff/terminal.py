@@ -23,13 +23,15 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 def parts(review: Review) -> Iterator[Line]:
     """Its lines; each diff is cut after some, Markdown and JSON have it all."""
-    yield Line(wording.verdict_line(review), f"bold {_COLOURS[review.risk]}")
+    color = _COLOURS[review.risk] if review.differs or review.harmless else _COLOURS["medium"]
+    yield Line(wording.verdict_line(review), f"bold {color}")
     yield Line(f"{review.cluster}: {review.base} → {review.head}", "dim")
     for d in review.violations:
         yield Line(f"policy {d.code}: {d.message}. {d.help}", "bold red")
     if review.differs:
         yield from _rows(wording.impact_rows(review))
     yield from map(Line, wording.drain_steps(review))
+    yield from _beside(review)
     if review.spec_changes:
         yield from (Line(), Line("spec", "bold"))
     for change in review.spec_changes:
@@ -50,6 +52,24 @@ def parts(review: Review) -> Iterator[Line]:
             yield from (Line(), Line(f"{d.severity.value} {d.code}: {d.message}", "yellow"))
     if following := wording.next_command(review):
         yield from (Line(), Line(f"Next: {following}"))
+
+
+def _beside(review: Review) -> Iterator[Line]:
+    """What a reviewer must see besides the devices: access, catalog figures, deciding files and the committed tree."""
+    files = (*wording.control_rows(review), *wording.tree_rows(review))
+    figures = review.model_figures
+    titles = (
+        ("who can log in", wording.access_rows(review)),
+        ("files that decide what a push or a review does", [f"{path}: {words}" for path, words in files]),
+        (
+            "catalog figures of models in use",
+            [f"{each.model} {each.figure}: {wording.figure_words(each)}" for each in figures],
+        ),
+    )
+    for title, rows in titles:
+        if rows:
+            yield from (Line(), Line(title, "bold"))
+            yield from (Line(f"  {row}") for row in rows)
 
 
 def _rows(rows: list[tuple[str, str]]) -> Iterator[Line]:

@@ -72,6 +72,7 @@ class TreeSide(Side):
         """The device's facts as read from its files, and its cables."""
         kind, files, cables = self.kinds[name], self.files(name), self.cables.get(name, ())
         model, nos, platform = "host", "host", "host"
+        unread: tuple[str, ...] = ()
         if kind == "host":
             facts = dict(host_files.read(files).facts)
             ports = {port: PortView("rail", port, end, 0) for port, _, _, end, _, _ in cables}
@@ -82,6 +83,7 @@ class TreeSide(Side):
             nos, reading = _read(tier["nos"], files)
             platform = f"{nos} {tier['release']}".strip() if nos == tier["nos"] else nos
             facts, model = dict(reading.facts), self._models.get(name, tier["model"])
+            unread = tuple(text for _, _, text in reading.unknown)
             facts.update(identity_facts(model, platform))
             ports = numbered_ports([cable[:4] for cable in cables])
         for port, _, _, _, length, medium in cables:
@@ -90,7 +92,9 @@ class TreeSide(Side):
         hosts = {name, *(far for _, _, far, _, _, _ in cables)}
         others = {host: Fraction(0) for host in hosts if not self._has_gpus(host)}
         sessions = sessions_of(facts)
-        return DeviceView(name, kind, nos, platform, model, facts, ports, sessions, gpus, others)
+        return DeviceView(
+            name, kind, nos, platform, model, facts, ports, sessions, gpus, others, unread=unread
+        )
 
     def _host_gpus(self) -> Fraction:
         """GPUs of a host that has any."""

@@ -58,6 +58,7 @@ class DeviceView:
         rail_gpus: GPUs behind one rail of the hosts here; `others`: of those hosts that have another number.
         classes: the traffic classes of the fabric; none where they are not known.
         unsent: code points that nobody sends.
+        unread: lines of its configuration that the reader does not know, of devices whose text was read.
     """
 
     name: str
@@ -72,6 +73,7 @@ class DeviceView:
     others: Mapping[str, Fraction] = field(default_factory=dict)
     classes: tuple[TrafficClass, ...] = ()
     unsent: frozenset[int] = frozenset()
+    unread: tuple[str, ...] = ()
 
     @property
     def layout(self) -> dict[str, str]:

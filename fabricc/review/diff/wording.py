@@ -14,7 +14,7 @@ from fabricc.review.diff.names import fold
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.review.diff.model import Box, Fleet, Group, Review
+    from fabricc.review.diff.model import Box, Fleet, Group, ModelFigure, Review
 
 NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
 BOTH_ENDS = (
@@ -35,8 +35,8 @@ def verdict_line(review: Review) -> str:
     if not review.differs:
         count = len(review.spec_changes)
         edits = f"{plural(count, 'value')} of the spec {'differs' if count == 1 else 'differ'}"
-        tail = f"; {edits} without consequence" if count else ""
-        return f"no device changes, 0 numbers change{tail}"
+        tail = f"; {edits} without consequence" if count and not review.model_figures else ""
+        return f"{'; '.join(['no device changes, 0 numbers change', *beside(review)])}{tail}"
     lose = "loses" if review.gpus_affected == 1 else "lose"
     moves = (review.removed, "leave"), (review.added, "join")
     renamed, boxes = len(review.renamed), len(review.replaced)
@@ -48,8 +48,63 @@ def verdict_line(review: Review) -> str:
         f"{review.changed:,} of {plural(review.devices, 'device')} {'changes' if review.changed == 1 else 'change'}",
         f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs {lose} service while it is applied",
         renumbering(review),
+        *beside(review),
     ]
     return ", ".join(parts)
+
+
+def beside(review: Review) -> list[str]:
+    """What a reviewer must see besides the devices: access, figures, deciding files, the committed tree."""
+    figures, files = len(review.model_figures), sum(each.files for each in review.control_files)
+    verb = "changes" if files == 1 else "change"
+    failing = [tree.path for tree in review.committed_trees if not tree.passes]
+    return [
+        *(["who can log in changes"] if review.access_changes else []),
+        *([f"{plural(figures, 'catalog figure')} of models in use {'differs' if figures == 1 else 'differ'}"]
+          if figures else []),
+        *([f"{plural(files, 'file')} that decide{'s' if files == 1 else ''} what a push or a review does {verb}"]
+          if files else []),
+        *([f"the committed tree fails the check: {fold(failing, 3)}"] if failing else []),
+    ]  # fmt: skip
+
+
+def access_rows(review: Review) -> list[str]:
+    """What changes about who can log in, a line each."""
+    return [
+        f"{what}: {plural(count, 'device')}" if count else f"{what}: no device is known to change"
+        for what, count in review.access_changes.items()
+    ]
+
+
+def control_rows(review: Review) -> list[tuple[str, str]]:
+    """Path and words of each changed file that decides something."""
+    return [
+        (
+            each.path,
+            f"{each.role}, {each.change}" + (f" ({plural(each.files, 'file')})" if each.files > 1 else ""),
+        )
+        for each in review.control_files
+    ]
+
+
+def tree_rows(review: Review) -> list[tuple[str, str]]:
+    """Path and verdict of each committed tree."""
+    return [
+        (
+            tree.path,
+            "passes the check" if tree.passes else "fails the check: it is no fresh build",
+        )
+        for tree in review.committed_trees
+    ]
+
+
+def figure_words(figure: ModelFigure) -> str:
+    """A figure with its sources, and what it reaches."""
+    old, new = (
+        f"{value} ({source or 'no source'})" if value is not None else "absent"
+        for value, source in ((figure.before, figure.source_before), (figure.after, figure.source_after))
+    )
+    return f"{old} → {new}; reaches {', '.join(figure.reach)}"
 
 
 def _fleet(fleet: Fleet) -> str:
@@ -219,22 +274,29 @@ def _beside(spec: str, name: str) -> str:
 
 
 LABELS = (
-    "fabric:no-change", "risk:low", "risk:medium", "risk:high", "renumbers", "needs-drain", "removes-devices",
-    "policy-change", "policy-violation",
+    "fabric:no-change", "fabric:not-compared", "fabric:access", "fabric:control-files", "risk:low", "risk:medium",
+    "risk:high", "renumbers", "needs-drain", "removes-devices", "policy-change", "policy-violation",
 )  # fmt: skip
-"""Every label that a review can give; a bot takes away those of an earlier one."""
+"""Every label that a review can give, or the lack of one; a bot removes those of an earlier review."""
 
 
 def labels(review: Review) -> list[str]:
     """Labels for the pull request, out of `LABELS`."""
-    found = ["fabric:no-change"] if not review.differs else [f"risk:{review.risk}"]
+    found = ["fabric:no-change"] if review.harmless else []
+    if review.access_changes:
+        found.append("fabric:access")
+    if review.control_files or review.trees_fail:
+        found.append("fabric:control-files")
+    if review.differs or review.risk != "none":
+        found.append(f"risk:{review.risk}")
     if review.renumbering.total:
         found.append("renumbers")
     if review.drain_hosts or any(_heavy(group) for group in review.groups):
         found.append("needs-drain")
     if review.removed.count:
         found.append("removes-devices")
-    if any(change.path.partition(".")[0] == "policy" for change in review.spec_changes):
+    policy_files = any(each.role == "review policy" for each in review.control_files)
+    if policy_files or any(change.path.partition(".")[0] == "policy" for change in review.spec_changes):
         found.append("policy-change")
     if review.violations:
         found.append("policy-violation")

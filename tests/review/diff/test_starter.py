@@ -35,10 +35,8 @@ TREE = "build/zone-a"
 BOT = {"login": "github-actions[bot]", "type": "Bot"}
 SECRETS = ("t0ken", "CI_JOB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN")
 
-LABELS_STATED = (
-    "${{ github.event.action == 'labeled' && toJSON(github.event.pull_request.labels.*.name) || '[]' }}"
-)
-"""Labels count in the run that setting one starts, not in that of a later commit."""
+LABELS_STATED = "${{ github.event.action == 'labeled' && toJSON(github.event.label.name) || '[]' }}"
+"""A label counts in the run that setting it starts."""
 
 GH = """#!{python}
 import json, os, pathlib, subprocess, sys
@@ -56,7 +54,8 @@ if "/labels" in path:
     if "POST" in arguments:
         state["labels"] += [a.removeprefix("labels[]=") for a in arguments if a.startswith("labels[]=")]
     elif "DELETE" in arguments:
-        state["labels"].remove(path.rsplit("/", 1)[1].replace("%3A", ":"))
+        gone = path.rsplit("/", 1)[1].replace("%3A", ":").lower()
+        state["labels"] = [name for name in state["labels"] if name.lower() != gone]
     else:
         asked([{{"name": name}} for name in state["labels"]])
 elif "POST" in arguments:
@@ -114,21 +113,26 @@ class Forge:
         git(self.author, "push", "-qf", "origin", "HEAD:refs/heads/topic", "HEAD:refs/merge-requests/7/head")
         return git(self.author, "rev-parse", "HEAD")
 
-    def job(self, name: str, head: str, *only: str) -> dict[str, subprocess.CompletedProcess[str]]:
-        """Run steps of a job of the GitHub workflow as it stands on the main branch; by their names."""
+    def job(
+        self, name: str, head: str, *only: str, label: str | None = None, spec: str = "cluster.yaml"
+    ) -> dict[str, subprocess.CompletedProcess[str]]:
+        """Run steps of a job of the GitHub workflow as it stands on the main branch; by their names.
+
+        `label` is the one whose setting starts the run.
+        """
         workflow = parsed(self.trusted / ".github" / "workflows" / "fabricc.yml")
         known = {
             "${{ runner.temp }}/fabricc": str(self.work), "${{ github.token }}": "t0ken",
             "refs/remotes/origin/${{ github.base_ref }}": "refs/remotes/origin/main",
             "${{ github.event.pull_request.head.sha || github.sha }}": head,
             "${{ github.event.pull_request.number }}": "7",
-            LABELS_STATED: '["a b", "$(touch hacked)", "--policy=x"]',
+            LABELS_STATED: "[]" if label is None else json.dumps(label),
         }  # fmt: skip
         job, done = workflow["jobs"][name], {}
         for step in job["steps"]:
             if "run" not in step or step["name"] == "install" or (only and step["name"] not in only):
                 continue
-            stated = {**workflow["env"], **job["env"], **step.get("env", {})}
+            stated = {**workflow["env"], "SPEC": spec, **job["env"], **step.get("env", {})}
             own = {key: known.get(value, value) for key, value in stated.items()}
             done[step["name"]] = subprocess.run(
                 ["bash", "-e", "-c", step["run"]], cwd=self.trusted, env=self.environment(**own),
@@ -204,6 +208,126 @@ def test_an_honest_change_is_proved_reviewed_and_posted_once(forge: Forge) -> No
         assert forge.state["labels"] == ["risk:high", "needs-drain"]
     assert (forge.folder / "summary.md").read_text("utf-8").startswith("### 🔴 fabricc: HIGH risk")
     assert not list(forge.folder.rglob("hacked"))
+
+
+POLICY = "require_label_for_lossless: lossless-ok\n"
+
+
+def with_policy(forge: Forge, text: str = POLICY) -> None:
+    """The policy of the main branch, which is in the history of the author's branch as well."""
+    git(forge.trusted, "checkout", "-q", "main")
+    (forge.trusted / "fabricc-policy.yaml").write_text(text, "utf-8")
+    git(forge.trusted, "commit", "-qam", "policy")
+    git(forge.trusted, "push", "-q", "origin", "main")
+    git(forge.author, "pull", "-q", "origin", "main", "--no-rebase")
+
+
+def set_labels(forge: Forge, *labels: str) -> None:
+    state = forge.state if forge.store.exists() else {"comments": [], "labels": []}
+    forge.store.write_text(json.dumps(state | {"labels": [*labels]}), "utf-8")
+
+
+STAND_IN = """#!/bin/sh
+# A Python whose fabricc writes down what it is asked, and gives an empty review.
+[ "$2 $3" = "-m fabricc" ] || exec {python} "$@"
+echo "$*" >>{log}
+case "$*" in
+  *"--format json"*) echo '{{"labels": ["risk:high"]}}' ;;
+  *) echo "<!-- fabricc:diff:cluster.yaml -->" ;;
+esac
+"""
+
+
+def approvals(forge: Forge, head: str, label: str | None = None) -> set[str]:
+    """The labels that a review is told to be approvals of a commit; the outcome is posted."""
+    forge.log.write_text("", "utf-8")
+    done = forge.job("prove", head, "fetch", "review", label=label)
+    assert {name: step.returncode for name, step in done.items()} == {"fetch": 0, "review": 0}, done
+    posted = forge.job("post", head, label=label)
+    assert {name: step.returncode for name, step in posted.items()} == {"post": 0, "label": 0}, posted
+    return set(re.findall(r"--label=(\S+)", forge.log.read_text("utf-8")))
+
+
+def test_an_approval_is_of_one_commit_and_lasts_while_its_label_does(forge: Forge) -> None:
+    python = forge.work / "python" / "bin" / "python"
+    python.write_text(STAND_IN.format(log=forge.log, python=sys.executable), "utf-8")
+    good = forge.propose("good")
+    set_labels(forge, "approved", "old")
+    assert approvals(forge, good) == set(), "labels that nobody set on this commit"
+    assert approvals(forge, good, "approved") == {"approved"}
+    set_labels(forge, "Approved", "old", "needs-triage")
+    assert approvals(forge, good, "needs-triage") == {"approved", "needs-triage"}, (
+        "another label takes nothing away"
+    )
+    assert approvals(forge, good) == {"approved", "needs-triage"}
+
+    bad = forge.propose("bad")
+    assert approvals(forge, bad) == set()
+    assert approvals(forge, bad, "needs-triage") == {"needs-triage"}, "any label renews an old approval"
+    assert approvals(forge, good) == set(), "a force-push to an earlier commit"
+    assert approvals(forge, good, "approved") == {"approved"}
+    set_labels(forge, "needs-triage")
+    assert approvals(forge, good) == set(), "the label was removed"
+
+
+def test_a_policy_asks_for_the_label_that_was_set(forge: Forge) -> None:
+    with_policy(forge)
+    recode(forge.author, 34)
+    head = forge.propose()
+    for label, status in (("needs-triage", 1), ("Lossless-OK", 0)):
+        assert forge.job("prove", head, "fetch", "review", label=label)["review"].returncode == status
+
+
+def test_an_approval_that_somebody_writes_into_a_comment_counts_for_nothing(forge: Forge) -> None:
+    import base64
+
+    with_policy(forge)
+    recode(forge.author, 34)
+    head = forge.propose()
+    state = base64.b64encode(json.dumps({"labels": [], "approved": ["lossless-ok"]}).encode()).decode()
+    body = f"ok\n<!-- fabricc:state:{head}:{state} -->\n<!-- fabricc:diff:cluster.yaml -->"
+    foreign = [{"id": 0, "user": {"login": "mallory", "type": "User"}, "body": body}]
+    forge.store.write_text(json.dumps({"comments": foreign, "labels": ["lossless-ok"]}), "utf-8")
+    assert forge.job("prove", head, "fetch", "review")["review"].returncode == 1
+
+
+def test_a_label_that_is_set_by_ci_approves_nothing(forge: Forge) -> None:
+    with_policy(forge, "require_label_for_lossless: Risk:high\n")
+    recode(forge.author, 34)
+    review = forge.job("prove", forge.propose(), "fetch", "review", label="risk:high")["review"]
+    assert (review.returncode, "FAB9044" in review.stdout) == (1, True)
+
+
+def review_of(forge: Forge, spec: str, head: str, labels: list[str] | None) -> None:
+    """Post a review of a spec, as the job before has left it; None where nothing was compared."""
+    out = forge.work / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    (out / "comment.md").write_text(f"review\n\n<!-- fabricc:diff:{spec} -->\n", "utf-8")
+    document = {"diagnostics": []} if labels is None else {"labels": labels}
+    (out / "review.json").write_text(json.dumps(document), "utf-8")
+    posted = forge.job("post", head, spec=spec)
+    assert {name: step.returncode for name, step in posted.items()} == {"post": 0, "label": 0}, posted
+
+
+def test_the_labels_of_a_pull_request_are_those_of_all_its_specs(forge: Forge) -> None:
+    head, later = "1" * 40, "2" * 40
+    set_labels(forge, "mine", "Risk:Low")
+    review_of(forge, "a.yaml", head, ["risk:high", "needs-drain"])
+    review_of(forge, "b.yaml", head, ["fabric:no-change"])
+    assert sorted(forge.state["labels"]) == ["mine", "needs-drain", "risk:high"]
+    assert len(forge.state["comments"]) == 2
+    review_of(forge, "c.yaml", head, None)
+    assert sorted(forge.state["labels"]) == ["fabric:not-compared", "mine", "needs-drain", "risk:high"]
+    review_of(forge, "c.yaml", head, ["risk:medium"])
+    assert sorted(forge.state["labels"]) == ["mine", "needs-drain", "risk:high"]
+
+    for spec, left in (("a.yaml", 2), ("b.yaml", 1), ("c.yaml", 0)):
+        review_of(forge, spec, later, ["fabric:no-change"])
+        expected = ["fabric:no-change"] if not left else ["fabric:not-compared"]
+        assert [each for each in forge.state["labels"] if each.startswith("fabric:")] == expected
+    assert sorted(forge.state["labels"]) == ["fabric:no-change", "mine"]
+    assert len(forge.state["comments"]) == 3
 
 
 def test_the_default_branch_is_proved_as_well(forge: Forge) -> None:
@@ -483,7 +607,7 @@ def test_a_token_is_in_no_step_that_reads_what_is_proposed(forge: Forge) -> None
     assert "pull_request" not in workflow[True]
     assert workflow["permissions"] == {}
     prove, post = workflow["jobs"]["prove"], workflow["jobs"]["post"]
-    assert prove["permissions"] == {"contents": "read"}
+    assert prove["permissions"] == {"contents": "read", "pull-requests": "read"}
     assert post["permissions"] == {"contents": "read", "pull-requests": "write"}
     (review,) = [step for step in prove["steps"] if step.get("name") == "review"]
     assert review["env"]["LABELS"] == LABELS_STATED

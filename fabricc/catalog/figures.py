@@ -1,0 +1,100 @@
+"""The figures of a catalog model, one by one, each with its source."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fabricc.catalog.model import HeadroomRow, HostPorts, SwitchModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.catalog.model import HostModel, NicModel
+
+_HIDDEN = ("sources", "nos", "support", "listed", "name", "title", "vendor")
+
+
+def figures(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object, str]]:
+    """Return the path, value and source of every figure; a source stands for everything below its path."""
+    sources: Mapping[str, str] = getattr(model, "sources", {})
+    for path, value in leaves(model):
+        yield path, value, source_of(sources, path)
+    if isinstance(model, SwitchModel):
+        for nos in sorted(model.nos):
+            if nos in model.support:
+                yield f"nos.{nos}.support", model.support[nos], source_of(sources, f"nos.{nos}.support")
+            for part, file in model.nos[nos].get("sku", {}).items():
+                yield f"nos.{nos}.sku.{part}", file, source_of(sources, f"nos.{nos}.sku")
+
+
+def source_of(sources: Mapping[str, str], path: str) -> str:
+    """Return the source of the figure at a path, or of the nearest table around it; "" where none is stated."""
+    parts = path.split(".")
+    for length in range(len(parts), 0, -1):
+        if (found := sources.get(".".join(parts[:length]))) is not None:
+            return found
+    return ""
+
+
+def leaves(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object]]:
+    """Return the path and value of every figure of a model."""
+    return _leaves(model, "")
+
+
+def shown(value: object) -> str:
+    """Return a figure in words: `yes` and `no`, and numbers with separators."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
+    if isinstance(value, HostPorts):
+        for field in dataclasses.fields(value):
+            part = getattr(value, field.name)
+            yield f"{path}.{field.name}", value.nic.name if field.name == "nic" else _listed(part)
+    elif isinstance(value, Mapping) and any(isinstance(item, HostPorts) for item in value.values()):
+        for name, item in value.items():
+            yield from _leaves(item, f"{path}.{name}")
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            if path or field.name not in _HIDDEN:
+                below = f"{path}.{field.name}" if path else field.name
+                yield from _leaves(getattr(value, field.name), below)
+    elif isinstance(value, tuple) and any(dataclasses.is_dataclass(item) for item in value):
+        for index, item in enumerate(value):
+            key = f"{item.speed_gbps}.{item.cable_m}" if isinstance(item, HeadroomRow) else str(index)
+            yield f"{path}.{key}", _short(item)
+    elif isinstance(value, tuple | list | Mapping):
+        yield path, _listed(value)
+    elif value is not None:
+        yield path, value
+
+
+def _listed(value: Any) -> str:
+    """What a figure holds in words: `0, 4, 8`, `LINK_TYPE=2, NUM_OF_VFS=8`, or lists with semicolons between them."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={_listed(item)}" for key, item in value.items())
+    if not isinstance(value, tuple | list):
+        return shown(value) if isinstance(value, bool) else str(value)
+    if value and all(
+        isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in value
+    ):
+        return _listed(dict(value))
+    nested = any(isinstance(item, tuple | list | Mapping) for item in value)
+    return ("; " if nested else ", ").join(map(_listed, value))
+
+
+def _short(item: Any) -> str:
+    """A small value on one line: `children=2 speed_gbps=400 lanes=4`."""
+    parts = []
+    for field in dataclasses.fields(item):
+        value = getattr(item, field.name)
+        if isinstance(value, tuple):
+            inner = "; ".join(_short(one) if dataclasses.is_dataclass(one) else str(one) for one in value)
+            value = f"({inner})"
+        if value is not None:
+            parts.append(f"{field.name}={value}")
+    return " ".join(parts)

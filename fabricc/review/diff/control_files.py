@@ -1,0 +1,187 @@
+"""Find changed files that decide what a push or a review does, and ask `check` about the committed tree."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.foreign import files
+from fabricc.base.foreign.git import Change, GitError, shown
+from fabricc.base.order import gathered
+from fabricc.base.patterns import pattern
+from fabricc.compiler.committed import check_committed
+from fabricc.review.diff.model import ControlFile, TreeVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from fabricc.base.foreign.git import Repository
+    from fabricc.compiler.base_revision import Comparison
+    from fabricc.compiler.revision import SpecHistory
+
+_MANIFEST = "manifest.json"
+_SHOWN = 3
+_LARGEST = 1 << 20
+_LOGINS = pattern(rb"(?m)^(username|password|ssh_key|key_file)[ \t]*:")
+_ROLES = tuple(
+    (role, pattern(text, re.IGNORECASE))
+    for role, text in (
+        ("review policy", r"(.*/)?[^/]*policy[^/]*\.ya?ml"),
+        ("access file", r"(.*/)?[^/]*access[^/]*\.ya?ml"),
+        ("code owners", r"(.*/)?CODEOWNERS"),
+        ("CI", r"\.(github|gitlab|circleci|buildkite|forgejo|gitea|woodpecker)/.+"),
+        ("CI", r"(.*/)?[^/]*\.gitlab-ci\.ya?ml|(.*/)?(azure|bitbucket)-pipelines\.ya?ml|(.*/)?Jenkinsfile"),
+        ("CI", r"\.drone\.ya?ml|(.*/)?\.?ci/.+|(.*/)?action\.ya?ml|(.*/)?\.(travis|woodpecker)\.ya?ml"),
+        ("pinned packages", r"(.*/)?(requirements|constraints)[^/]*\.(txt|in)|(.*/)?[^/]+\.whl|pyproject\.toml"),
+        ("allowed signers", r"(.*/)?[^/]*allowed[-_]signers[^/]*"),
+        ("signature or key", r"(.*/)?[^/]+\.(sig|minisig|pub|pem|key|crt|cer)|(.*/)?(known_hosts|ssh_config)"),
+        ("hooks", r"\.pre-commit-(config|hooks)\.ya?ml|(.*/)?\.?(git)?hooks/.+|\.husky/.+|lefthook\.ya?ml"),
+        ("templates", r"(.*/)?templates/.+|(.*/)?[^/]+\.j2"),
+        ("drivers", r"(.*/)?custom_napalm/.+"),
+        ("ledger of accepted lines", r"(.*/)?accepted\.ya?ml"),
+        ("playbooks and their settings", r"(.*/)?ansible\.cfg|(.*/)?(playbooks?/.+|playbook[^/]*\.ya?ml)"),
+        ("playbooks and their settings", r"(.*/)?(group_vars|host_vars)/.+"),
+        ("settings of Git", r"(.*/)?\.git(attributes|modules|ignore)"),
+    )
+)  # fmt: skip
+
+
+def control_files(
+    changes: Iterable[Change], trees: Iterable[str], repository: Repository, commit: str
+) -> tuple[ControlFile, ...]:
+    """Return the changed files that decide what a push or a review does; those of a committed tree as one entry.
+
+    Args:
+        changes: files that differ between the two sides.
+        trees: folders of the committed trees of the cluster.
+        repository: where the files are read.
+        commit: the newer one, "" for the work tree.
+    """
+    folders = {f"{tree}/": tree for tree in trees}
+    found: list[ControlFile] = []
+    in_trees: list[tuple[str, Change]] = []
+    for change in changes:
+        tree = next((name for folder, name in folders.items() if change.path.startswith(folder)), None)
+        if tree is not None:
+            in_trees.append((tree, change))
+        elif role := role_of(change.path) or _role_by_content(change, repository, commit):
+            found.append(ControlFile(shown(change.path), role, change.kind))
+    for tree, members in gathered(in_trees).items():
+        kinds = {each.kind for each in members}
+        kind = kinds.pop() if len(kinds) == 1 else "changed"
+        found.append(ControlFile(shown(tree), "committed tree", kind, len(members)))
+    return tuple(found)
+
+
+def role_of(path: str) -> str:
+    """Return what a file decides, "" for one that decides nothing by itself."""
+    return next((role for role, expression in _ROLES if expression.fullmatch(path)), "")
+
+
+def _role_by_content(change: Change, repository: Repository, commit: str) -> str:
+    """`access file` for YAML under another name that states logins."""
+    if not change.path.endswith((".yaml", ".yml")) or change.kind == "removed":
+        return ""
+    try:
+        if not commit:
+            text = files.read(repository.top / change.path, limit=_LARGEST)
+        else:
+            entry = repository.entry(commit, change.path)
+            text = repository.blob(entry, _LARGEST) if entry else b""
+    except (OSError, GitError):
+        return ""
+    return "access file" if _LOGINS.search(text) else ""
+
+
+def changes_here(repository: Repository, commit: str, trees: Iterable[str]) -> list[Change]:
+    """Return the files that differ between a commit and the work tree and decide something or are in `trees`."""
+    folders = tuple(f"{tree}/" for tree in trees)
+    before = {entry.path: entry for entry in repository.all_entries(commit)}
+    here = {path for path in repository.files_here() if os.path.lexists(repository.top / path)}
+    found = []
+    for path in sorted(before.keys() | here):
+        if path not in here:
+            found.append(Change(path, before[path].object, "", "removed"))
+        elif path not in before:
+            found.append(Change(path, "", "", "added"))
+        elif _decides(path, folders) and not _same_bytes(repository.top / path, before[path].object):
+            found.append(Change(path, before[path].object, "", "changed"))
+    return found
+
+
+def _decides(path: str, folders: tuple[str, ...]) -> bool:
+    return bool(role_of(path)) or path.startswith(folders) or path.endswith((".yaml", ".yml"))
+
+
+def _same_bytes(path: Path, name: str) -> bool:
+    """Whether a file has the bytes of an object, line ends of Windows apart."""
+    try:
+        content = os.fsencode(path.readlink()) if path.is_symlink() else files.read(path)
+    except OSError:
+        return False
+    algorithm = "sha1" if len(name) == 40 else "sha256"
+    return any(
+        hashlib.new(algorithm, b"blob %d\0" % len(text) + text, usedforsecurity=False).hexdigest() == name
+        for text in (content, content.replace(b"\r\n", b"\n"))
+    )
+
+
+def trees_of(paths: Iterable[str], cluster: str) -> list[str]:
+    """Return the folders of trees of a cluster, by their manifests."""
+    folders = (posixpath.dirname(path) for path in paths if posixpath.basename(path) == _MANIFEST)
+    return sorted({folder for folder in folders if posixpath.basename(folder) == cluster})
+
+
+def tree_verdicts(
+    repository: Repository, trees: Iterable[str], revision: str, spec: Path
+) -> tuple[TreeVerdict, ...]:
+    """Return what `check --committed` reports of each tree of a revision.
+
+    Args:
+        repository: the repository of the spec.
+        trees: folders below its top.
+        revision: the newer revision.
+        spec: where the spec is in the work tree.
+    """
+    found = []
+    for tree in trees:
+        result, _ = check_committed(repository.top / tree, revision, spec)
+        errors = tuple(each for each in result.diagnostics if each.severity is Severity.ERROR)
+        found.append(TreeVerdict(shown(tree), result.exit_status == 0, errors[:_SHOWN]))
+    return tuple(found)
+
+
+def find_control_files(
+    history: SpecHistory, chosen: Comparison, commit: str, spec: Path, cluster: str, status: int | None
+) -> tuple[tuple[ControlFile, ...], tuple[TreeVerdict, ...]]:
+    """Return the changed files that decide something, and the verdicts on the trees of the newer commit.
+
+    Args:
+        history: the spec's folder in its repository.
+        chosen: what is compared.
+        commit: the newer commit, "" for the work tree.
+        spec: where the spec is in the work tree.
+        cluster: its name.
+        status: of `check --committed` where it ran already; None to run it if the spec's files or trees changed.
+    """
+    repository = history.repository
+    old = trees_of((entry.path for entry in repository.all_entries(chosen.base)), cluster)
+    if chosen.head is None:
+        trees = trees_of(repository.files_here(), cluster)
+        changes = changes_here(repository, chosen.base, (*old, *trees))
+        return control_files(changes, (*old, *trees), repository, ""), ()
+    newer = chosen.head_history.repository
+    trees = trees_of((entry.path for entry in newer.all_entries(chosen.head)), cluster)
+    changes = newer.changes(chosen.base, chosen.head)
+    found = control_files(changes, (*old, *trees), newer, chosen.head)
+    own = (history.prefix, *(f"{tree}/" for tree in trees))
+    if status is not None:
+        return found, tuple(TreeVerdict(shown(tree), status == 0) for tree in trees or old)
+    if not any(change.path.startswith(own) for change in changes):
+        return found, ()
+    return found, tree_verdicts(repository, trees, commit, spec)

@@ -1,0 +1,187 @@
+"""What a review shows besides the devices: access, files that decide something, the committed tree, catalog figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc import catalog
+from fabricc.back import nos as back_ends
+from fabricc.cli.entry import run
+from fabricc.review.diff import wording
+from fabricc.review.diff.control_files import role_of
+from fabricc.review.diff.impact import is_access
+from fabricc.review.diff.review_policy import Policy, as_policies_write, own_labels, violations
+from tests.review.diff.conftest import INVENTORIES, compared
+
+if TYPE_CHECKING:
+    from tests.review.diff.conftest import Bench
+
+MODELS = Path(catalog.__file__).parent / "models"
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop"
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for name in ("cluster.yaml", "fabricc.lock"):
+        shutil.copy(INVENTORIES / "lab-smallest" / name, folder)
+    monkeypatch.chdir(folder)
+    assert run(["build", "cluster.yaml"]) == 0
+    (folder / "fabricc-access.yaml").write_text("username: x\nverify: true\n", "utf-8")
+    (folder / ".gitignore").write_text("build/.*\n", "utf-8")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "start")
+    git(folder, "checkout", "-qb", "topic")
+    return folder
+
+
+def review(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["diff", "cluster.yaml", "--base", "main", "--format", "json", *options]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@needs_git
+def test_files_that_decide_something_and_the_verdict_on_the_tree_are_named(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "fabricc-access.yaml").write_text("username: x\nverify: false\n", "utf-8")
+    (repository / "prod.yaml").write_text("username: y\n", "utf-8")
+    (repository / ".github" / "workflows").mkdir(parents=True)
+    (repository / ".github" / "workflows" / "x.yml").write_text("on: push\n", "utf-8")
+    (repository / "notes.md").write_text("no effect\n", "utf-8")
+    path = repository / "build" / "lab-smallest" / "switches" / "spine01a" / "frr.conf"
+    path.write_text(path.read_text("utf-8") + "! rogue\n", "utf-8")
+    here = review(capsys)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "change")
+    found = review(capsys, "--head", "topic")
+    assert found["control_files"] == here["control_files"]
+    assert [(each["path"], each["role"], each["change"]) for each in found["control_files"]] == [
+        (".github/workflows/x.yml", "CI", "added"),
+        ("fabricc-access.yaml", "access file", "changed"),
+        ("prod.yaml", "access file", "added"),
+        ("build/lab-smallest", "committed tree", "changed"),
+    ]
+    (tree,) = found["committed_trees"]
+    assert (tree["path"], tree["passes"]) == ("build/lab-smallest", False)
+    assert [each["code"] for each in tree["findings"]] == ["FAB6030"]
+    assert (found["differs"], found["labels"]) == (False, ["fabric:control-files"])
+    assert "4 files that decide what a push or a review does change" in found["verdict"]
+    given = review(capsys, "--head", "topic", "--check-status", "0")
+    assert given["committed_trees"] == [{"path": "build/lab-smallest", "passes": True, "findings": []}]
+    capsys.readouterr()
+    assert run(["diff", "cluster.yaml", "--base", "main", "--head", "topic", "--format", "md"]) == 0
+    text = capsys.readouterr().out
+    assert "`fabricc-access.yaml`: access file, changed" in text
+    assert "`build/lab-smallest`: fails the check" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("docs/CODEOWNERS", "code owners"), ("ci/requirements.txt", "CI"), (".gitlab-ci.yml", "CI"),
+        ("fabricc-policy.yaml", "review policy"), ("keys/allowed_signers", "allowed signers"),
+        (".pre-commit-config.yaml", "hooks"), ("templates/eos/x.j2", "templates"), ("README.md", ""),
+        ("constraints.txt", "pinned packages"),
+        ("build/zone-a.sig", "signature or key"), ("cluster.yaml", ""),
+    ],
+)  # fmt: skip
+def test_files_are_known_by_their_names(path: str, role: str) -> None:
+    assert role_of(path) == role
+
+
+TEXTS = {
+    "eos": ("running.cfg", f"username evil ssh-key {KEY} x\n"),
+    "nxos": ("running.cfg", f"username evil sshkey {KEY} x\n"),
+    "junos": ("juniper.conf", "system { login { user evil { class super-user; } } }\n"),
+    "cumulus": (
+        "startup.yaml",
+        "- set:\n    system:\n      aaa:\n        user:\n          evil: {role: system-admin}\n",
+    ),
+    "sonic": ("config_db.json", '{"AAA": {"authentication": {"login": "local"}}}'),
+    "frr": ("frr.conf", "password x\n"),
+}
+
+
+@pytest.mark.parametrize("nos", TEXTS)
+def test_an_account_in_the_text_of_any_system_is_access(nos: str) -> None:
+    name, text = TEXTS[nos]
+    reading = back_ends.load(nos).read({name: text})
+    empty = back_ends.load(nos).read({name: "{}" if name.endswith("json") else ""})
+    new = reading.facts.keys() - empty.facts.keys()
+    unknown = {line for _, _, line in reading.unknown} - {line for _, _, line in empty.unknown}
+    assert any(is_access(path, nos) for path in new) or (unknown and is_access("text", nos))
+    assert not is_access("bgp/asn", nos)
+    assert not is_access("management/ntp", nos)
+
+
+def test_an_account_in_an_overlay_is_access_also_beside_another_change(bench: Bench) -> None:
+    base = bench.spec("lab-smallest", "base", more="overlays: [{file: o.conf, nos: frr, into: frr.conf}]\n")
+    head = bench.spec("lab-smallest", "head", more="overlays: [{file: o.conf, nos: frr, into: frr.conf}]\n")
+    (base.parent / "o.conf").write_text("hostname-note a\n", "utf-8")
+    (head.parent / "o.conf").write_text("agentx\n", "utf-8")
+    found = compared(base, head)
+    assert found.access_changes == {"lines that no fact describes, changed": 6}
+    assert (found.risk, wording.labels(found)) == ("medium", ["fabric:access", "risk:medium"])
+    policy = Policy(require_label_for_access="Access-OK", forbid_access_changes=True)
+    assert [d.code for d in violations([policy], found, frozenset(), "s")] == ["FAB9040", "FAB9041"]
+    labels = as_policies_write(["access-ok"], [policy])
+    assert [d.code for d in violations([policy], found, labels, "s")] == ["FAB9041"]
+
+
+def test_an_account_in_the_spec_is_access(bench: Bench) -> None:
+    found = bench.review("lab-smallest", more="management: {access: [172.16.9.0/24]}\n")
+    assert found.access_changes
+    assert "fabric:access" in wording.labels(found)
+
+
+def test_a_label_that_ci_sets_is_no_approval() -> None:
+    (wrong,) = own_labels([Policy(require_label_for_access="Fabric:Access"), Policy()], "cluster.yaml")
+    assert wrong.code == "FAB9044"
+
+
+def test_a_figure_of_a_copied_model_is_shown_with_its_sources_and_its_reach(bench: Bench) -> None:
+    model = (MODELS / "switches" / "linux-16x100.yaml").read_text("utf-8")
+    cell = 'cell_bytes: {value: 254, assumed: true, reason: "generic figure for planning and the lab"}'
+    own = model.replace("  linux-16x100:\n", "  own-box:\n", 1)
+    own = own.replace(cell, "cell_bytes: {value: 256, source: measured here}")
+    assert "measured here" in own
+    base = bench.spec("lab-smallest", "base")
+    head = bench.spec("lab-smallest", "head", ("linux-16x100, nos: frr, uplinks", "own-box, nos: frr, uplinks"),
+                      more="catalog: [own.yaml]\n")  # fmt: skip
+    (head.parent / "own.yaml").write_text(own, "utf-8")
+    found = compared(base, head)
+    figures = {each.figure: each for each in found.model_figures}
+    figure = figures["buffers.cell_bytes"]
+    assert (figure.model, figure.before, figure.after, figure.reach) == ("own-box", "254", "256", ("4 ToRs",))
+    assert figure.source_before.startswith("assumed")
+    assert figure.source_after == "measured here"
+    assert "without consequence" not in wording.verdict_line(found)
+    assert "fabric:no-change" not in wording.labels(found)
+    again = bench.spec("lab-smallest", "again", ("linux-16x100, nos: frr, uplinks", "own-box, nos: frr, uplinks"),
+                       more="catalog: [own.yaml]\n")  # fmt: skip
+    (again.parent / "own.yaml").write_text(own.replace("value: 256, source", "value: 512, source"), "utf-8")
+    changed = compared(head, again)
+    assert [(each.figure, each.before, each.after) for each in changed.model_figures] == [
+        ("buffers.cell_bytes", "256", "512")
+    ]
+    assert "1 catalog figure of models in use differs" in wording.verdict_line(changed)
