@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,17 +14,19 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.devices.identity import LOOK, identity_of
 from fabricc.operate.drivers.bundle import unpack
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.connection import Connection
     from fabricc.operate.devices.device import Device
+    from fabricc.operate.devices.identity import Identity
 
 GETTERS = {"lldp.json": "get_lldp_neighbors_detail", "facts.json": "get_facts"}
 """File -> the getter whose answer it has."""
@@ -59,22 +62,51 @@ def collect(
     Raises:
         EmitError: the folder cannot be written.
     """
+    claims = Claims(devices)
     if not folder.exists():
         make_folder(folder)
         folder.chmod(_OWNER)
     return for_each(
         devices,
-        lambda name: _fetch(devices[name], access, folder / name),
+        lambda name: _fetch(devices[name], access, folder / name, claims),
         parallel,
         partial(progress, "asking"),
     )
 
 
-def _fetch(device: Device, access: Access, folder: Path) -> Fetched:
+class Claims:
+    """Which device answers at the address of each target: no device is collected under two names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Take the names of all targets."""
+        self._names = frozenset(names)
+        self._known: dict[str, Identity] = {}
+        self._turn = threading.Lock()
+
+    def require(self, name: str, identity: Identity) -> None:
+        """Refuse a device that is another target.
+
+        Raises:
+            DeviceError: FAB9106, it has another target's name; FAB9107, it was collected under another one.
+        """
+        if other := identity.named(self._names - {name}, name):
+            message = f"{name}: another switch answers at its address: it is {other} ({identity.words})"
+            raise DeviceError("FAB9106", message, LOOK)
+        with self._turn:
+            for other, known in self._known.items():
+                if known.same_device(identity):
+                    message = f"the addresses of {other} and {name} lead to one device ({identity.words})"
+                    raise DeviceError("FAB9107", message, LOOK)
+            self._known[name] = identity
+
+
+def _fetch(device: Device, access: Access, folder: Path, claims: Claims) -> Fetched:
     fetched = Fetched()
     try:
         with connected(device, access) as live:
             texts = dict(_configurations(device, live))
+            facts = back_ends.load(device.nos).read(texts).facts
+            claims.require(device.name, identity_of(live.stated_identity(), facts))
             for file, getter in GETTERS.items():
                 try:
                     if (told := live.getter(getter)) is not None:

@@ -79,6 +79,11 @@ class Access:
             allowed_options.require_login(device, found)
         return found
 
+    def endpoint(self, device: Device) -> tuple[str, str]:
+        """Return what a connection to a device leads to: its address, and how it is reached there."""
+        login = self.login(device)
+        return login.address or device.address, repr(sorted(login.arguments().items(), key=str))
+
     def own(self, device: Device) -> bool:
         """Whether a device has exceptions of its own."""
         return not self._by_device.keys().isdisjoint((device.name, device.former))

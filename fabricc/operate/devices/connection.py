@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.devices.kinds import GETTERS
+from fabricc.operate.devices.kinds import GETTERS, IDENTITY
 from fabricc.operate.drivers.redact import redacted
 
 if TYPE_CHECKING:
@@ -73,6 +73,35 @@ class Connection:
             raise DeviceError("FAB9105", f"{self.name}: get_config gives no text as running", _LATER)
         return texts
 
+    def stated_identity(self) -> dict[str, str]:
+        """Return `hostname` and `serial_number` as the device reports them; what it does not report is absent.
+
+        Raises:
+            DeviceError: FAB9105, it does not answer.
+        """
+        asked = getattr(self._driver, "get_identity", None) or getattr(self._driver, "get_facts", None)
+        if asked is None:
+            return {}
+        try:
+            found: dict[str, str] = IDENTITY(asked(), "the identity")
+        except NotImplementedError:
+            return {}
+        except Exception as error:
+            if _refused(error):
+                return {}
+            raise self._failed("FAB9105", "asking for the identity", error) from None
+        return found
+
+    def heard(self) -> tuple[tuple[str, str, str], ...]:
+        """Return system name, port ID and port description of every LLDP neighbor; none where it does not tell."""
+        try:
+            found = self.getter("get_lldp_neighbors_detail") or {}
+        except DeviceError:
+            return ()
+        keys = ("remote_system_name", "remote_port", "remote_port_description")
+        said = (tuple(one.get(key, "") for key in keys) for several in found.values() for one in several)
+        return tuple(sorted(set(said)))
+
     def pending(self) -> bool:
         """Whether a commit waits for its confirmation; False for a driver that cannot tell."""
         try:
@@ -134,6 +163,13 @@ class Connection:
             return None
         except Exception as error:
             raise self._failed("FAB9105", method, error) from None
+
+
+def _refused(error: Exception) -> bool:
+    """Return whether a device answered that it does not have what it was asked for."""
+    from napalm.base.exceptions import CommandErrorException  # loaded with the driver
+
+    return isinstance(error, CommandErrorException)
 
 
 @contextmanager

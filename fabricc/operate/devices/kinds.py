@@ -96,6 +96,8 @@ def _named(value: Any, where: str) -> Mapping[str, Any]:
 _PEER = record(
     is_up=flag, is_enabled=flag, remote_as=count, address_family=table(record(received_prefixes=count))
 )
+IDENTITY = record(hostname=text, serial_number=text)
+"""What `get_identity` of our drivers promises, and of `get_facts` of others is read."""
 GETTERS: Mapping[str, Kind] = {
     "get_alarms": several(text),
     "get_bgp_neighbors": table(record(peers=table(_PEER))),

@@ -192,6 +192,13 @@ class CumulusDriver(LinuxSession):
             "interface_list": sorted(link["ifname"] for link in links),
         }
 
+    def _serial(self) -> str:
+        try:
+            (platform,) = self._json(("nv", "show", "platform", "-o", "json"))
+        except CommandErrorException:
+            return ""
+        return str(platform.get("serial-number") or "") if isinstance(platform, dict) else ""
+
     def get_interfaces(self) -> dict[str, Any]:
         """Interfaces of the kernel; Cumulus keeps descriptions as aliases."""
         (links,) = self._json(linux_views.LINKS)

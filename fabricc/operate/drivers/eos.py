@@ -214,6 +214,13 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         except CommandError:
             return None
 
+    def get_identity(self) -> dict[str, str]:
+        """Hostname and serial number of the chassis; what this release does not report is empty. Not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            name, version = self._asked("show hostname", 1) or {}, self._asked("show version", 1) or {}
+            fields = {"hostname": name.get("hostname"), "serial_number": version.get("serialNumber")}
+            return {key: str(value or "") for key, value in fields.items()}
+
     def get_lossless_counters(self) -> Counters:
         """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
 

@@ -199,6 +199,12 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 found |= junos_views.ecmp_widths(answer)
             return found
 
+    def get_identity(self) -> dict[str, str]:
+        """Hostname and serial number of the chassis; what this release does not report is empty. Not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            answer = self._asked(lambda: self.device.rpc.get_system_information())
+            return junos_views.identity(answer)
+
     def get_lossless_counters(self) -> Counters:
         """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
 

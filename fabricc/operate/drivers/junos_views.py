@@ -31,6 +31,15 @@ def _text(node: Any, path: str) -> str:
     return (node.findtext(path) or "").strip()
 
 
+def identity(answer: Any) -> dict[str, str]:
+    """Return hostname and serial number of `show system information`, empty where the device does not report them."""
+    if answer is None or answer is True:
+        return {"hostname": "", "serial_number": ""}
+    found = (next(iter(_all(answer, tag)), None) for tag in ("host-name", "serial-number"))
+    hostname, serial = ("" if one is None else (one.text or "").strip() for one in found)
+    return {"hostname": hostname, "serial_number": serial}
+
+
 def pfc(answer: Any, tally: Tally) -> None:
     """`show interfaces extensive`: the MAC's PFC frames by IEEE 802.1p code point."""
     for port in _all(answer, "physical-interface"):

@@ -88,6 +88,15 @@ class LinuxDriver(Checking):
     def _vtysh_json(self, *commands: str) -> list[Any]:
         return self._json(*((*self.VTYSH, "-c", command) for command in commands))
 
+    def get_identity(self) -> dict[str, str]:
+        """Hostname and, where the system has a tool for it, serial number of the switch; not part of NAPALM."""
+        (hostname,) = self._outputs(("hostname",))
+        return {"hostname": hostname.strip(), "serial_number": self._serial()}
+
+    def _serial(self) -> str:
+        """Return the serial number of the chassis, "" where nothing reports it."""
+        return ""
+
     def get_interfaces_counters(self) -> dict[str, Any]:
         """Counters of the kernel."""
         return linux_views.counters(self._json(linux_views.LINKS)[0])

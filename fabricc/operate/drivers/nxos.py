@@ -260,6 +260,13 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         except NXAPICommandError:
             return None
 
+    def get_identity(self) -> dict[str, str]:
+        """Hostname and serial number of the chassis; what this release does not report is empty. Not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            name = self._asked(nxos_views.HOSTNAME) or {}
+            serial = nxos_views.chassis_serial(self._asked(nxos_views.INVENTORY) or {})
+            return {"hostname": str(name.get("hostname") or ""), "serial_number": serial}
+
     def get_lossless_counters(self) -> Counters:
         """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
 

@@ -22,6 +22,8 @@ PFC = "show interface priority-flow-control"
 WATCHDOG = "show queuing pfc-queue detail"
 MARKS = "show queuing tabular"
 HEALTH = "show environment"
+HOSTNAME = "show hostname"
+INVENTORY = "show inventory"
 _STATES = ("ps_status", "fanstatus", "alarmstatus")
 _WELL = ("ok", "powered-up", "absent", "n/a", "")
 _AGGREGATES = ("q-aggr-pkt-dropped", "q-ing-aggr-pkt-dropped")
@@ -38,6 +40,14 @@ def rows(answer: Any, name: str) -> Iterator[Mapping[str, Any]]:
                 yield from inner if isinstance(inner, list) else (inner,)
             else:
                 yield from rows(inner, name)
+
+
+def chassis_serial(answer: Any) -> str:
+    """Return the serial number of the chassis in `show inventory`, "" where it has none."""
+    for row in rows(answer, "inv"):
+        if str(row.get("name", "")).strip('"') == "Chassis":
+            return str(row.get("serialnum") or "")
+    return ""
 
 
 def ecmp_widths(*answers: Mapping[str, Any]) -> dict[str, int]:

@@ -388,8 +388,10 @@ class SonicDriver(LinuxSession):
         """Facts of CONFIG_DB and the image."""
         running = self._running()
         version, uptime = self._run("cat /etc/sonic/sonic_version.yml"), self._run("cat /proc/uptime")
-        serial = self._run("decode-syseeprom -s 2>/dev/null || true").strip()
-        return sonic_views.facts(running, version, float(uptime.split()[0]), serial)
+        return sonic_views.facts(running, version, float(uptime.split()[0]), self._serial())
+
+    def _serial(self) -> str:
+        return self._run("decode-syseeprom -s 2>/dev/null || true").strip()
 
     def get_interfaces(self) -> dict[str, Any]:
         """Interfaces of the kernel, with speed and description of CONFIG_DB."""

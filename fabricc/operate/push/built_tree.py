@@ -17,6 +17,7 @@ from fabricc.fabric.addresses import Pool
 from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.qos import unsent
 from fabricc.operate.devices.device import devices
+from fabricc.operate.devices.identity import Roster
 from fabricc.operate.push import snapshot
 from fabricc.operate.push.origin import Origin, state_of
 from fabricc.proof.tree import TreeError
@@ -54,6 +55,7 @@ class BuiltTree:
     Attributes:
         spec: path of the spec.
         places: switch -> coordinates, in the fabric's order.
+        roster: the switches by what identifies them.
     """
 
     held: Snapshot
@@ -61,6 +63,7 @@ class BuiltTree:
     fabric: Fabric
     places: Mapping[str, SwitchId]
     devices: Mapping[str, Device]
+    roster: Roster
 
     @property
     def tree(self) -> Path:
@@ -182,4 +185,4 @@ def read_source(
         raise RefusedError("FAB9120", message, _REBUILD)
     fabric = compiled.of_network(network).fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    return BuiltTree(held, path, fabric, places, devices(fabric))
+    return BuiltTree(held, path, fabric, places, devices(fabric), Roster(fabric, places))

@@ -63,14 +63,15 @@ class Executor(Reach):
         """Ask what a switch runs and what would change, and keep what is needed to bring it back. Changes nothing.
 
         Raises:
-            DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else than is known; FAB9113 nothing is
-                known; FAB9114 it refuses the candidate; FAB9122 it cannot be drained;
+            DeviceError: FAB9106 another switch answers; FAB9111 a commit is pending; FAB9112 it runs something else
+                than is known; FAB9113 nothing is known; FAB9114 it refuses the candidate; FAB9122 it cannot be drained;
                 FAB9132 it has alarms.
         """
         device, wanted = self.source.devices[name], self.target(name)
         with self._connected(name) as switch:
             switch.require_no_commit()
             files = self._files(switch, wanted)
+            self.require_identity(switch, files)
             self._require_known(name, files, wanted)
             if self.hook:  # the release of before may refuse the candidate
                 diff = f"{self.action}: {device.nos} {device.release}\n"
@@ -292,6 +293,7 @@ class Executor(Reach):
         self.journal.intend(self.run, name, "confirm")
         if self.confirms(name):
             with self._connected(name) as switch:
+                self.require_identity(switch, {})
                 if self.drains(name):
                     switch.guard(self.guard_s, armed=True)
                 if switch.pending():
@@ -348,12 +350,13 @@ class Executor(Reach):
                     self._restore(name, switch)
                     switch.release()
                 return
-            except DeviceError:
-                if time.monotonic() > until:
+            except DeviceError as error:
+                if error.code == "FAB9106" or time.monotonic() > until:
                     raise
             time.sleep(_RETRY_S)
 
     def _restore(self, name: str, switch: Connection) -> None:
+        self.require_identity(switch, {})
         old = self.old(name)
         undo(switch)
         try:
@@ -378,6 +381,7 @@ class Executor(Reach):
         """
         wanted, old = self.target(name), self.old(name)
         with self._connected(name) as switch:
+            self.require_identity(switch, {})
             undo(switch)
             word = self._word(name, self._files(switch, wanted), wanted, old)
             if "drained" in word:

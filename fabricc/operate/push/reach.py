@@ -11,7 +11,16 @@ from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, connected
 from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.identity import (
+    LOOK,
+    Answering,
+    Roster,
+    answering,
+    shared_devices,
+    shared_endpoints,
+)
 from fabricc.operate.devices.reverting import reverting
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.drain import drained
 from fabricc.operate.push.hook import INSTALL
 from fabricc.operate.push.impact import Effect, effect
@@ -43,6 +52,7 @@ class Reach:
         stop: set when the push is to come to an end: nothing new begins.
         hook: installs a release on each switch while it is drained; `action` is what for, or back.
         action: see `hook`.
+        answers: switch -> the device that answered at its address when it was asked.
         silent: switch -> code points that nobody sends, neither by the tree that it runs nor by this one.
     """
 
@@ -57,6 +67,12 @@ class Reach:
     hook: Hook | None = None
     action: str = INSTALL
     silent: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    answers: dict[str, Answering] = field(default_factory=dict)
+
+    @property
+    def roster(self) -> Roster:
+        """The switches of the plan by what identifies them."""
+        return self.source.roster
 
     def _files(self, switch: Connection, planned: Files) -> Files:
         """What a switch runs, with references in place of secrets: no value goes further than the connection."""
@@ -97,7 +113,47 @@ class Reach:
         found = effect(self.source.devices[name], self.source.switch(name), before, after, silent)
         return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
 
+    def require_identity(self, switch: Connection, files: Mapping[str, str]) -> None:
+        """Refuse a device that is another one than the switch of the plan.
+
+        Args:
+            switch: the connection to the switch's address.
+            files: what it runs; empty to judge by what it reports without its configuration.
+
+        Raises:
+            DeviceError: FAB9106.
+        """
+        found = answering(self.roster, switch.name, switch, files, self.target(switch.name))
+        if found.wrong:
+            raise DeviceError(
+                "FAB9106", f"{switch.name}: another switch answers at its address: {found.wrong}", LOOK
+            )
+        if files:
+            self.answers[switch.name] = found
+
+    def require_endpoints(self, names: Iterable[str]) -> None:
+        """Refuse two switches that the plan and the access file give one address.
+
+        Raises:
+            RefusedError: FAB9107.
+        """
+        for first, second in shared_endpoints(self.access, (self.source.devices[name] for name in names)):
+            raise RefusedError("FAB9107", f"{first} and {second} have the same address and port", LOOK)
+
+    def require_distinct(self) -> None:
+        """Refuse two names that lead to one device.
+
+        Raises:
+            RefusedError: FAB9107.
+        """
+        for first, second in shared_devices(self.answers):
+            words = self.answers[second].identity.words
+            raise RefusedError(
+                "FAB9107", f"the addresses of {first} and {second} lead to one device ({words})", LOOK
+            )
+
     def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
+        self.require_identity(switch, {})
         text = self.access.filled(running.packed(files))
         switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
         return self.access.hidden(str(switch.call("FAB9114", "comparing the candidate", "compare_config")))

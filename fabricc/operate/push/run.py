@@ -114,9 +114,11 @@ class Push:
         """
         wanted = list(names)
         require_secrets(self.executor.access, lambda name: self.executor.target(name).values(), wanted)
+        self.executor.require_endpoints(wanted)
         asked, failed = self._all("asking", wanted, self.executor.ask)
         if failed:
             raise RefusedError.of(_findings(failed))
+        self.executor.require_distinct()
         if trouble := self.executor.journal.trouble:
             path = self.executor.journal.path
             message = f"cannot write to the journal {path}: {trouble}; nothing was changed"

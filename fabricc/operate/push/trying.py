@@ -17,7 +17,9 @@ from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.devices.identity import LOOK, answering
 from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.reach import read_files
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.operate.push.snapshot import SWITCHES
 from fabricc.operate.push.start import held, require
@@ -172,8 +174,14 @@ def attempt(setting: Setting) -> Trials:
 
 def _tried(setting: Setting, name: str) -> tuple[Refused, ...]:
     device, access = setting.source.devices[name], setting.access
-    text = access.filled(running.packed(setting.source.files(name)))
+    files = setting.source.files(name)
+    text = access.filled(running.packed(files))
     with connected(device, access, f"fabricc-try-{name}") as switch:
+        found = answering(setting.source.roster, name, switch, read_files(switch, files), files)
+        if found.wrong:
+            raise DeviceError(
+                "FAB9106", f"{name}: another switch answers at its address: {found.wrong}", LOOK
+            )
         switch.require_no_commit()
         told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
     try:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.identity import LOOK, Answering, answering
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.verify import drift, lossless, ports, routes, sessions
-from fabricc.operate.verify.model import Aspect, Found
+from fabricc.operate.verify.model import Aspect, Found, found
 from fabricc.operate.verify.neighbours import Ears, ears
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Answer:
         unknown_lines: of its running configuration, that no reader knows.
         untold: files of the tree that its driver does not tell.
         counters: of lossless classes, as it states them; None when not asked.
+        device: which device answers; None when it did not say.
     """
 
     failures: list[Diagnostic] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Answer:
     unknown_lines: int = 0
     untold: tuple[str, ...] = ()
     counters: Counters | None = None
+    device: Answering | None = None
 
     def take(self, aspect: Aspect, result: tuple[list[Found], int]) -> None:
         """Add a comparison's findings and count."""
@@ -77,6 +80,8 @@ def ask(question: Question, name: str) -> Answer:
     answer = Answer()
     try:
         with connected(question.source.devices[name], question.access) as live:
+            if not _identified(question, name, live, answer):
+                return answer
             for act in _acts(question, question.source.switch(name), live, answer):
                 try:
                     act()
@@ -85,6 +90,29 @@ def ask(question: Question, name: str) -> Answer:
     except DeviceError as error:
         answer.failures.append(error.diagnostic)
     return answer
+
+
+def _identified(question: Question, name: str, live: Connection, answer: Answer) -> bool:
+    """Return whether a device may be the switch that the plan has at its address; nothing of another one is compared.
+
+    The running configuration is read where the hostname proves nothing.
+
+    Raises:
+        DeviceError: FAB9105, it does not answer.
+    """
+    source, ours = question.source, question.source.files(name)
+    device = answering(source.roster, name, live, {}, ours)
+    wrong = device.wrong
+    if not device.proved and not wrong:
+        device = answering(source.roster, name, live, read_files(live, ours), ours)
+        wrong = device.wrong
+        wrong = wrong or ("" if device.proved else source.roster.foreign(device.identity))
+    answer.device = device
+    if wrong:
+        message = f"another switch answers at this address: {wrong}"
+        answer.found.append(found(Aspect.IDENTITY, name, "FAB9205", message, remedy=LOOK))
+        answer.compared[Aspect.IDENTITY] = 1
+    return not wrong
 
 
 def _acts(question: Question, planned: Switch, live: Connection, answer: Answer) -> list[Callable[[], None]]:

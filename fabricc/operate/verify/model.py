@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class Aspect(StrEnum):
-    """What can be asked for by `--only`, in the order in which it is told."""
+    """What is compared, in the order of the report; `--only` chooses among all but the identity."""
 
+    IDENTITY = "identity"
     CABLING = "cabling"
     BGP = "bgp"
     ROUTES = "routes"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fabricc.operate.verify.model import Report
 
 _THINGS = {
+    Aspect.IDENTITY: "addresses",
     Aspect.CABLING: "cable ends",
     Aspect.BGP: "sessions",
     Aspect.ROUTES: "prefixes",

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
 from fabricc.operate.verify import neighbours
 from fabricc.operate.verify.ask import Answer, Question, ask
-from fabricc.operate.verify.model import Aspect, Found, Report
+from fabricc.operate.verify.model import Aspect, Found, Report, found
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.verify.neighbours import Cabling
 
-ALL = tuple(Aspect)
+ALL = tuple(one for one in Aspect if one is not Aspect.IDENTITY)
 
 
 def verify(
@@ -56,7 +57,10 @@ def verify(
 
 
 def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
-    compared: dict[Aspect, dict[str, int]] = {one: {} for one in question.aspects}
+    _require_distinct(question, answers)
+    wrong = any(answer.compared.get(Aspect.IDENTITY) for answer in answers.values())
+    aspects = (Aspect.IDENTITY, *question.aspects) if wrong else tuple(question.aspects)
+    compared: dict[Aspect, dict[str, int]] = {one: {} for one in aspects}
     unanswered: dict[Aspect, list[str]] = defaultdict(list)
     findings: list[Found] = []
     for name, answer in answers.items():
@@ -70,12 +74,12 @@ def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
     if Aspect.CABLING in compared:
         judged = Counter(end[0] for cable in cabling.planned for end in cable)
         compared[Aspect.CABLING] = {name: judged[name] for name in compared[Aspect.CABLING]}
-    order = {aspect: at for at, aspect in enumerate(ALL)}
+    order = {aspect: at for at, aspect in enumerate(Aspect)}
     places = {name: at for at, name in enumerate(question.source.devices)}
     findings.sort(key=lambda one: (order[one.aspect], places.get(one.device, len(places))))
     return Report(
         tree=str(question.source.tree),
-        aspects=tuple(question.aspects),
+        aspects=aspects,
         compared=compared,
         unasked={name: tuple(answer.failures) for name, answer in answers.items() if answer.failures},
         unanswered={aspect: tuple(names) for aspect, names in unanswered.items()},
@@ -85,6 +89,19 @@ def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
         remarks=tuple(_remarks(question, cabling, answers)),
         counters={name: answer.counters for name, answer in answers.items() if answer.counters is not None},
     )
+
+
+def _require_distinct(question: Question, answers: Mapping[str, Answer]) -> None:
+    """Report names that lead to one device in place of what was compared with the second of them."""
+    devices = {name: answer.device for name, answer in answers.items() if answer.device is not None}
+    places = [question.source.devices[name] for name in devices]
+    for first, second in (*shared_devices(devices), *shared_endpoints(question.access, places)):
+        answer = answers[second]
+        if answer.compared.get(Aspect.IDENTITY):
+            continue
+        message = f"the same device answers at the address of {first} ({devices[second].identity.words})"
+        answer.found = [found(Aspect.IDENTITY, second, "FAB9206", message, remedy=LOOK)]
+        answer.compared, answer.ears, answer.counters = {Aspect.IDENTITY: 1}, None, None
 
 
 def _cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:

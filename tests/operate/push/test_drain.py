@@ -17,6 +17,7 @@ from fabricc.fabric.shape import TierName
 from fabricc.operate.devices import running
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.device import Device
+from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push.built_tree import BuiltTree, RefusedError, read_source
 from fabricc.operate.push.drain import drained, patched
@@ -115,7 +116,7 @@ def planned(folder: Path, nos: str, family: str) -> Fabric:
 
 def tree_of(fabric: Fabric) -> BuiltTree:
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    return BuiltTree(Snapshot(Path(), None, "", {}), Path(), fabric, places, {})  # type: ignore[arg-type]
+    return BuiltTree(Snapshot(Path(), None, "", {}), Path(), fabric, places, {}, Roster(fabric, places))  # type: ignore[arg-type]
 
 
 def held(before: Fabric, after: Fabric) -> None:

@@ -1,0 +1,323 @@
+"""Compare the identity that a device reports with the plan: a login proves who asks, not which switch answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.base.values import dataclass, replace
+from fabricc.operate.devices import running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import SwitchId
+    from fabricc.operate.devices.access import Access
+    from fabricc.operate.devices.connection import Connection
+    from fabricc.operate.devices.device import Device
+
+FACTORY = frozenset({
+    "", "arista", "bootstrap", "cumulus", "debian", "frr", "juniper", "localhost", "localhost.localdomain", "none",
+    "router", "sonic", "switch", "ubuntu",
+})  # fmt: skip
+"""Hostnames of devices that nobody has configured: they say nothing about which switch it is."""
+_NO_SERIAL = frozenset({"", "-", "0", "default string", "n/a", "na", "none", "not specified", "null", "unknown",
+                        "to be filled by o.e.m."})  # fmt: skip
+_ADDRESSES = ("loopback/ipv4", "loopback/ipv6", "bgp/router_id")
+_LONGEST = 64
+LOOK = "Compare the address in the plan, the access file, DHCP and DNS with the device, and its cables with the plan."
+"""What to do about a device that is another one."""
+Heard = tuple[tuple[str, str, str], ...]
+"""LLDP announcements on ports of the plan: system name, port ID and port description."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a device reports about itself.
+
+    Attributes:
+        hostnames: in lower case; a device has several when a change of its name has not taken effect everywhere.
+        serial: number of the chassis, "" where it is not reported.
+        addresses: loopbacks and router ID of the running configuration.
+        heard: who announces themselves on its ports; asked for only where the rest does not prove the identity.
+    """
+
+    hostnames: frozenset[str] = frozenset()
+    serial: str = ""
+    addresses: frozenset[str] = frozenset()
+    heard: Heard = ()
+
+    @property
+    def words(self) -> str:
+        """The name that a message gives it."""
+        name = next(iter(sorted(self.hostnames - FACTORY)), "")
+        parts = [f"hostname {short(name)}"] if name else []
+        parts += [f"loopback {short(one)}" for one in sorted(self.addresses)[:1]] if not name else []
+        parts += [f"serial number {short(self.serial)}"] if self.serial and not parts else []
+        return ", ".join(parts) or "no name"
+
+    def named(self, others: Iterable[str], own: str) -> str:
+        """Return the one among other names that is its hostname, "" for none and where its own fits too."""
+        known = {_plain(each): each for each in others}
+        labels = [label for name in sorted(self.hostnames) for label in _labels(name)]
+        if _plain(own) in labels:
+            return ""
+        return next((known[label] for label in labels if label in known), "")
+
+    def same_device(self, other: Identity) -> bool:
+        """Return whether two reports come from one device."""
+        if self.serial and other.serial:
+            return self.serial == other.serial
+        if self.addresses and other.addresses:
+            return bool(self.addresses & other.addresses and self.hostnames & other.hostnames)
+        return bool(self.heard) and (self.hostnames, self.heard) == (other.hostnames, other.heard)
+
+
+def short(text: str) -> str:
+    """Return a word of a device in a length that fits into a message."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def identity_of(stated: Mapping[str, str], facts: Mapping[str, object]) -> Identity:
+    """Return the identity that a device reports.
+
+    Args:
+        stated: `hostname` and `serial_number` as its driver returns them.
+        facts: of its running configuration; empty when that was not read.
+    """
+    names = {_plain(stated.get("hostname", "")), _plain(str(facts.get("system/hostname", "")))} - {""}
+    serial = stated.get("serial_number", "").strip().lower()
+    found = (str(facts[path]).partition("/")[0] for path in _ADDRESSES if path in facts)
+    return Identity(frozenset(names), "" if serial in _NO_SERIAL else serial, frozenset(found))
+
+
+def _plain(name: str) -> str:
+    """Return a hostname in lower case: names have no case (RFC 4343)."""
+    return name.strip().strip('"').rstrip(".").lower()
+
+
+def _labels(name: str) -> tuple[str, ...]:
+    """Return the forms under which a hostname may be in the plan: as it is, and without its domain."""
+    return tuple(dict.fromkeys((name, name.partition(".")[0])))
+
+
+class Roster:
+    """The switches of a plan by everything that identifies them."""
+
+    def __init__(self, fabric: Fabric, places: Mapping[str, SwitchId]) -> None:
+        """Index the names; addresses and ports are indexed when a name does not prove an identity."""
+        self._fabric, self._places = fabric, places
+        moves = fabric.moves
+        self._names = {_plain(name): name for name in places}
+        self._former = {name: _plain(old) for name, old in moves.renamed.items()}
+        self._past = {old: name for name, old in self._former.items() if name in places}
+        self._serials = {
+            name: box.serial.strip().lower() for name, box in moves.replaced.items() if box.serial.strip()
+        }
+
+    def nos(self, name: str) -> str:
+        """Return the operating system of a switch."""
+        return self._fabric.switch(self._places[name]).nos
+
+    def accepted(self, name: str, identity: Identity, files: Mapping[str, str] | None = None) -> bool:
+        """Return whether the hostname alone proves that a device is this switch.
+
+        A name that one switch has and another one had proves nothing.
+
+        Args:
+            name: of the switch.
+            identity: of the device.
+            files: those that the switch is to run, which an overlay may give another hostname; None to leave them out.
+        """
+        own = {_plain(name), self._former.get(name, "")} - {""}
+        own -= {one for one in own if one in self._past and one in self._names}
+        if files is not None and not own & identity.hostnames:
+            own |= self._stated(name, files) - self._names.keys()
+        return any(own.intersection(_labels(one)) for one in identity.hostnames)
+
+    def _stated(self, name: str, files: Mapping[str, str]) -> set[str]:
+        """Return the hostname that the files of a switch give it."""
+        return {_plain(str(running.read(self.nos(name), files).facts.get("system/hostname", "")))} - {""}
+
+    def other(
+        self,
+        name: str,
+        identity: Identity,
+        files: Mapping[str, str] | None = None,
+    ) -> str:
+        """Return why a device cannot be this switch, in words; "" when nothing contradicts.
+
+        Args:
+            name: of the switch of the plan.
+            identity: what the device reports.
+            files: what the switch is to run.
+        """
+        if reason := self._by_serial(name, identity):
+            return reason
+        if self.accepted(name, identity, files):
+            return ""
+        known = {_plain(name), self._former.get(name, "")}
+        for host in sorted(identity.hostnames):
+            if known.intersection(_labels(host)):
+                continue
+            for label in _labels(host):
+                owner = self._names.get(label) or self._past.get(label)
+                if owner and owner != name:
+                    return f"it is {owner} (hostname {short(host)})"
+        return self._by_address(name, identity) or self._by_neighbors(name, identity.heard)
+
+    def _by_serial(self, name: str, identity: Identity) -> str:
+        if not identity.serial:
+            return ""
+        for other, serial in self._serials.items():
+            if serial == identity.serial and other != name:
+                return f"it is {other} (serial number {short(serial)})"
+        planned = self._serials.get(name, identity.serial)
+        if planned != identity.serial:
+            return f"its serial number is {short(identity.serial)}, the spec has {short(planned)}"
+        return ""
+
+    def _by_address(self, name: str, identity: Identity) -> str:
+        owners = {address: self._owners.get(address, "") for address in sorted(identity.addresses)}
+        if name in owners.values():
+            return ""
+        return next((f"it is {owner} (loopback {address})" for address, owner in owners.items() if owner), "")
+
+    def _by_neighbors(self, name: str, heard: Heard) -> str:
+        votes = Counter(owner for one in heard if (owner := self._end_of(*one)))
+        if not votes:
+            return ""
+        other, count = votes.most_common(1)[0]
+        if other == name or count <= votes[name]:
+            return ""
+        return f"its LLDP neighbors are those of {other} ({count} of {len(heard)} ports)"
+
+    def foreign(self, identity: Identity) -> str:
+        """Return why a device is no switch of the plan at all, in words; "" where it may be one.
+
+        It has a hostname, and addresses that the plan does not have.
+        """
+        if not identity.hostnames - FACTORY or not identity.addresses:
+            return ""
+        if any(self._owners.get(address) for address in identity.addresses):
+            return ""
+        return f"it is no switch of this plan ({identity.words}, loopback {sorted(identity.addresses)[0]})"
+
+    @cached_property
+    def _owners(self) -> Mapping[str, str]:
+        """Loopback or router ID -> switch."""
+        found: dict[str, str] = {}
+        for name, at in self._places.items():
+            switch = self._fabric.switch(at)
+            for address in (switch.loopback4, switch.loopback6, switch.bgp.router_id):
+                if address:
+                    found.setdefault(str(address), name)
+        return found
+
+    @cached_property
+    def _ends(self) -> Mapping[tuple[str, str], str]:
+        """Device in lower case and port -> the switch at the other end of its cable."""
+        return {
+            (_plain(port.peer.device), port.peer.port): name
+            for name, at in self._places.items()
+            for port in self._fabric.switch(at).ports
+            if port.peer
+        }
+
+    def _end_of(self, system: str, port: str, text: str) -> str:
+        """Return the switch that the plan connects to an announced port, "" for none."""
+        for label in _labels(_plain(system)):
+            label = self._past_name(label)
+            for one in (port, text, *self._aliases(label, port, text)):
+                if owner := self._ends.get((label, one)):
+                    return owner
+        return ""
+
+    def _past_name(self, label: str) -> str:
+        """Return the present name of a switch by the name that it announces, which may be its former one."""
+        past = self._past.get(label, "") if label not in self._names else ""
+        return _plain(past) if past else label
+
+    def _aliases(self, label: str, *announced: str) -> Iterator[str]:
+        """Generate the ports that a switch of the plan announces by an alias (SONiC)."""
+        if (name := self._names.get(label)) is None:
+            return
+        switch = self._fabric.switch(self._places[name])
+        planned = back_ends.load(switch.nos).planned(switch)
+        for port in switch.ports:
+            if str(planned.get(f"interface[{port.name}]/alias", "")) in announced:
+                yield port.name
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The device that answers at the address of a switch.
+
+    Attributes:
+        proved: whether its hostname is the switch's own.
+        wrong: why it cannot be that switch, in words; "" when nothing contradicts.
+    """
+
+    identity: Identity
+    proved: bool
+    wrong: str = ""
+
+
+def answering(
+    roster: Roster, name: str, live: Connection, files: Mapping[str, str], planned: Mapping[str, str]
+) -> Answering:
+    """Ask a device which one it is, and compare that with the plan.
+
+    Where its name proves nothing, and its configuration is known, it is asked for its LLDP neighbors too.
+
+    Args:
+        roster: the switches of the plan.
+        name: the switch that is expected.
+        live: the connection to its address.
+        files: the running configuration; empty when it was not read.
+        planned: the files that the switch is to run.
+
+    Raises:
+        DeviceError: FAB9105, it does not answer.
+    """
+    facts = running.read(roster.nos(name), files).facts if files else {}
+    identity = identity_of(live.stated_identity(), facts)
+    proved = roster.accepted(name, identity, planned)
+    if not proved and files:
+        identity = replace(identity, heard=live.heard())
+    return Answering(identity, proved, roster.other(name, identity, planned))
+
+
+def shared_devices(found: Mapping[str, Answering]) -> list[tuple[str, str]]:
+    """Return pairs of switches whose addresses lead to one device.
+
+    One serial number is no proof against two hostnames that are both as planned: virtual switches may share one.
+    """
+    pairs = []
+    groups: dict[object, list[str]] = {}
+    for name, one in found.items():
+        identity = one.identity
+        for key in (identity.serial, *identity.addresses, identity.heard):
+            if key:
+                groups.setdefault(key, []).append(name)
+    for names in groups.values():
+        for other in names[1:]:
+            a, b = found[names[0]], found[other]
+            distinct = a.proved and b.proved and not a.identity.hostnames & b.identity.hostnames
+            if not distinct and a.identity.same_device(b.identity):
+                pairs.append((names[0], other))
+    return list(dict.fromkeys(pairs))
+
+
+def shared_endpoints(access: Access, devices: Iterable[Device]) -> list[tuple[str, str]]:
+    """Return pairs of switches that have one address and one way to it."""
+    first: dict[tuple[str, str], str] = {}
+    pairs = []
+    for device in devices:
+        other = first.setdefault(access.endpoint(device), device.name)
+        if other != device.name:
+            pairs.append((other, device.name))
+    return pairs

@@ -1,0 +1,188 @@
+"""Which switch answers at an address: swapped addresses and shared devices, through the real driver of every system."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from fabricc.fabric.model import Direction
+from fabricc.operate.devices.access import read_access
+from fabricc.operate.devices.identity import Answering, Identity, shared_devices
+from fabricc.operate.verify.model import Aspect
+from fabricc.operate.verify.run import verify
+from tests.operate.lab import specs
+from tests.operate.push.network import built, run_here
+from tests.operate.push.test_drivers import MODELS, SPEC, server_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fabricc.operate.push.built_tree import BuiltTree
+
+NAME, OTHER = "spine01a", "spine02a"
+DRIVERS = [nos if nos in ("eos", "junos") else pytest.param(nos, marks=pytest.mark.slow) for nos in MODELS]
+
+
+@contextmanager
+def swapped(folder: Path, nos: str, runs: str = OTHER) -> Iterator[tuple[BuiltTree, Any, list[str]]]:
+    """A server at the addresses of both spines that runs the configuration of one of them; the words of a push."""
+    spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
+    source = built(spec, folder / "out")
+    with server_of(folder, nos, [source.files(runs)]) as (server, _):
+        device = server.device
+        (folder / "password").write_text(device.password + "\n")
+        (folder / "password").chmod(0o600)
+        options = {key: value for key, value in device.options.items() if key != "port"}
+        login = {"address": device.host, "port": device.options["port"], "options": options}
+        stated = {
+            "username": device.username,
+            "password": {"file": str(folder / "password")},
+            "timeout_s": 20,
+            "devices": {NAME: login, OTHER: login},
+        }
+        (spec.parent / "fabricc-access.yaml").write_text(yaml.safe_dump(stated))
+        words = ["", "", "", "push", str(source.tree), "--journal", str(folder / "journal.sqlite")]
+        words += ["--keep", "50%", "--adopt", "--allow-lockout", device.username]
+        yield source, server, words
+
+
+@pytest.mark.parametrize("nos", DRIVERS)
+def test_a_swapped_address_is_refused_by_every_verb(nos: str, tmp_path: Path) -> None:
+    with swapped(tmp_path, nos) as (source, _, words):
+        for more in (["--dry-run"], [], ["--try"]):
+            ran = run_here([*words, "--only", NAME, *more])
+            assert ran.returncode in (1, 3), ran.stderr
+            assert "FAB9106" in ran.stderr
+            assert f"another switch answers at its address: it is {OTHER}" in ran.stderr
+        access = read_access(tmp_path / "spec" / "fabricc-access.yaml")
+        report = verify(source, access, only=[NAME], aspects=[Aspect.CONFIG, Aspect.BGP])
+        assert [one.diagnostic.code for one in report.found] == ["FAB9205"]
+        assert f"it is {OTHER}" in report.found[0].diagnostic.message
+        assert (report.exit_status, report.unasked) == (1, {})
+
+
+def test_two_names_on_one_device_are_refused(tmp_path: Path) -> None:
+    with swapped(tmp_path, "eos") as (_, server, words):
+        before = list(server.running)
+        text = server.printed[tuple(before)]
+        ran = run_here([*words, "--only", NAME, "--only", OTHER])
+        assert ran.returncode == 1
+        assert f"FAB9107: {NAME} and {OTHER} have the same address and port" in ran.stderr
+        server.running = [line for line in before if not line.startswith("hostname")]
+        server.printed[tuple(server.running)] = text.replace(f"hostname {OTHER}\n", "")
+        ran = run_here([*words, "--only", NAME])
+        assert ran.returncode == 1
+        assert f"{NAME}: another switch answers at its address: it is {OTHER} (loopback" in ran.stderr
+        server.running = ["hostname localhost"]
+        ran = run_here([*words, "--only", NAME, "--only", OTHER])
+        assert ran.returncode == 1
+        assert "FAB9107" in ran.stderr, "nothing tells them apart"
+        assert server.files == {}
+
+
+def test_a_device_that_has_no_name_yet_takes_its_first_push(tmp_path: Path) -> None:
+    with swapped(tmp_path, "eos") as (_, server, words):
+        server.running = ["hostname localhost"]
+        ran = run_here([*words, "--only", NAME, "--dry-run"])
+        assert ran.returncode == 0, ran.stderr
+
+
+@pytest.fixture(scope="module")
+def fabric(tmp_path_factory: pytest.TempPathFactory) -> BuiltTree:
+    folder = tmp_path_factory.mktemp("roster")
+    spec = specs.write(folder / "spec", SPEC.format(model=MODELS["eos"], nos="eos"))
+    return built(spec, folder / "out")
+
+
+def neighbors(source: BuiltTree, name: str) -> tuple[tuple[str, str, str], ...]:
+    """What the neighbors of a switch announce to it, as the plan has it, in capitals and with a domain."""
+    ports = [port for port in source.switch(name).ports if port.peer and port.direction is not Direction.HOST]
+    return tuple(
+        (f"{port.peer.device.upper()}.Example.net", port.peer.port, "") for port in ports if port.peer
+    )
+
+
+@pytest.mark.parametrize(
+    ("hostnames", "expected"),
+    [
+        ({"spine01a"}, ""),
+        ({"spine01a.example.net"}, ""),
+        ({"spine02a"}, "it is spine02a (hostname spine02a)"),
+        ({"spine02a.example.net"}, "it is spine02a (hostname spine02a.example.net)"),
+        ({"localhost"}, ""),
+        ({"sonic"}, ""),
+        (set(), ""),
+        ({"old-name"}, ""),
+    ],
+)
+def test_a_hostname_is_compared_with_the_plan(hostnames: set[str], expected: str, fabric: BuiltTree) -> None:
+    assert fabric.roster.other(NAME, Identity(frozenset(hostnames))) == expected
+
+
+def test_a_device_without_a_name_is_judged_by_loopback_and_neighbors(fabric: BuiltTree) -> None:
+    roster, names = fabric.roster, frozenset({"localhost"})
+    loopbacks = {name: frozenset({str(fabric.switch(name).loopback4)}) for name in (NAME, OTHER)}
+    assert roster.other(NAME, Identity(names, addresses=loopbacks[NAME])) == ""
+    assert f"it is {OTHER}" in roster.other(NAME, Identity(names, addresses=loopbacks[OTHER]))
+    assert roster.other(NAME, Identity(names, heard=neighbors(fabric, NAME))) == ""
+    wrong = roster.other(NAME, Identity(names, heard=neighbors(fabric, OTHER)))
+    assert wrong.startswith(f"its LLDP neighbors are those of {OTHER}")
+    assert roster.other(NAME, Identity(names, heard=(("elsewhere", "Ethernet1", ""),))) == ""
+    foreign = Identity(frozenset({"dc7-leaf1"}), addresses=frozenset({"203.0.113.9"}))
+    assert "no switch of this plan (hostname dc7-leaf1" in roster.foreign(foreign)
+
+
+def test_a_former_name_is_the_switchs_own(fabric: BuiltTree, tmp_path: Path) -> None:
+    text = SPEC.format(model=MODELS["eos"], nos="eos")
+    spec = specs.write(tmp_path / "spec", text)
+    built(spec, tmp_path / "out")
+    spec.write_text(text + "moved: {spine01a: spine-east}\n")
+    roster = built(spec, tmp_path / "out").roster
+    for name in ("spine-east", "spine01a"):
+        assert roster.other("spine-east", Identity(frozenset({name}))) == ""
+    assert "it is spine-east" in roster.other(OTHER, Identity(frozenset({"spine01a"})))
+
+
+def test_the_serial_number_of_a_replacement_is_held_to(fabric: BuiltTree, tmp_path: Path) -> None:
+    text = SPEC.format(model=MODELS["eos"], nos="eos")
+    spec = specs.write(tmp_path / "spec", text + "replaced: {spine01a: {serial: SSJ17200001}}\n")
+    roster = built(spec, tmp_path / "out").roster
+    own = frozenset({NAME})
+    assert roster.other(NAME, Identity(own, "ssj17200001")) == ""
+    assert roster.other(NAME, Identity(own)) == "", "not every system reports one"
+    assert "the spec has ssj17200001" in roster.other(NAME, Identity(own, "jpe000"))
+    assert f"it is {NAME}" in roster.other(OTHER, Identity(frozenset({"localhost"}), "ssj17200001"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "shared"),
+    [
+        (Identity(frozenset({"localhost"}), "a1"), Identity(frozenset({"localhost"}), "a1"), True),
+        (Identity(frozenset({"localhost"}), "a1"), Identity(frozenset({"localhost"}), "a2"), False),
+        (Identity(frozenset({"localhost"})), Identity(frozenset({"localhost"})), False),
+        (
+            Identity(frozenset({"x"}), addresses=frozenset({"192.0.2.1"})),
+            Identity(frozenset({"x"}), addresses=frozenset({"192.0.2.1"})),
+            True,
+        ),
+        (
+            Identity(frozenset({"sonic"}), heard=(("a", "b", ""),)),
+            Identity(frozenset({"sonic"}), heard=(("a", "b", ""),)),
+            True,
+        ),
+    ],
+)
+def test_one_device_behind_two_names(first: Identity, second: Identity, shared: bool) -> None:
+    found = {NAME: Answering(first, proved=False), OTHER: Answering(second, proved=False)}
+    assert bool(shared_devices(found)) is shared
+
+
+def test_virtual_switches_may_share_a_serial_number() -> None:
+    found = {
+        name: Answering(Identity(frozenset({name}), "9n3kd63kwt0"), proved=True) for name in (NAME, OTHER)
+    }
+    assert shared_devices(found) == []
