@@ -115,6 +115,8 @@ def _fetch(device: Device, access: Access, folder: Path, claims: Claims) -> Fetc
                     found = error.diagnostic
                     told = Diagnostic(found.code, Severity.WARNING, found.message, None, found.help)
                     fetched.lacks.append(told)
+                if live.silent:
+                    break
         make_folder(folder)
         for file, text in texts.items():
             write_file(folder / file, text.encode("utf-8", "surrogateescape"))

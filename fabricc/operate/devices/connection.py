@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.kinds import GETTERS, IDENTITY
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.redact import excerpt, masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,13 +22,31 @@ _LATER = (
 )
 
 
+def _napalm() -> Any:
+    from napalm import base  # loaded with the driver; a push that only shows its plan does not pay for it
+
+    return base
+
+
 class Connection:
     """An open connection; the calls of NAPALM that a change and its proof need."""
 
-    def __init__(self, name: str, driver: Any, clean: Callable[[str], str]) -> None:
+    def __init__(
+        self, name: str, driver: Any, clean: Callable[[str], str], mask: Callable[[str], str] = str
+    ) -> None:
         self.name = name
         self._driver = driver
-        self._clean = clean
+        self._clean, self._mask = clean, mask
+        self._silence: DeviceError | None = None
+
+    @property
+    def silent(self) -> bool:
+        """Whether the device has let the time of a question pass: it is asked nothing else over this connection."""
+        return self._silence is not None
+
+    def _require_answers(self) -> None:
+        if self._silence is not None:
+            raise self._silence
 
     def call(self, code: str, what: str, method: str, *arguments: Any, **named: Any) -> Any:
         """Call a method of the driver.
@@ -43,6 +61,7 @@ class Connection:
         Raises:
             DeviceError: it failed, whatever it raised.
         """
+        self._require_answers()
         try:
             return getattr(self._driver, method)(*arguments, **named)
         except Exception as error:
@@ -50,7 +69,14 @@ class Connection:
 
     def _failed(self, code: str, what: str, error: Exception) -> DeviceError:
         text = f"{self.name}: {what} failed: {reason_of(error, self._clean)}"
-        return DeviceError(code, text, _LATER)
+        found = DeviceError(code, text, _LATER)
+        if _late(error):
+            self._silence = found
+        return found
+
+    def shown(self, text: str) -> str:
+        """Return a text of the device without the secrets that fabricc logs in with or loads."""
+        return self._mask(text)
 
     def running(self) -> str:
         """The running configuration as the device prints it.
@@ -82,8 +108,9 @@ class Connection:
         asked = getattr(self._driver, "get_identity", None) or getattr(self._driver, "get_facts", None)
         if asked is None:
             return {}
+        self._require_answers()
         try:
-            found: dict[str, str] = IDENTITY(asked(), "the identity")
+            found: dict[str, str] = _without_secrets(IDENTITY(asked(), "the identity"), self._mask)
         except NotImplementedError:
             return {}
         except Exception as error:
@@ -104,6 +131,7 @@ class Connection:
 
     def pending(self) -> bool:
         """Whether a commit waits for its confirmation; False for a driver that cannot tell."""
+        self._require_answers()
         try:
             return bool(self._driver.has_pending_commit())
         except NotImplementedError:
@@ -156,20 +184,38 @@ class Connection:
         if asked is None:
             return None
         promised = GETTERS.get(method)
+        self._require_answers()
         try:
             found = asked()
-            return promised(found, method) if promised else found
+            return _without_secrets(promised(found, method), self._mask) if promised else found
         except NotImplementedError:
             return None
         except Exception as error:
             raise self._failed("FAB9105", method, error) from None
 
 
+def _late(error: Exception) -> bool:
+    """Return whether a device has let the time of a question pass."""
+    exceptions = _napalm().exceptions
+    return isinstance(
+        error, TimeoutError | exceptions.CommandTimeoutException | exceptions.ConnectTimeoutError
+    )
+
+
+def _without_secrets(value: Any, mask: Callable[[str], str]) -> Any:
+    """Return what a getter found without the secrets that a device echoes in names, alarms and the like."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, list):
+        return [_without_secrets(one, mask) for one in value]
+    if isinstance(value, dict):
+        return {name: _without_secrets(one, mask) for name, one in value.items()}
+    return value
+
+
 def _refused(error: Exception) -> bool:
     """Return whether a device answered that it does not have what it was asked for."""
-    from napalm.base.exceptions import CommandErrorException  # loaded with the driver
-
-    return isinstance(error, CommandErrorException)
+    return isinstance(error, _napalm().exceptions.CommandErrorException)
 
 
 @contextmanager
@@ -196,8 +242,14 @@ def connected(
     if ending:
         arguments.setdefault("use_reserve", True)
 
+    def secrets() -> tuple[str, ...]:
+        return (f"{login.username}:{secret.reveal()}" if secret.reveal() else "", *access.known())
+
     def clean(text: str) -> str:
-        return redacted(text, *access.known())
+        return excerpt(text, *secrets(), longest=_LONGEST)
+
+    def mask(text: str) -> str:
+        return masked(text, *secrets())
 
     address = login.address or device.address
     try:
@@ -209,11 +261,14 @@ def connected(
         message = f"{device.name} ({address}) cannot be logged in to: {reason_of(error, clean)}"
         remedy = "See that it is up, that its host key is known and that the access file is right."
         raise DeviceError("FAB9110", message, remedy) from None
+    connection = Connection(device.name, live, clean, mask)
     try:
-        yield Connection(device.name, live, clean)
+        yield connection
     finally:
+        # A device that is silent would let the time of the questions pass that end a session well.
+        close = getattr(live, "abandon", live.close) if connection.silent else live.close
         with suppress(Exception):
-            live.close()
+            close()
 
 
 _KINDS: Mapping[type[BaseException], str] = {
@@ -225,7 +280,7 @@ _KINDS: Mapping[type[BaseException], str] = {
 
 def reason_of(error: BaseException, clean: Callable[[str], str]) -> str:
     """An exception in one line of words, without secrets: its text, or what its kind means where that alone says it."""
-    text = " ".join(clean(str(error)).split())[:_LONGEST]
+    text = clean(str(error))
     if isinstance(error, KeyError | IndexError | TypeError | AttributeError):
         return f"an answer was not understood: {text}" if text else "an answer was not understood"
     if text:

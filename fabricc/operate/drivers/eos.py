@@ -114,6 +114,12 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         with suppress(NapalmException, CommandError, EapiConnectionError):
             super().close()
 
+    def abandon(self) -> None:
+        """Leave a switch that does not answer alone: each request has a connection of its own; not part of NAPALM."""
+        if self.transport == "ssh":
+            with suppress(Exception):
+                self.device.remote_conn_pre.close()
+
     def _load(self, filename: str | None, config: str | None, failure: type[NapalmException]) -> None:
         text = one_text(filename, config, FILE, failure)
         with self._clean(failure):

@@ -25,7 +25,7 @@ from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_files import FILES, MAIN, WITHOUT_SYSTEMD
 from fabricc.operate.drivers.linux import LinuxDriver
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.redact import excerpt, redacted
 
 _START = "import sys;exec(compile(sys.stdin.buffer.read(int(sys.argv[1])),'napalm-frr','exec'),{'__name__':'__main__'})"
 _MOVING = ("committing", "reverting")
@@ -107,7 +107,7 @@ class FrrDriver(LinuxDriver):
         try:
             answer = json.loads(ran.out)
         except ValueError:
-            said = redacted((ran.err or ran.out).strip()[-300:], self.password)
+            said = excerpt(ran.err or ran.out, self.password, end=True)
             raise CommandErrorException(f"{self.hostname}: exit status {ran.status}: {said}") from None
         if "refused" in answer:
             self._refuse(answer["refused"], answer["text"], failure)
@@ -275,7 +275,7 @@ class FrrDriver(LinuxDriver):
         ran = self._ask("run", commands=[list(command) for command in commands], limit_s=self.timeout)["ran"]
         for command, (status, out, err) in zip(commands, ran, strict=True):
             if status:
-                said = redacted((err or out).strip()[-300:], self.password)
+                said = excerpt(err or out, self.password, end=True)
                 raise CommandErrorException(f"{self.hostname}: {' '.join(command)}: {said}")
         return [out for _, out, _ in ran]
 

@@ -114,6 +114,11 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             super().close()
         self.locked = False
 
+    def abandon(self) -> None:
+        """Disconnect from a switch that does not answer, asking it nothing more; not part of NAPALM."""
+        with suppress(Exception):
+            self.device._conn._session.close()
+
     def _load(
         self, filename: str | None, config: str | None, failure: type[NapalmException], *, replace: bool
     ) -> None:

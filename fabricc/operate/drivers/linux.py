@@ -52,6 +52,10 @@ class LinuxDriver(Checking):
                 self.discard_config()
         self._shell.close()
 
+    def abandon(self) -> None:
+        """Disconnect from a switch that does not answer, asking it nothing more; not part of NAPALM."""
+        self._shell.close()
+
     def is_alive(self) -> dict[str, bool]:
         """Whether the SSH connection stands."""
         return {"is_alive": self._shell.alive}

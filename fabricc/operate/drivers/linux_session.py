@@ -15,7 +15,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.linux import LinuxDriver
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.redact import excerpt
 
 _BEGINS = "==fabricc=="
 """The line after which the output of a command begins; a login script may print before it."""
@@ -69,7 +69,7 @@ class LinuxSession(LinuxDriver):
         before, begins, out = ran.out.partition(f"{_BEGINS}\n")
         out = out if begins else before
         if ran.status:
-            said = redacted((ran.err or out).strip()[-500:], self.password)
+            said = excerpt(ran.err or out, self.password, longest=500, end=True)
             raise failure(f"{self.hostname}: {command[:60]}: exit status {ran.status}: {said}")
         return out
 

@@ -35,6 +35,7 @@ from fabricc.operate.drivers import nxos_views
 from fabricc.operate.drivers.checking import Checking, Options
 from fabricc.operate.drivers.limits import TIMES, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.redact import excerpt
 from fabricc.operate.drivers.single import clean, one_text, tls_context
 
 FILE = "running-config.cfg"
@@ -150,6 +151,11 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             self._netmiko_close()
         super().close()
 
+    def abandon(self) -> None:
+        """Disconnect from a switch that does not answer, asking it nothing more; not part of NAPALM."""
+        with suppress(Exception):
+            self._netmiko_device.remote_conn_pre.close()
+
     def _say(self, command: str, failure: type[NapalmException]) -> str:
         """The text of a command's answer, without the questions that would wait for a person."""
         with self._clean(failure):
@@ -172,7 +178,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         if "validation completed successful" not in said:
             self.discard_config()
             with self._clean(ReplaceConfigException):
-                raise ReplaceConfigException(said.strip()[-500:])
+                raise ReplaceConfigException(excerpt(said, self.password, longest=500, end=True))
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:  # noqa: ARG002
         """Refused: a merge is not atomic, and a refused line would go unnoticed.
@@ -208,7 +214,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         said = self._say(f"configure replace {self._target}{wait}", CommitError)
         if "completed successfully" not in said or _BAD.search(said):
             with self._clean(CommitError):
-                raise CommitError(said.strip()[-500:])
+                raise CommitError(excerpt(said, self.password, longest=500, end=True))
         self.loaded = False
         if revert_in is None:
             self._save()

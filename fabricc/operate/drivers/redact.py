@@ -1,26 +1,80 @@
-"""Keeps secrets out of the text of exceptions and logs."""
+"""Keep secrets out of the texts that a device sends: as they are, and in every form in which devices echo them."""
 
 from __future__ import annotations
 
+import binascii
 import re
+import unicodedata
+from base64 import b64decode, b64encode
+from functools import lru_cache
+from html.entities import html5
 
 _AFTER_WORD = re.compile(
     r"(?i)\b(passwords?|passphrase|passkey|passwd|secret|community|authentication-key|encrypted-password|auth-key|key|md5)"
     r"(\"?\s*[:=]?\s+\"?|\"?\s*[:=]\s*\"?)((?:\d{1,2}|sha512|md5|encrypted)\s+)?([^\s\",;]+)"
 )
 _PLAIN = {"chain", "string", "id", "is", "was", "not", "for", "of"}
+_BASIC = re.compile(r"(?i)\b(basic(?:\s|%20|\+)+)([A-Za-z0-9+/_=-]{4,}(?:%3D){0,2})")
 HIDDEN = "<hidden>"
+_ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-16-be")
+_LEAST_BYTES = 4
+"""Bytes of a secret from which its hexadecimal form is looked for: shorter ones would be found in any number."""
+_LEAST_CHARACTERS = 4
+"""Characters of Base64 that must be certain."""
+_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
+_READ = 1 << 16
+"""Characters of a text that may come into a message."""
+_GAP = r"(?:\s|\\+[rn])*"
+"""Between two characters of Base64 that was wrapped, or printed as a string."""
+_NUL = r"(?:\x00|\\+x00|\\+u0000|\\+0{1,3}|%(?:25)*00|&#0+;)?"
+"""Between two characters of a text in UTF-16 that was read as another encoding."""
+_BETWEEN_BYTES = r"(?:0x|\\+x|[\s:,.\-]){0,2}"
 
 
 def redacted(text: str, *known: str) -> str:
-    """The text with what follows a word such as `password`, and every known secret, replaced.
+    """Return a text without what follows a word such as `password`, and without known secrets.
 
     `known` are secrets that the caller holds; empty ones are ignored.
     """
-    for secret in known:
-        if secret:
-            text = text.replace(secret, HIDDEN)
-    return _AFTER_WORD.sub(_hide, text)
+    return _AFTER_WORD.sub(_hide, masked(text, *known))
+
+
+def masked(text: str, *known: str) -> str:
+    """Return a text without known secrets, and without the credentials of HTTP's Basic authentication.
+
+    A secret is found as it is; escaped for URLs, JSON, XML, HTML or a shell; in hexadecimal; in UTF-8, Latin-1 and
+    UTF-16, also when one was read as another; and in Base64 at any alignment, such as in `Basic` of `user:password`
+    (RFC 7617).
+    """
+    for secret in sorted(filter(None, known), key=len, reverse=True):
+        plain, encoded = _forms(secret)
+        text = plain.sub(HIDDEN, text)
+        text = _without_words(text, encoded) if encoded else text
+    return _BASIC.sub(_hide_login, text)
+
+
+def _without_words(text: str, encoded: re.Pattern[str]) -> str:
+    """Hide every word of Base64 that has a match in it."""
+    parts, at = [], 0
+    for match in encoded.finditer(text):
+        begin, end = match.span()
+        while begin > at and text[begin - 1] in _ALPHABET:
+            begin -= 1
+        while end < len(text) and text[end] in _ALPHABET:
+            end += 1
+        if end > at:
+            parts += [text[at:begin], HIDDEN]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def excerpt(text: str, *known: str, longest: int = 300, end: bool = False) -> str:
+    """Return the beginning or the end of a text on one line and without secrets; it is cut after they are hidden."""
+    part = text[-_READ:] if end else text[:_READ]
+    words = " ".join(redacted(part, *known).split())
+    if len(words) <= longest:
+        return words
+    return f"…{words[-longest:]}" if end else f"{words[:longest]}…"
 
 
 def secrets_in(text: str) -> frozenset[str]:
@@ -32,3 +86,82 @@ def _hide(match: re.Match[str]) -> str:
     if match[4].lower() in _PLAIN:
         return match[0]
     return f"{match[1]}{match[2]}{match[3] or ''}{HIDDEN}"
+
+
+def _hide_login(match: re.Match[str]) -> str:
+    """Hide what decodes to a user and a password, also when its end is missing."""
+    word = re.sub("%3D", "=", match[2], flags=re.I).replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        found = b64decode(word[: len(word) // 4 * 4])
+    except (ValueError, binascii.Error):
+        return match[0]
+    return f"{match[1]}{HIDDEN}" if b":" in found else match[0]
+
+
+@lru_cache(256)
+def _forms(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    """Return the patterns of every form of a secret: as text, and in Base64."""
+    words: list[str] = []
+    forms = [_NUL.join(_character(one) for one in unicodedata.normalize("NFC", secret))]
+    for encoding in _ENCODINGS:
+        try:
+            content = secret.encode(encoding)
+        except UnicodeEncodeError:
+            continue
+        if len(content) >= _LEAST_BYTES:
+            forms.append(_BETWEEN_BYTES.join(_hexadecimal(byte) for byte in content))
+        words += [form for skipped in range(3) if (form := _base64(content, skipped))]
+    encoded = re.compile("|".join(dict.fromkeys(words))) if words else None
+    return re.compile("|".join(dict.fromkeys(forms))), encoded
+
+
+def _character(one: str) -> str:
+    """Return the pattern of a character in every escape."""
+    code = ord(one)
+    forms = [re.escape(one), rf"\\+{re.escape(one)}"]
+    forms += [rf"\\+u(?i:{code:04x})", rf"\\+u\{{0*(?i:{code:x})\}}", rf"\\+U(?i:{code:08x})"]
+    forms += [rf"&(?:amp;)*#0*{code};", rf"&(?:amp;)*#[xX]0*(?i:{code:x});"]
+    forms += [rf"&(?:amp;)*{name};" for name in _ENTITIES.get(one, ())]
+    forms += _ESCAPES.get(one, ())
+    if one == " ":
+        forms += [r"\+", "\u00a0"]
+    if code > 0xFFFF:
+        high, low = 0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF)
+        forms.append(rf"\\+u(?i:{high:04x})\\+u(?i:{low:04x})")
+    for encoding in ("utf-8", "latin-1"):
+        try:
+            content = one.encode(encoding)
+        except UnicodeEncodeError:
+            continue
+        forms.append("".join(rf"%(?:25)*(?i:{byte:02x})" for byte in content))
+        forms.append("".join(rf"\\+x(?i:{byte:02x})" for byte in content))
+        forms.append("".join(rf"\\+{byte:03o}" for byte in content))
+        forms += [re.escape(content.decode(other, "replace")) for other in ("latin-1", "cp1252", "utf-8")]
+    if code > 0x7F:
+        forms += [re.escape(unicodedata.normalize("NFD", one)), r"\?", "\ufffd{1,4}"]
+    return f"(?:{'|'.join(dict.fromkeys(forms))})"
+
+
+_ENTITIES: dict[str, list[str]] = {}
+for _name, _value in html5.items():
+    if len(_value) == 1 and _name.endswith(";"):
+        _ENTITIES.setdefault(_value, []).append(_name[:-1])
+_ESCAPES = {"'": (r"'\\''", r"'\"'\"'"), "/": (r"\\+/",), "\\": (r"\\\\+",)}
+"""How shells and JSON write these."""
+
+
+def _hexadecimal(byte: int) -> str:
+    return f"(?i:{byte:02x})"
+
+
+def _base64(content: bytes, skipped: int) -> str:
+    """Return the pattern of the Base64 word that has these bytes behind a number of bytes modulo three.
+
+    Only the characters that no neighbor of the bytes changes are compared.
+    """
+    encoded = b64encode(bytes(skipped) + content).decode().rstrip("=")
+    certain = encoded[-(-skipped * 8 // 6) : (skipped + len(content)) * 8 // 6]
+    if len(certain) < _LEAST_CHARACTERS:
+        return ""
+    variants = {"+": r"(?:\+|-|%2[bB]|\\+u002[bB])", "/": r"(?:\\*/|_|%2[fF]|\\+u002[fF])"}
+    return _GAP.join(variants.get(one, one) for one in certain)

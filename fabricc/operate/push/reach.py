@@ -156,7 +156,8 @@ class Reach:
         self.require_identity(switch, {})
         text = self.access.filled(running.packed(files))
         switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
-        return self.access.hidden(str(switch.call("FAB9114", "comparing the candidate", "compare_config")))
+        diff = str(switch.call("FAB9114", "comparing the candidate", "compare_config"))
+        return self.access.hidden(switch.shown(diff))
 
     def _load(self, switch: Connection, files: Files, code: str, what: str) -> None:
         """Commit what differs from some files for good; `code` and `what` for the error."""

@@ -186,7 +186,11 @@ def _tried(setting: Setting, name: str) -> tuple[Refused, ...]:
         told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
     try:
         return tuple(
-            Refused(" ".join(access.hidden(str(one.text)).split())[:_LONGEST], str(one.file), int(one.line))
+            Refused(
+                " ".join(switch.shown(access.hidden(str(one.text))).split())[:_LONGEST],
+                str(one.file),
+                int(one.line),
+            )
             for one in told
         )
     except (AttributeError, TypeError, ValueError):

@@ -87,6 +87,8 @@ def ask(question: Question, name: str) -> Answer:
                     act()
                 except DeviceError as error:
                     answer.failures.append(error.diagnostic)
+                if live.silent:
+                    break
     except DeviceError as error:
         answer.failures.append(error.diagnostic)
     return answer

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import json
+import shlex
+import unicodedata
 from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
-from fabricc.operate.drivers.redact import HIDDEN, redacted
+from fabricc.operate.drivers.redact import HIDDEN, excerpt, masked, redacted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,3 +84,57 @@ def test_secrets_are_hidden_in_texts_of_devices(line: str) -> None:
 
 def test_a_known_secret_is_hidden_wherever_it_stands() -> None:
     assert redacted("login läb:hunter2 refused", "hunter2") == f"login läb:{HIDDEN} refused"
+
+
+LOGIN, SECRET = "admin", "p<ä&ss>'w/o\"rd %+"
+ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-16-be", "utf-16")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("before", ["", "a", "ab", f"{LOGIN}:"])
+def test_a_known_secret_is_hidden_in_every_encoding(encoding: str, before: str) -> None:
+    raw = f"{before}{SECRET}".encode(encoding)
+    forms = [
+        base64.b64encode(raw).decode(),
+        base64.urlsafe_b64encode(raw).decode(),
+        base64.encodebytes(raw * 3).decode(),
+        raw.hex(),
+        raw.hex(":").upper(),
+        raw.decode("latin-1"),
+        repr(raw),
+        quote(raw, safe=""),
+        quote_plus(raw),
+        quote(quote(raw)),
+    ]
+    if encoding == "utf-8":
+        text = raw.decode()
+        forms += [text, json.dumps(text), json.dumps(json.dumps(text)), html.escape(text), shlex.quote(text)]
+        forms += [
+            text.encode("ascii", "xmlcharrefreplace").decode(),
+            text.encode("ascii", "replace").decode(),
+        ]
+        forms += [
+            unicodedata.normalize("NFD", text),
+            html.escape(html.escape(text, quote=False), quote=False),
+        ]
+    for form in forms:
+        assert HIDDEN in masked(f"said: {form} (end)", SECRET), form
+        assert masked(f"said: {form} (end)", SECRET).endswith(" (end)")
+
+
+def test_a_login_of_http_is_hidden_also_when_it_is_cut_off() -> None:
+    word = base64.b64encode(b"somebody:else's password").decode()
+    for text in (f"Authorization: Basic {word}", f"'basic {word[:20]}'"):
+        assert word[:12] not in masked(text)
+    assert masked("Basic configuration of an interface") == "Basic configuration of an interface"
+
+
+def test_what_is_cut_is_hidden_before() -> None:
+    text = "x" * 250 + SECRET
+    assert "p<" not in excerpt(text, SECRET, longest=255)
+    assert "rd %+" not in excerpt(SECRET + "x" * 250, SECRET, longest=255, end=True)
+
+
+def test_a_long_text_is_searched_in_time_that_grows_with_it() -> None:
+    text = "QWxh" * 100_000
+    assert masked(text, SECRET) == text
