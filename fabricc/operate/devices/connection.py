@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.devices.driver_classes import driver_class
+from fabricc.operate.devices.driver_classes import driver_class, napalm_base
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.kinds import GETTERS, IDENTITY
 from fabricc.operate.drivers.redact import excerpt, masked
@@ -20,12 +20,6 @@ _LONGEST = 400
 _LATER = (
     "Look at the device, then run the same command again; `fabricc push --status` tells where a run stands."
 )
-
-
-def _napalm() -> Any:
-    from napalm import base  # loaded with the driver; a push that only shows its plan does not pay for it
-
-    return base
 
 
 class Connection:
@@ -97,6 +91,10 @@ class Connection:
         texts = {name: text for name, text in texts.items() if isinstance(text, str)}
         if "running" not in texts:
             raise DeviceError("FAB9105", f"{self.name}: get_config gives no text as running", _LATER)
+        if not texts["running"].strip():
+            raise DeviceError(
+                "FAB9105", f"{self.name}: the running configuration that it answers is empty", _LATER
+            )
         return texts
 
     def stated_identity(self) -> dict[str, str]:
@@ -196,7 +194,7 @@ class Connection:
 
 def _late(error: Exception) -> bool:
     """Return whether a device has let the time of a question pass."""
-    exceptions = _napalm().exceptions
+    exceptions = napalm_base().exceptions
     return isinstance(
         error, TimeoutError | exceptions.CommandTimeoutException | exceptions.ConnectTimeoutError
     )
@@ -215,7 +213,7 @@ def _without_secrets(value: Any, mask: Callable[[str], str]) -> Any:
 
 def _refused(error: Exception) -> bool:
     """Return whether a device answered that it does not have what it was asked for."""
-    return isinstance(error, _napalm().exceptions.CommandErrorException)
+    return isinstance(error, napalm_base().exceptions.CommandErrorException)
 
 
 @contextmanager

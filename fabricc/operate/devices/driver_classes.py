@@ -19,6 +19,13 @@ def driver_name(nos: str, login: Login | None = None) -> str:
     return (login and login.driver) or DRIVERS.get(nos, nos)
 
 
+def napalm_base() -> Any:
+    """Return NAPALM's module of drivers and exceptions."""
+    from napalm import base  # half a second, which a push that only shows its plan does not pay
+
+    return base
+
+
 def driver_class(nos: str, login: Login) -> Any:
     """Return the driver's class for a login.
 
@@ -36,8 +43,7 @@ def find_driver(nos: str, name: str) -> Any:
     """
     if not _NAME.fullmatch(name):
         raise _absent(nos, name)
-    from napalm import base  # half a second, which a push that only shows its plan does not pay
-
+    base = napalm_base()
     try:
         return base.get_network_driver(name)
     except base.exceptions.ModuleImportError:

@@ -10,6 +10,7 @@ from typing import Any
 from napalm.base.exceptions import (
     CommandErrorException,
     CommitError,
+    ConnectionException,
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
@@ -18,10 +19,11 @@ from napalm.base.exceptions import (
 from fabricc.operate.drivers import linux_views, nvue_views
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.redact import excerpt, redacted
 from fabricc.operate.drivers.single import one_text
 
 FILE = "startup.yaml"
+_YAML = re.compile(r"\s*(?:---|- \w[\w-]*:|[\w-]+:\s|\[|\{)")
 _FAILED = re.compile(r"(?im)^.*\b(?:error|invalid|failed|ays_fail|apply_fail)\b.*$")
 
 
@@ -169,11 +171,20 @@ class CumulusDriver(LinuxSession):
         """What is applied, saved and pending, as `nv config show -o yaml` prints it."""
         every = " --all" if full else ""
         revisions = {"running": "applied", "startup": "startup", "candidate": "pending"}
-        return {
-            kind: self._run(f"nv config show -r {revisions[kind]} -o yaml{every}")
-            for kind in wanted
-            if kind != "candidate" or self._files
-        }
+        asked = [kind for kind in wanted if kind != "candidate" or self._files]
+        return {kind: self._document(f"nv config show -r {revisions[kind]} -o yaml{every}") for kind in asked}
+
+    def _document(self, command: str) -> str:
+        """Return the YAML that a command prints, which is a list of header and settings, or one object.
+
+        Raises:
+            ConnectionException: it is none: empty, or behind a text that a login script prints.
+        """
+        text = self._run(command)
+        if not _YAML.match(text):
+            said = excerpt(text, self.password, longest=100) or "nothing"
+            raise ConnectionException(f"{self.hostname}: {FILE} is not YAML of NVUE: {said!r}")
+        return text
 
     def get_facts(self) -> dict[str, Any]:
         """Facts of the switch as NVUE shows them."""

@@ -5,25 +5,37 @@ from __future__ import annotations
 import re
 import uuid
 from contextlib import suppress
+from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any
 
 import napalm.eos
 from napalm.base.exceptions import (
     CommandErrorException,
+    CommandTimeoutException,
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
     ConnectionClosedException,
+    ConnectionException,
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
 )
-from pyeapi.eapilib import CommandError, HttpsEapiConnection
+from pyeapi.eapilib import CommandError, EapiConnection, HttpEapiConnection, HttpsEapiConnection
 from pyeapi.eapilib import ConnectionError as EapiConnectionError
 
 from fabricc.operate.drivers import eos_views
+from fabricc.operate.drivers.answers import (
+    ROUTE_VALUES,
+    VALUES,
+    AnswerError,
+    parse_json,
+    quoted,
+    require_answer,
+)
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
-from fabricc.operate.drivers.limits import TIMES, bound, cutting
+from fabricc.operate.drivers.limits import TIMES, bound, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.single import CleanCommits, clean, one_text, tls_context
@@ -37,8 +49,10 @@ _BEFORE = 3
 _MOST_REFUSED = 20
 
 
-class _Exchange(HttpsEapiConnection):  # type: ignore[misc]
+class _Exchange(EapiConnection):  # type: ignore[misc]
     """Requests of eAPI, each bounded in size and by a deadline for all of it."""
+
+    most_values = VALUES
 
     def __init__(self, *arguments: Any, timeout: float = 60, **named: Any) -> None:
         super().__init__(*arguments, timeout=timeout, **named)
@@ -46,16 +60,42 @@ class _Exchange(HttpsEapiConnection):  # type: ignore[misc]
         self._cut = bound(self.transport)
 
     def send(self, data: str) -> Any:
-        """The answer to a request."""
-        with cutting(self._seconds, self._cut) as late:
-            try:
-                return super().send(data)
-            except EapiConnectionError:
-                if late.is_set():
-                    raise EapiConnectionError(
-                        str(self), f"no whole answer within {self._seconds:g} s"
-                    ) from None
-                raise
+        """Return the answer to a request.
+
+        Raises:
+            CommandError: the device refuses a command.
+            EapiConnectionError: the connection failed.
+            ConnectAuthError: the login is refused.
+            TimeoutError: there is no whole answer in time.
+            AnswerError: the answer is none of eAPI.
+        """
+        headers = dict([("Content-type", "application/json-rpc"), self._auth])
+        try:
+            status, reason, content = posted(
+                self.transport, "/command-api", data.encode(), headers, self._seconds, self._cut
+            )
+        except TimeoutError:
+            raise
+        except (OSError, HTTPException) as error:
+            raise EapiConnectionError(str(self), str(error) or type(error).__name__) from None
+        if status == HTTPStatus.UNAUTHORIZED:
+            raise ConnectAuthError("the login is refused")
+        require_answer(status, reason, content)
+        found = parse_json(content, "an answer of eAPI", self.most_values)
+        if not isinstance(found, dict) or not ("error" in found or isinstance(found.get("result"), list)):
+            raise AnswerError(f"an answer is none of eAPI: {quoted(content.decode('utf-8', 'replace'))}")
+        if "error" in found:
+            code, said, refused, out = self._parse_error_message(found)
+            raise CommandError(code, said, command_error=refused, output=out)
+        return found
+
+
+class _Https(_Exchange, HttpsEapiConnection):  # type: ignore[misc]
+    """eAPI over TLS."""
+
+
+class _Http(_Exchange, HttpEapiConnection):  # type: ignore[misc]
+    """eAPI in clear text."""
 
 
 class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
@@ -84,23 +124,28 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         if options.get("transport", "https") == "https":
             options.setdefault("context", tls_context(options))
         super().__init__(hostname, username, password, timeout, options)
-        if self.transport == "https":
-            self.transport_class = _Exchange
+        if self.transport in ("https", "http"):
+            self.transport_class = _Https if self.transport == "https" else _Http
         name = re.sub(r"[^A-Za-z0-9-]", "-", str(options.get("session") or uuid.uuid4().hex[:12]))
         self._session_name = f"napalm_{name}"
         self._take_over = bool(options.get("take_over", False))
 
     def _clean(self, failure: type[NapalmException]) -> Any:
-        foreign = {CommandError: failure, EapiConnectionError: ConnectionClosedException}
+        foreign: dict[type[BaseException], type[NapalmException]] = {
+            CommandError: failure,
+            EapiConnectionError: ConnectionClosedException,
+            AnswerError: ConnectionException,
+            TimeoutError: CommandTimeoutException,
+        }
         return clean(self.hostname, foreign, self.password, self.enablepwd)
 
     def _run_commands(self, commands: list[Any], **kwargs: Any) -> Any:
         try:
             return super()._run_commands(commands, **kwargs)
+        except ConnectAuthError:
+            raise ConnectAuthError(f"{self.hostname} refuses the login of {self.username}") from None
         except EapiConnectionError as error:
-            if "401" in str(error) or "nauthorized" in str(error):
-                raise ConnectAuthError(f"{self.hostname} refuses the login of {self.username}") from None
-            raise ConnectionClosedException(f"{self.hostname}: {error}") from None
+            raise ConnectionClosedException(f"{self.hostname}: {error.message}") from None
 
     def open(self) -> None:
         """Connect and log in."""
@@ -208,9 +253,20 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
         with self._clean(CommitError):
-            answers = self._run_commands(["show ip route bgp", "show ipv6 route bgp"])
+            answers = self._routes(["show ip route bgp", "show ipv6 route bgp"])
             tables = [one.get("vrfs", {}).get("default", one).get("routes", {}) for one in answers]
             return {prefix: len(route.get("vias", [])) for table in tables for prefix, route in table.items()}
+
+    def _routes(self, commands: list[str]) -> Any:
+        """Return tables of routes, which may have more values than other answers."""
+        exchange = getattr(self.device, "connection", None)
+        if not isinstance(exchange, _Exchange):
+            return self._run_commands(commands)
+        exchange.most_values = ROUTE_VALUES
+        try:
+            return self._run_commands(commands)
+        finally:
+            exchange.most_values = VALUES
 
     def _asked(self, command: str, revision: int) -> Any:
         """JSON of a command in one revision; None when this device refuses the command."""

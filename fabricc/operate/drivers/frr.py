@@ -14,6 +14,7 @@ from napalm.base.exceptions import (
     CommandErrorException,
     CommitConfirmException,
     CommitError,
+    ConnectionException,
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
@@ -21,6 +22,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers import linux_views
+from fabricc.operate.drivers.answers import ROUTE_VALUES, AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_files import FILES, MAIN, WITHOUT_SYSTEMD
@@ -105,10 +107,10 @@ class FrrDriver(LinuxDriver):
         }
         ran = self._shell.run(self._python, _agent() + json.dumps(request).encode())
         try:
-            answer = json.loads(ran.out)
-        except ValueError:
-            said = excerpt(ran.err or ran.out, self.password, end=True)
-            raise CommandErrorException(f"{self.hostname}: exit status {ran.status}: {said}") from None
+            answer = parse_json(ran.out, most=ROUTE_VALUES)
+        except AnswerError as error:
+            said = excerpt(ran.err or str(error), self.password, end=True)
+            raise ConnectionException(f"{self.hostname}: exit status {ran.status}: {said}") from None
         if "refused" in answer:
             self._refuse(answer["refused"], answer["text"], failure)
         return answer

@@ -29,6 +29,7 @@ from napalm.base.exceptions import (
 from ncclient.transport.errors import SessionCloseError, TransportError
 
 from fabricc.operate.drivers import junos_views
+from fabricc.operate.drivers.answers import ROUTE_VALUES
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.limits import SESSION_BYTES, AnswerTooLargeError
 from fabricc.operate.drivers.lossless import Counters, Tally
@@ -37,6 +38,7 @@ from fabricc.operate.drivers.single import CleanCommits, clean, one_text
 
 FILE = "juniper.conf"
 _MINUTE_S = 60
+_END = b"]]>]]>"  # of a message (RFC 6242, section 4.3)
 
 
 class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
@@ -97,13 +99,14 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def _bound(self) -> None:
         """Let the session end that brings more than any session; a request has a deadline of its own in ncclient."""
         session = self.device._conn._session
-        receive, size = session._transport_read, [0]
+        receive, size, tags = session._transport_read, [0], [0]
 
         def bounded() -> bytes:
             part: bytes = receive()
             size[0] += len(part)
-            if size[0] > SESSION_BYTES:
-                raise AnswerTooLargeError(SESSION_BYTES)
+            tags[0] = part.count(b"<") + (0 if _END in part else tags[0])
+            if size[0] > SESSION_BYTES or tags[0] > 2 * ROUTE_VALUES:
+                raise AnswerTooLargeError(SESSION_BYTES if size[0] > SESSION_BYTES else 0)
             return part
 
         session._transport_read = bounded

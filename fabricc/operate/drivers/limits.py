@@ -92,22 +92,28 @@ def bound(connection: http.client.HTTPConnection) -> Callable[[], None]:
 
 
 def posted(
-    connection: http.client.HTTPConnection, path: str, body: bytes, headers: dict[str, str], seconds: float
-) -> tuple[int, bytes]:
-    """Post something over a connection of its own: status and content.
+    connection: http.client.HTTPConnection,
+    path: str,
+    body: bytes,
+    headers: dict[str, str],
+    seconds: float,
+    cut: Callable[[], None],
+) -> tuple[int, str, bytes]:
+    """Post something over a connection that is closed again: status, its reason and content.
+
+    `cut` is what `bound` returned for the connection.
 
     Raises:
         TimeoutError: it took longer.
         OSError, http.client.HTTPException: the connection failed.
     """
-    cut = bound(connection)
     with cutting(seconds, cut) as late:
         try:
             connection.request("POST", path, body, headers)
             response = connection.getresponse()
-            return response.status, response.read()
-        except (OSError, http.client.HTTPException):
-            if late.is_set():
+            return response.status, response.reason, response.read()
+        except (OSError, http.client.HTTPException) as error:
+            if late.is_set() or isinstance(error, TimeoutError):
                 raise TimeoutError(f"no whole answer within {seconds:g} s") from None
             raise
         finally:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from napalm.base.exceptions import CommandErrorException, NapalmException
+from napalm.base.exceptions import ConnectionException, NapalmException
 
 from fabricc.operate.drivers import linux_views, vtysh_views
+from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, parse_json
 from fabricc.operate.drivers.checking import Checking, Options
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.shell import Shell
+
+_LONGEST = 60
 
 
 class LinuxDriver(Checking):
@@ -84,10 +86,20 @@ class LinuxDriver(Checking):
         raise NotImplementedError
 
     def _json(self, *commands: Sequence[str]) -> list[Any]:
+        answers = zip(commands, self._outputs(*commands), strict=True)
+        most = ROUTE_VALUES if any("route" in " ".join(words) for words in commands) else VALUES
+        return [self._parsed(text.strip() or "{}", _named(words), most) for words, text in answers]
+
+    def _parsed(self, text: str, what: str, most: int = VALUES) -> Any:
+        """Return the values of a program's JSON.
+
+        Raises:
+            ConnectionException: it is none: empty, cut off, or behind a text that a login script prints.
+        """
         try:
-            return [json.loads(text or "{}") for text in self._outputs(*commands)]
-        except ValueError:
-            raise CommandErrorException(f"{self.hostname}: an answer is not JSON") from None
+            return parse_json(text, what, most)
+        except AnswerError as error:
+            raise ConnectionException(f"{self.hostname}: {redacted(str(error), self.password)}") from None
 
     def _vtysh_json(self, *commands: str) -> list[Any]:
         return self._json(*((*self.VTYSH, "-c", command) for command in commands))
@@ -139,3 +151,8 @@ class LinuxDriver(Checking):
         tally = Tally()
         linux_views.lossless(self._outputs(linux_views.ETHTOOL)[0], tally)
         return tally.counters()
+
+
+def _named(words: Sequence[str]) -> str:
+    """Return how a message names the answer of a program."""
+    return f"the answer to `{' '.join(words)[:_LONGEST]}`"

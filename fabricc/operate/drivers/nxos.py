@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import napalm.nxos
 from napalm.base.exceptions import (
     CommandErrorException,
+    CommandTimeoutException,
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
@@ -32,8 +33,16 @@ from requests import Response
 from requests.exceptions import RequestException
 
 from fabricc.operate.drivers import nxos_views
+from fabricc.operate.drivers.answers import (
+    ROUTE_VALUES,
+    VALUES,
+    AnswerError,
+    parse_json,
+    quoted,
+    require_answer,
+)
 from fabricc.operate.drivers.checking import Checking, Options
-from fabricc.operate.drivers.limits import TIMES, posted
+from fabricc.operate.drivers.limits import TIMES, bound, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import excerpt
 from fabricc.operate.drivers.single import clean, one_text, tls_context
@@ -60,14 +69,33 @@ class _Exchange(RPCClient):  # type: ignore[misc]
         headers = {**self.headers, "Authorization": f"Basic {login}"}
         body = self._build_payload(commands, method).encode()
         try:
-            status, content = posted(connection, place.path, body, headers, TIMES * timeout)
+            status, reason, content = posted(
+                connection, place.path, body, headers, TIMES * timeout, bound(connection)
+            )
+        except TimeoutError:
+            raise
         except (OSError, HTTPException) as error:
             raise NXAPIConnectionError(str(error) or type(error).__name__) from None
         if status == HTTPStatus.UNAUTHORIZED:
             raise NXAPIAuthError("the login is refused")
+        require_answer(status, reason, content)
         answer = Response()
         answer.status_code, answer.encoding, answer._content = status, "utf-8", content
         return answer
+
+    def _process_api_response(
+        self, response: Response, commands: list[str], raw_text: bool = False
+    ) -> list[dict[str, Any]]:
+        most = ROUTE_VALUES if {*commands} & {*nxos_views.ROUTES} else VALUES
+        found = parse_json(response.content, "an answer of NX-API", most)
+        several = [found] if isinstance(found, dict) else found
+        if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
+            raise AnswerError(f"an answer is none of NX-API: {quoted(response.text)}")
+        field, answers = ("msg" if raw_text else "body"), []
+        for command, one in zip(commands, several, strict=False):
+            self._error_check({**one, "command": command})
+            answers.append({"command": command, "result": (one.get("result") or {}).get(field)})
+        return answers
 
 
 class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
@@ -106,6 +134,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         foreign: dict[type[BaseException], type[NapalmException]] = {
             NXAPIAuthError: ConnectAuthError,
             NXAPIConnectionError: ConnectionClosedException,
+            AnswerError: ConnectionException,
+            TimeoutError: CommandTimeoutException,
             RequestException: ConnectionClosedException,
             NXAPICommandError: failure,
             NXAPIError: failure,

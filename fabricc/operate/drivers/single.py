@@ -11,7 +11,15 @@ from napalm.base.base import NetworkDriver
 from napalm.base.exceptions import CommandErrorException, CommitError, NapalmException
 
 from fabricc.operate.drivers.bundle import candidate_files
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.redact import excerpt, redacted
+
+_LONGEST = 2000
+_WORDS = {
+    "ReadTimeout": "no answer that ends with a prompt in time",
+    "RpcTimeoutError": "no answer in time",
+    "XMLSyntaxError": "an answer is not XML, or larger than any answer",
+}
+"""Exceptions of netmiko, PyEZ and lxml whose text is about their code."""
 
 
 def one_text(filename: str | None, config: str | None, name: str, failure: type[NapalmException]) -> str:
@@ -49,6 +57,14 @@ def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
         raise NapalmException(f"ssl_verify: {verify}: {error.strerror}") from None
 
 
+def plain_words(error: BaseException) -> str:
+    """Return the words of a library's exception that say something to a user: not its advice to programmers."""
+    name, text = type(error).__name__, str(error)
+    if name in _WORDS:
+        return _WORDS[name]
+    return text.partition("\n\n")[0].strip() or name
+
+
 @contextmanager
 def clean(
     hostname: str, foreign: Mapping[type[BaseException], type[NapalmException]], *secrets: str
@@ -69,7 +85,9 @@ def clean(
         raise type(error)(text if text.startswith(f"{hostname}: ") else f"{hostname}: {text}") from None
     except tuple(foreign) as error:
         kind = next(kind for known, kind in foreign.items() if isinstance(error, known))
-        raise kind(f"{hostname}: {redacted(str(error) or type(error).__name__, *secrets)}") from None
+        raise kind(f"{hostname}: {excerpt(plain_words(error), *secrets, longest=_LONGEST)}") from None
+    except RecursionError:
+        raise CommandErrorException(f"{hostname}: an answer is nested too deeply") from None
     except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:
         raise CommandErrorException(
             f"{hostname}: an answer was not understood: {type(error).__name__}"

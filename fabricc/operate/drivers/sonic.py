@@ -23,6 +23,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers import linux_views, sonic_tables, sonic_views
+from fabricc.operate.drivers.answers import AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_agent import differences
@@ -132,7 +133,7 @@ class SonicDriver(LinuxSession):
         self._plan = {"way": "none", "rows": 0}
         if CONFIG_DB in self._files:
             command = f"python3 {self._folder}/{_AGENT} check {self._folder}"
-            self._plan = self._parsed(self._run(command, ReplaceConfigException, limit_s=_CHECK_S))
+            self._plan = self._object(self._run(command, ReplaceConfigException, limit_s=_CHECK_S))
             refusal = redacted(str(self._plan["text"]), self.password)
             if self._plan["kind"] == "limits" and not self.optional_args.get("reload"):
                 raise ReplaceConfigException(
@@ -199,22 +200,22 @@ class SonicDriver(LinuxSession):
             lines.append("# the bgp container restarts")
         return lines
 
-    def _parsed(self, text: str) -> dict[str, Any]:
-        """An answer that must be a JSON object with something in it.
+    def _object(self, text: str) -> dict[str, Any]:
+        """Return an answer that must be a JSON object with something in it.
 
         Raises:
             CommandErrorException: it is none: cut off, empty, or text of something else.
         """
         try:
-            found = json.loads(text)
-        except ValueError as error:
-            raise CommandErrorException(f"{self.hostname}: config_db.json is not JSON: {error}") from None
+            found = parse_json(text, CONFIG_DB)
+        except AnswerError as error:
+            raise CommandErrorException(f"{self.hostname}: {redacted(str(error), self.password)}") from None
         if not isinstance(found, dict) or not found:
-            raise CommandErrorException(f"{self.hostname}: config_db.json has no tables")
+            raise CommandErrorException(f"{self.hostname}: {CONFIG_DB} has no tables")
         return found
 
     def _running(self) -> dict[str, Any]:
-        return sonic_tables.without_raw(self._parsed(self._run(_RUNNING)))
+        return sonic_tables.without_raw(self._object(self._run(_RUNNING)))
 
     def discard_config(self) -> None:
         """Forget the candidate and give the lock back."""
@@ -295,7 +296,7 @@ class SonicDriver(LinuxSession):
                 renewed = time.monotonic()
             time.sleep(pause)
             pause = min(_POLL_S, 2 * pause)
-        outcome = self._parsed(text)
+        outcome = self._object(text)
         if not outcome["ok"]:
             raise CommitError(f"{self.hostname}: {redacted(str(outcome['why']), self.password)}")
 
@@ -376,13 +377,24 @@ class SonicDriver(LinuxSession):
         files = {"candidate": self._files}
         if "running" in wanted:
             frr = self._run("vtysh -c 'show running-config'")
-            tables = self._run(_RUNNING)
-            self._parsed(tables)
-            files["running"] = {CONFIG_DB: tables, FRR: frr[max(0, frr.find("frr version")) :]}
+            files["running"] = {
+                CONFIG_DB: self._tables(_RUNNING),
+                FRR: frr[max(0, frr.find("frr version")) :],
+            }
         if "startup" in wanted:
-            saved = self._run("cat /etc/sonic/config_db.json")
+            saved = self._tables("cat /etc/sonic/config_db.json")
             files["startup"] = {CONFIG_DB: saved, FRR: self._run(f"cat {FRR_PATH}")}
         return {kind: pack(files[kind]) for kind in wanted}
+
+    def _tables(self, command: str) -> str:
+        """Return CONFIG_DB as a command prints it.
+
+        Raises:
+            CommandErrorException: it is none.
+        """
+        text = self._run(command)
+        self._object(text)
+        return text
 
     def get_facts(self) -> dict[str, Any]:
         """Facts of CONFIG_DB and the image."""

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from fabricc.operate.push.options import Options
 
 Files = dict[str, str]
+_LARGEST_DIFF = 8 << 20
+"""Characters of a device's own difference; a whole configuration has at most a few MiB. Our judgement."""
 SHOWN = 3
 """Differences, alarms and the like that a message has."""
 
@@ -157,6 +159,11 @@ class Reach:
         text = self.access.filled(running.packed(files))
         switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
         diff = str(switch.call("FAB9114", "comparing the candidate", "compare_config"))
+        if len(diff) > _LARGEST_DIFF:
+            message = (
+                f"{switch.name}: its own difference has {len(diff):,} characters, more than any change has"
+            )
+            raise DeviceError("FAB9108", message, "Look at the device: it may not be in order.")
         return self.access.hidden(switch.shown(diff))
 
     def _load(self, switch: Connection, files: Files, code: str, what: str) -> None:

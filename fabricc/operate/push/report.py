@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Runs = Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]
 
 _MEMBERS = 6
+_SHOWN = 1000
+"""Lines of one switch's own difference in text."""
 
 
 def preview(found: Preview, options: Options) -> list[str]:
@@ -35,7 +37,11 @@ def preview(found: Preview, options: Options) -> list[str]:
     for name, one in found.asked.items():
         if one.diff:
             head = f"--- {name} ({one.effect.impact.label}) {one.effect.why}".rstrip()
-            lines += [head, *masked(one.diff).split("\n"), ""]
+            diff = one.diff.splitlines()
+            lines += [head, *masked("\n".join(diff[:_SHOWN])).split("\n")]
+            if len(diff) > _SHOWN:
+                lines.append(f"... and {len(diff) - _SHOWN:,} more lines; --format json has them all")
+            lines.append("")
     if not found.effects:
         return [*lines, "Every switch runs what the tree says."]
     for number, wave in enumerate(found.waves, 1):

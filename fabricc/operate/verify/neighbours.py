@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
+from fabricc.operate.devices.identity import short
 from fabricc.operate.verify.model import Aspect, Found, found
 from fabricc.operate.verify.moves import Act, fewest
 
@@ -98,10 +99,13 @@ def _resolved(
     for one in asked.values():
         for device, port in one.planned.values():
             hosts.setdefault(device, set()).add(port)
+    # Host names have no case (RFC 4343): firmware and BMCs announce capitals.
+    small = {name.lower(): name for name in (*hosts, *asked)}
     found: dict[End, list[End]] = {}
     for device, one in asked.items():
         for port, announced in one.heard.items():
-            found[device, port] = [_end(neighbor, asked, hosts, names) for neighbor in announced]
+            ends = (_end(neighbor, asked, hosts, names, small) for neighbor in announced)
+            found[device, port] = list(dict.fromkeys(ends))
     return found
 
 
@@ -110,18 +114,20 @@ def _end(
     asked: Mapping[str, Ears],
     planned: Mapping[str, Collection[str]],
     names: Callable[[str], Mapping[str, str] | None],
+    small: Mapping[str, str],
 ) -> End:
-    for system in dict.fromkeys((neighbor.system, neighbor.system.partition(".")[0])):
+    said = (neighbor.system, neighbor.system.partition(".")[0])
+    for system in dict.fromkeys((*said, *(small.get(one.lower(), one.lower()) for one in said))):
         ports = asked[system].ports if system in asked else planned.get(system, frozenset())
         for port in (neighbor.port, neighbor.text):
             if port in ports:
                 return system, port
         if system and (other := names(system)) is not None:
             port = next((one for one in (neighbor.port, neighbor.text) if one in other), "")
-            return system, other.get(port, neighbor.port)
+            return system, other.get(port, short(neighbor.port))
         if ports:
-            return system, neighbor.port
-    return neighbor.system or "an unnamed device", neighbor.port
+            return system, short(neighbor.port)
+    return short(neighbor.system) or "an unnamed device", short(neighbor.port)
 
 
 def _partners(asked: Mapping[str, Ears], heard: Mapping[End, list[End]], cabling: Cabling) -> dict[End, End]:

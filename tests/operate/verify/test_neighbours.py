@@ -53,6 +53,14 @@ RIGHT = {
 }
 
 
+def test_names_have_no_case_and_one_device_that_is_heard_twice_is_one() -> None:
+    capitals = {**RIGHT, "tor1": {"p1": ("SPINE1", "q1", ""), "p2": ("Spine2.Example.NET", "q1", "")}}
+    cabling = judged({**capitals, "spine1": {"q1": ("TOR1", "p1", "")}})
+    assert (words(cabling), codes(cabling)) == ([], [])
+    long = judged({**RIGHT, "tor1": {**RIGHT["tor1"], "p3": ("x" * 100_000, "y" * 100_000, "")}})
+    assert max(len(one.diagnostic.message) for one in long.findings) < 400
+
+
 def test_what_is_as_planned_needs_no_word_and_hosts_may_be_silent() -> None:
     cabling = judged(RIGHT)
     assert (words(cabling), codes(cabling), cabling.silent) == ([], [], 2)

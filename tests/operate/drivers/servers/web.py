@@ -9,6 +9,7 @@ import ipaddress
 import json
 import ssl
 import threading
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,14 @@ HOST = "127.0.0.1"
 
 class Drop(Exception):  # noqa: N818 - a wish, not an error
     """Close the connection without an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """An answer of another server, or of a proxy in between."""
+
+    status: int
+    content: bytes
 
 
 def make_certificate(folder: Path) -> tuple[Path, Path]:
@@ -83,7 +92,11 @@ def web_server(
                 self._send(401, b"Unauthorized")
                 return
             try:
-                self._send(200, json.dumps(answer(self.path, asked)).encode())
+                told = answer(self.path, asked)
+                if isinstance(told, Raw):
+                    self._send(told.status, told.content)
+                else:
+                    self._send(200, json.dumps(told).encode())
             except Drop:
                 self.close_connection = True
 

@@ -1,0 +1,139 @@
+"""Answers that are none, or more than a process can hold, are named, and never taken for an empty configuration."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.operate.devices.access import Access
+from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.device import Device
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.login import Login
+from fabricc.operate.devices.secrets import Reference
+from fabricc.operate.drivers.answers import AnswerError, parse_json
+from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
+from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
+from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
+from tests.operate.drivers.servers.web import Raw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+WEB: dict[str, tuple[Any, Callable[[Path], Any]]] = {
+    "eos": (EosSwitch, eos_switch),
+    "nxos": (NxosSwitch, nxos_switch),
+}
+HOSTILE = {
+    "moved": (
+        Raw(302, b"<html>moved to another host</html>"),
+        "HTTP status 302 Found with '<html>moved",
+    ),
+    "failed": (Raw(500, b"\x1b[2Jinternal error"), "HTTP status 500"),
+    "nothing": (Raw(204, b""), "HTTP status 204 No Content with nothing"),
+    "empty": (Raw(200, b""), "is empty"),
+    "page": (
+        Raw(200, b"<!DOCTYPE html><title>Sign in</title>"),
+        "is not JSON: '<!DOCTYPE html><title>Sign in",
+    ),
+    "half": (Raw(200, b'{"jsonrpc": "2.0", "result": ['), "is not JSON"),
+    "null": (Raw(200, b"null"), "an answer is none of"),
+    "deep": (Raw(200, b"[" * 200_000), "is n"),
+    "many": (Raw(200, b'{"result": [' + b"[[]]," * 900_000 + b"1]}"), "has more than 1,000,000 values"),
+}
+
+
+def asked(server: Any, nos: str, monkeypatch: pytest.MonkeyPatch, what: str = "running") -> str:
+    """What a question ends with."""
+    monkeypatch.setenv("LAB_PASSWORD", server.device.password)
+    far = server.device
+    login = Login(
+        far.username, Reference("env", "LAB_PASSWORD"), address=far.host, options=far.options, timeout_s=20
+    )
+    with (
+        pytest.raises(DeviceError) as caught,
+        connected(Device("a", "tor", nos, "", "192.0.2.1"), Access(login)) as live,
+    ):
+        getattr(live, what)()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("nos", WEB)
+def test_what_is_wrong_with_an_answer_over_http_is_said(
+    nos: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw, expected = HOSTILE[kind]
+    switch, make = WEB[nos]
+    monkeypatch.setattr(switch, "answer", lambda *_: raw)
+    with make(tmp_path) as server:
+        said = asked(server, nos, monkeypatch)
+    assert expected in said
+    assert "\x1b" not in said
+    assert len(said) < 600
+
+
+@pytest.mark.parametrize("nos", WEB)
+def test_a_login_that_comes_back_is_hidden(nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    switch, make = WEB[nos]
+    with make(tmp_path) as server:
+        login = f"{server.device.username}:{server.device.password}"
+        word = base64.b64encode(login.encode()).decode()
+        data = [{"errors": [word]}] if nos == "eos" else {"msg": word}
+        echoed = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "error": {"code": 1, "message": f"Basic {word}", "data": data},
+        }
+        answers: list[Any] = [Raw(400, f"Authorization: Basic {word}".encode()), echoed]
+        for answer in answers:
+            monkeypatch.setattr(switch, "answer", lambda *_, answer=answer: answer)
+            said = asked(server, nos, monkeypatch)
+            assert word[8:20] not in said
+            assert "<hidden>" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is empty"),
+        ("*** Welcome ***\n{}", "is not JSON: '*** Welcome"),
+        ('{"DEVICE_METADATA": {', "is not JSON"),
+        ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        ("[" + "{}," * 600_000 + "{}]", "more than 1,000,000 values"),
+    ],
+)
+def test_json_that_is_none_is_an_error(text: str, problem: str) -> None:
+    with pytest.raises(AnswerError, match="this answer") as caught:
+        parse_json(text, "this answer")
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", '{"DEVICE_METADATA": {', "*** Welcome ***\n{}", "[]"])
+def test_a_configuration_of_sonic_that_is_no_json_is_no_empty_one(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with linux_switch(tmp_path, "sonic", text) as server:
+        assert "config_db.json" in asked(server, "sonic", monkeypatch)
+
+
+@pytest.mark.parametrize("nos", ["sonic", "cumulus"])
+def test_the_text_of_a_login_script_is_no_part_of_an_answer(
+    nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = LinuxSwitch.serve
+
+    def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
+        channel.sendall(b"*** Welcome. Your session is recorded ***\n")
+        usual(self, channel, command)
+
+    monkeypatch.setattr(LinuxSwitch, "serve", serve)
+    text = json.dumps({"PORT": {}}) if nos == "sonic" else "[]"
+    with linux_switch(tmp_path, nos, text) as server, server.device.connect() as driver:
+        assert not driver.has_pending_commit()
+        assert "Welcome" not in driver.get_config()["running"]
+        assert "Welcome" not in driver.get_identity()["hostname"]
