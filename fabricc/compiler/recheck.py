@@ -18,7 +18,14 @@ from fabricc.compiler.result import BuildResult
 from fabricc.compiler.workers import beside
 from fabricc.front.spec.load import accepted
 from fabricc.proof.invariants.declared import declared_ratios, softened
-from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest, unstated_files, verify_manifest
+from fabricc.proof.tree import (
+    DeviceFiles,
+    TreeError,
+    read_consistently,
+    read_manifest,
+    unstated_files,
+    verify_manifest,
+)
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -47,7 +54,14 @@ def check_tree(
     Returns:
         What was found, and the text of the files that diagnostics point into, by name.
     """
-    result, sources = _checked(tree, spec_path, jobs, progress, simulate=simulate)
+    try:
+        result, sources = read_consistently(
+            tree,
+            lambda: _checked(tree, spec_path, jobs, progress, simulate=simulate),
+            lambda found: found[0].exit_status != 0,
+        )
+    except TreeError as error:
+        return BuildResult(diagnostics=error.diagnostics), {}
     return result, {**tree_texts(result.diagnostics, tree), **sources}
 
 

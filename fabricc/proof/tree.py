@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.foreign.files import Folder
@@ -16,14 +16,18 @@ from fabricc.tree import manifest as manifests
 from fabricc.tree import state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from fabricc.tree.manifest import Manifest
 
 _NONE: Mapping[str, Iterable[Diagnostic]] = {}
 _LARGEST = 4 << 30  # bytes of all files; trees of 24,576 GPUs have less than a tenth
+_ATTEMPTS = 5
 _REBUILD = "Build again; edits belong in the spec."
+
+
+T = TypeVar("T")
 
 
 class TreeError(FindingsError):
@@ -77,6 +81,45 @@ def read_manifest(tree: Path) -> Manifest:
     folder, _, manifest = open_tree(tree)
     folder.close()
     return manifest
+
+
+def read_consistently(tree: Path, read: Callable[[], T], wrong: Callable[[T], bool]) -> T:
+    """Read a tree again while a build exchanges its files, so that no file is compared with another build's manifest.
+
+    Args:
+        tree: the folder.
+        read: reads the tree; a result without faults holds, as every file was compared with one manifest.
+        wrong: whether a result has faults.
+
+    Raises:
+        TreeError: what `read` raises of a tree that stays as it is; FAB6020, the tree changed at every attempt.
+    """
+    for _ in range(_ATTEMPTS):
+        before = _manifest_digest(tree)
+        try:
+            result = read()
+            if not wrong(result):
+                return result
+            failure = None
+        except TreeError as error:
+            failure = error
+        if before == _manifest_digest(tree):
+            if failure is not None:
+                raise failure
+            return result
+    message = f"{tree} changed while it was read: a build is writing it"
+    raise TreeError("FAB6020", message, "Let the build end, then repeat the command.")
+
+
+def _manifest_digest(tree: Path) -> str | None:
+    """Return the digest of the manifest; None while there is none, or a build moves files."""
+    if state.pending(tree):
+        return None
+    try:
+        with Folder(tree) as folder:
+            return folder.digest(manifests.NAME, limit=manifests.LIMIT)
+    except OSError:
+        return None
 
 
 def verify_manifest(

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.order import gathered
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.routing import Transport
-from fabricc.proof.tree import DeviceFiles, TreeError, read_manifest
+from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_figures
 from fabricc.review.diff.networks import whole
 from fabricc.review.diff.sides import Cluster, Side
@@ -107,7 +108,10 @@ class TreeSide(Side):
     def files(self, name: str) -> Mapping[str, str]:
         """The device's files."""
         folder = "hosts" if self.kinds[name] == "host" else "switches"
-        return self.read_files(f"{folder}/{name}")
+        texts, wrong = self.read_files.verified(f"{folder}/{name}")
+        if wrong:  # changed since the tree was compared with its manifest
+            raise TreeError.of(wrong)
+        return texts
 
     def figures(self) -> Mapping[str, str]:
         """Figures that the plan file has."""
@@ -123,12 +127,19 @@ class TreeSide(Side):
 
 
 def tree_side(tree: Path) -> Side:
-    """The side of a tree.
+    """Read a tree that is exactly what its manifest states.
 
     Raises:
-        TreeError: it is none, its plan cannot be read (FAB9021), or it is of InfiniBand (FAB5817).
+        TreeError: as `check` reports it, FAB6010 or FAB6011 for files that are changed, missing or unreadable; its plan
+            cannot be read (FAB9021), or it is of InfiniBand (FAB5817).
     """
+    return read_consistently(tree, lambda: _whole_side(tree), lambda _: False)
+
+
+def _whole_side(tree: Path) -> Side:
     manifest = read_manifest(tree)
+    if wrong := [each for each in verify_manifest(tree, manifest) if each.severity is Severity.ERROR]:
+        raise TreeError.of(wrong)
     try:
         with Folder(tree) as folder:
             names = [match[1] for path in sorted(manifest.files) if (match := _PLAN.fullmatch(path))]
@@ -154,6 +165,7 @@ def _part(tree: Path, folder: Folder, own: Manifest, network: str, plan: Mapping
     """The side of one network of a tree, "" for that of the rails, by its own plan and files."""
     rows = list(csv.DictReader(StringIO(folder.read(f"{_at(network)}/cabling.csv", limit=_LARGEST).decode())))
     kinds, cables = _devices(rows, own)
+    _reject_devices_without_files(tree, rows, own)
     with_gpus = _with_gpus(folder) if plan["counts"].get("hosts_without_gpus") else None
     shape, gpus = plan["shape"], plan["counts"]["gpus"]
     cluster = Cluster(own.cluster, gpus, shape["nic_ports"], shape["spines"], _moves(plan.get("moved", {})))
@@ -216,6 +228,19 @@ def _devices(
     return {name: kind for name, kind in order if name in named}, {k: tuple(v) for k, v in cables.items()}
 
 
+def _reject_devices_without_files(tree: Path, rows: list[dict[str, str]], manifest: Manifest) -> None:
+    """Raise FAB6011 for switches that the plan cables and that have no file: without one they would seem to leave."""
+    have = {path.split("/")[1] for path in manifest.files if path.startswith("switches/")}
+    near = {row["a_device"] for row in rows if row["kind"] not in ("host", "external")}
+    far = {row["b_device"] for row in rows if row["kind"] != "external"}
+    if missing := sorted((near | far) - have):
+        at = Position(str(tree / "plan" / "cabling.csv"), 1)
+        messages = (f"{name} is in the plan, and its files are missing" for name in missing)
+        raise TreeError.of(
+            Diagnostic("FAB6011", Severity.ERROR, each, at, "Build again.") for each in messages
+        )
+
+
 def _digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:
     files = ((*path.split("/", 2), digest) for path, digest in sorted(manifest.files.items()))
     of_devices = (each for each in files if len(each) == 4 and each[0] in ("switches", "hosts"))
@@ -224,15 +249,21 @@ def _digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def _read(expected: str, files: Mapping[str, str]) -> tuple[str, Reading]:
-    """The NOS of a switch and its reading: its tier's, or that of an override, which the files give away."""
+    """Return the NOS of a switch and its reading: its tier's, or that of an override, which the files show.
+
+    Another system fits only where the tier's reads no hostname, or the other one reads everything and states more:
+    an unknown line alone does not make a switch of another system.
+    """
     first = back_ends.load(expected).read(files)
-    if "system/hostname" in first.facts and not first.unknown:
+    named = "system/hostname" in first.facts
+    if named and not first.unknown:
         return expected, first
     for name in back_ends.names():
         if name == expected:
             continue
         reading = back_ends.load(name).read(files)
-        if "system/hostname" in reading.facts and not reading.unknown:
+        fits = "system/hostname" in reading.facts and not reading.unknown
+        if fits and (not named or len(reading.facts) > len(first.facts)):
             return name, reading
     return expected, first
 
