@@ -14,7 +14,7 @@ from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import own_lock
-from fabricc.compiler.lock_file import lock_change, second_lock, write_lock
+from fabricc.compiler.lock_file import lock_change, lost_lock, second_lock, write_lock
 from fabricc.compiler.result import exit_status
 from fabricc.tree import EmitError
 
@@ -52,6 +52,8 @@ def command(
             found.append(second)
             continue
         wrong = [d for d in compiled.diagnostics if exit_status((d,))]
+        if not own and (lost := lost_lock(compiled, [Path("build"), spec.parent / "build"])) is not None:
+            wrong.append(lost)
         if not wrong and check:
             wrong = _stale(compiled, spec)
             told += [] if wrong else [f"{compiled.lock_path}: as it has to be"]

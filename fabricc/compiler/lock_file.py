@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
+from fabricc.base.foreign.git import GitError, Repository
 from fabricc.compiler.finding import LOCK_NAME
 from fabricc.front.spec.lock import parse_lock
+from fabricc.tree import manifest as manifests
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from fabricc.compiler.planned import PlannedSpec
@@ -30,6 +35,36 @@ def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
         why = f"{path} is not UTF-8 text"
     at = Position(str(path), 1)
     return None, [Diagnostic("FAB7010", Severity.ERROR, why, at, "Take it from Git again.")]
+
+
+def lost_lock(plan: PlannedSpec, trees: Iterable[Path]) -> Diagnostic | None:
+    """Return FAB9037 where there is no lock, although Git has it or a built tree of the cluster stands.
+
+    Args:
+        plan: the planned spec.
+        trees: folders that may have a tree of its cluster.
+    """
+    if plan.lock_before is not None or plan.loaded is None or os.path.lexists(plan.lock_path):
+        return None
+    if _is_tracked(plan.lock_path):
+        where = "Git has one"
+    else:
+        places = (folder / plan.loaded.cluster for folder in trees)
+        standing = next((each for each in places if (each / manifests.NAME).is_file()), None)
+        if standing is None:
+            return None
+        where = f"{standing} was built with one"
+    message = f"there is no {plan.lock_path}, and {where}: without it, a build would renumber the fabric"
+    lock = shlex.quote(str(plan.lock_path))
+    remedy = f"Put it back: `git checkout HEAD -- {lock}`. To choose all numbers anew, remove the built tree first."
+    return Diagnostic("FAB9037", Severity.ERROR, message, Position(str(plan.path), 1), remedy)
+
+
+def _is_tracked(lock: Path) -> bool:
+    try:
+        return Repository.of(lock.parent).tracks(lock.name)
+    except GitError:
+        return False
 
 
 def lock_change(plan: PlannedSpec) -> Diagnostic:

@@ -18,7 +18,7 @@ from fabricc.compiler.incremental import record, recording
 from fabricc.compiler.incremental.altered import outline
 from fabricc.compiler.incremental.ledger import keep
 from fabricc.compiler.inputs import manifest_inputs
-from fabricc.compiler.lock_file import lock_change, write_lock
+from fabricc.compiler.lock_file import lock_change, lost_lock, write_lock
 from fabricc.compiler.outcome import Outcome, plan_texts
 from fabricc.compiler.repinning import REPINNED
 from fabricc.compiler.result import BuildResult
@@ -60,6 +60,8 @@ def write_tree(
         return BuildResult(diagnostics=plan.diagnostics)
     spec = plan.spec
     result = BuildResult(spec.cluster, None, plan.diagnostics, plan.counts())
+    if (lost := lost_lock(plan, [out])) is not None:
+        return replace(result, diagnostics=(*plan.diagnostics, lost))
     if frozen and plan.lock_text != plan.lock_before:
         return replace(result, diagnostics=(*plan.diagnostics, lock_change(plan)))
     if before is not None:

@@ -80,7 +80,7 @@ def test_a_build_without_a_change_plans_nothing(
     assert again.err == first.err
 
 
-@pytest.mark.parametrize("what", ["edit", "remove", "spec", "lock"])
+@pytest.mark.parametrize("what", ["edit", "remove", "spec"])
 def test_any_change_of_inputs_or_files_is_seen(repo: Path, fabricc: Fabricc, what: str) -> None:
     fabricc("build", "cluster.yaml")
     before = tree_bytes(repo / "build/lab")
@@ -89,10 +89,8 @@ def test_any_change_of_inputs_or_files_is_seen(repo: Path, fabricc: Fabricc, wha
         conf.write_text(conf.read_text().replace("router bgp", "router bgq"))
     elif what == "remove":
         conf.unlink()
-    elif what == "spec":
-        (repo / "cluster.yaml").write_text((repo / "cluster.yaml").read_text() + "# more\n")
     else:
-        (repo / "fabricc.lock").unlink()
+        (repo / "cluster.yaml").write_text((repo / "cluster.yaml").read_text() + "# more\n")
     ran = fabricc("build", "cluster.yaml")
     assert ran.status == 0
     assert "all up to date" not in ran.out
