@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.overlay import merged, stripped
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.patterns import pattern
 from fabricc.base.values import replace
@@ -96,9 +97,10 @@ def _read(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFile) -> st
     except OSError as error:
         return spec.error("FAB2110", f"{path} cannot be read: {error.strerror}", *at)
     try:
-        return raw.decode().removeprefix("\ufeff").replace("\r\n", "\n")
+        text = raw.decode().removeprefix("\ufeff").replace("\r\n", "\n")
     except UnicodeDecodeError:
         return spec.error("FAB2110", f"{path} is not UTF-8 text", *at)
+    return conflict_in(text, path.as_posix()) or text
 
 
 def holds_secret(line: str) -> bool:

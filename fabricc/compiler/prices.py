@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import NamedTuple
 from fabricc.catalog.names import did_you_mean
@@ -85,6 +86,8 @@ def read_prices(path: Path, catalog: Catalog) -> Prices:
     """The prices of a CSV file with the columns `item`, a model or part number of the catalog, and `price`."""
     try:
         text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
+        if (conflict := conflict_in(text, str(path))) is not None:
+            return Prices({}, str(path), (conflict,))
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"

@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.numbers import is_number
 from fabricc.base.values import NamedTuple
@@ -70,6 +71,8 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
     """
     try:
         text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
+        if (conflict := conflict_in(text, str(path))) is not None:
+            return Racks({}, (conflict,))
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"

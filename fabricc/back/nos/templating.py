@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.back.nos import bounded
 from fabricc.base import installation
+from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
@@ -283,6 +284,8 @@ def _loader(folder: Path, nos: str) -> BaseLoader:
             text = files.read(file, root=folder, limit=_LARGEST).decode()
         except OSError as error:
             raise TemplateAssertionError(str(error.strerror), 1, name, str(file)) from None
+        if (conflict := conflict_in(text, str(file))) is not None and conflict.position is not None:
+            raise TemplateAssertionError(conflict.message, conflict.position.line, name, str(file))
         return text, str(file), lambda: True
 
     return FunctionLoader(load)

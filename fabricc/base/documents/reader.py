@@ -11,6 +11,7 @@ import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import Composer, Rules, Stop
+from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.documents.document import Document, clip
 from fabricc.base.documents.scalars import FORBIDDEN, check_text, resolve
 from fabricc.base.patterns import pattern
@@ -117,6 +118,8 @@ def parse_yaml(source: bytes | str, file: str) -> Document:
 
 def parsed(text: str, file: str, rules: Rules) -> Document:
     """Read one YAML document by rules of its own; never raises for what it holds."""
+    if (conflict := conflict_in(text, file)) is not None:
+        return Document(file, None, diagnostics=(conflict,), usable=False)
     composer = Composer(file, rules)
     usable = True
     try:

@@ -9,6 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
 from fabricc.base.values import NamedTuple, replace
@@ -114,6 +115,8 @@ def read_table(
     """
     try:
         text = files.read(path, root=files.root_below(folder, path), limit=_LARGEST).decode("utf-8-sig")
+        if (conflict := conflict_in(text, str(path))) is not None:
+            return Table((), (conflict,), text)
         rows = list(_rows(text))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is no CSV in UTF-8"

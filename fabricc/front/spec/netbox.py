@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import NamedTuple
 from fabricc.front.spec import netbox_csv
@@ -73,6 +74,8 @@ def read_export(path: Path) -> Export:
     for file, name in read.items():
         try:
             text = files.read(file, limit=_LARGEST).decode("utf-8-sig")
+            if (conflict := conflict_in(text, str(file))) is not None:
+                return Export(findings=(conflict,))
             if file.suffix == ".csv":
                 tables[name] = netbox_csv.rows_of(text)
                 findings += netbox_csv.lacking(name, file, tables[name])
