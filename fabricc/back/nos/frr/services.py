@@ -28,7 +28,7 @@ NEXT_HOP_GROUPS = {
     "no fpm use-next-hop-groups": "zebra/fpm_next_hop_groups",
 }
 """Lines that keep zebra from naming next-hop groups to the kernel or over FPM, which it does by default -> the fact."""
-_FPM = "fpm address "
+_FPM, _KEEP = "fpm address ", "zebra nexthop-group keep "
 
 _PACKAGE = "a package of the Debian installation (FAB5207)"
 _HASH = "Linux hashes addresses, protocol and ports (FAB5208)"
@@ -150,6 +150,8 @@ def state_router(facts: Facts, switch: Switch, head: Sequence[str]) -> None:
             facts[NEXT_HOP_GROUPS[line]] = "false"
         elif line.startswith(_FPM):
             facts["zebra/fpm_address"] = line.removeprefix(_FPM)
+        elif line.startswith(_KEEP):
+            facts["zebra/next_hop_groups_kept_s"] = int(line.removeprefix(_KEEP))
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -231,6 +233,7 @@ ROUTER = Topic((
     Entry("hostname <word>", "frr_hostname"),
     *(Fact(line, path, "false") for line, path in NEXT_HOP_GROUPS.items()),
     Fact(f"{_FPM}<word>", "zebra/fpm_address"),
+    Fact(f"{_KEEP}<integer>", "zebra/next_hop_groups_kept_s"),
     Fact("log syslog <word>", "log/syslog"),
     Fact("log facility <word>", "log/facility"),
     Silent("log (commands|file|record-priority|stdout|timestamp precision|unique-id) [<rest>]"),

@@ -12,6 +12,7 @@ from fabricc.back.nos.sonic import (
     beyond,
     bgp,
     config_db,
+    control_plane,
     found,
     frr_tables,
     interfaces,
@@ -92,7 +93,7 @@ class Sonic:
         """The facts that `read` finds in the rendered files: the Fabric's but for `DEPARTURES`, and SONiC's own."""
         run = bgp.as_run(switch)
         facts = switch_facts(run)
-        for topic in (interfaces, services, qos, bgp):
+        for topic in (interfaces, services, control_plane, qos, bgp):
             topic.state(facts, run)
         return facts
 
@@ -116,6 +117,8 @@ def tables(run: Switch) -> Tables:
         **qos.counter_tables(run),
         **bgp.daemon_tables(run),
     }
+    for name, rows in control_plane.control_plane_tables(run).items():
+        every[name] = {**every[name], **rows}
     for name, fields in absent.items():
         rows = every.get(name, {})
         every[name] = {key: {f: v for f, v in row.items() if f not in fields} for key, row in rows.items()}

@@ -26,6 +26,9 @@ MULTIPATH_LIMIT = 514
 """Next hops that SONiC builds FRR for (`constants.yml`, `maximum_paths`)."""
 
 NEXT_HOP_LINE = "no zebra nexthop kernel enable"
+KEEP_LINE = "zebra nexthop-group keep 1"
+"""Without it zebra keeps groups of next hops for 180 s: under flaps at scale it runs out of memory (sonic-buildimage
+pull request 21135; in the stock zebra.conf.j2 since 202505)."""
 FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1")
 _SUPPRESS = {"DEVICE_METADATA": frozenset({"suppress-fib-pending"})}
 
@@ -62,8 +65,11 @@ RELEASES = {
     "202311": Release("version_202311_03", "8.5.1", head=(NEXT_HOP_LINE,), absent=_SUPPRESS),
     "202405": Release("version_202405_01", "8.5.4", absent=_SUPPRESS),
     "202411": Release("version_202411_01", "10.0.1"),
-    "202505": Release("version_202505_01", "10.3"),
-    "202511": Release("version_202511_01", "10.4.1", max_port_gbps=1600, max_poll_ms=1000, head=FPM_LINES),
+    "202505": Release("version_202505_01", "10.3", head=(*FPM_LINES, NEXT_HOP_LINE, KEEP_LINE)),
+    "202511": Release(
+        "version_202511_01", "10.4.1", max_port_gbps=1600, max_poll_ms=1000, head=(*FPM_LINES, KEEP_LINE)),
+    "202605": Release(
+        "version_202605_01", "10.5.4", max_port_gbps=1600, max_poll_ms=1000, head=(*FPM_LINES, KEEP_LINE)),
 }  # fmt: skip
 DEFAULT_RELEASE = "202505"
 _OLDEST = next(iter(RELEASES))
@@ -191,6 +197,12 @@ BFD = Reservation("FAB5630", feature="BFD of BGP sessions",
     since="202505", words="bfdd in the bgp container (SYSTEM_DEFAULTS.software_bfd)",
     source="before, supervisord.conf.j2 starts bfdd for the management framework alone, which would write frr.conf "
     "itself; the configuration leaves BFD out, and BGP notices a silent failure by its hold timer",
+)  # fmt: skip
+KEEPING_OUT = Reservation("FAB5327", feature="keeping GPU hosts from SSH, SNMP and gNMI of the switch",
+    asked=lambda switch: not switch.management.access,
+    remedy="set `management.access` to the networks of your operators", since="202505",
+    words="access lists of the control plane by port",
+    source="before, caclmgrd does not read ACL_RULE.IN_PORTS, and without a list it answers everyone",
 )  # fmt: skip
 MARKS = Reservation("FAB5632", feature="counting of ECN marks",
     asked=lambda switch: (
@@ -341,13 +353,7 @@ LIMITS = (
         "is loaded again",
         remedy=f"interval_ms: {BFD_INTERVAL_MS} and multiplier: {BFD_MULTIPLIER}, or load frr.conf after each start",
         where=BFD),
-    Reservation("FAB5326", feature="BFD beside access networks",
-        asked=lambda switch: bool(BFD.things(switch)) and bool(switch.management.access),
-        reason="with an access list of the control plane caclmgrd drops every packet to the switch that it does not "
-        "know, and it knows BFD only when sessions are the ASIC's (STATE_DB BFD_SESSION_TABLE; sonic-host-services, "
-        "branches 202305 to 202511): bfdd hears nobody, and BGP notices a failure by its hold timer",
-        remedy="set `routing.bfd: false`, or guard the management network outside the switch and leave `access` out",
-        where=BFD),
+    KEEPING_OUT,
     Limit("FAB5725", setting="interface[",
         reason="a map of a port decides the class alone; what rewrites code points, TC_TO_DSCP_MAP, does so as packets "
         "leave, for the fabric's own too (sonic-swss orchagent/qosorch.cpp)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.sonic import beyond
+from fabricc.back.nos.sonic import beyond, control_plane
 from fabricc.back.nos.sonic.config_db import (
     demand,
     demand_row,
@@ -368,6 +368,7 @@ def _finish_access(document: Document) -> None:
         for name, row in rows_of(document, "ACL_TABLE").items()
         if value_of(row, "type", "CTRLPLANE") == "CTRLPLANE"
     }
+    of_all = control_plane.lists_of(document)
     rules: dict[str, list[tuple[str, Scope]]] = {name: [] for name in known}
     for key, rule in rows_of(document, "ACL_RULE").items():
         name = key.partition("|")[0]
@@ -378,6 +379,9 @@ def _finish_access(document: Document) -> None:
     for name, row in known.items():
         if (stage := value_of(row, "stage", "ingress")) != "ingress":
             strange(document, line_of(row, "stage"), f"ACL_TABLE|{name} stage: {stage}")
+        if name in of_all:
+            control_plane.read_list(document, name, row, rules[name])
+            continue
         services = value_of(row, "services")
         for service in services.split(",") if services else ():
             value = _permitted(document, rules[name], service)

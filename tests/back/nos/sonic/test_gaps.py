@@ -15,7 +15,13 @@ from tests.back.nos.sonic.variants import MELLANOX, VARIANTS, tor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LATER = {"FAB5630": "202505", "FAB5632": "202505", "FAB5633": "202311", "FAB5635": "202311"}
+LATER = {
+    "FAB5327": "202505",
+    "FAB5630": "202505",
+    "FAB5632": "202505",
+    "FAB5633": "202311",
+    "FAB5635": "202311",
+}
 """What a lossless switch with BFD and name servers is built without before these releases."""
 PLAIN = replace(tor(), management=replace(tor().management, users=()))
 

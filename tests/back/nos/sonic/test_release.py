@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from ipaddress import ip_address, ip_interface, ip_network
 
 import pytest
 
-from fabricc.back.nos.sonic import SONIC
+from fabricc.back.nos.sonic import SONIC, tables
+from fabricc.back.nos.sonic.bgp import as_run
 from fabricc.back.nos.sonic.limits import RELEASES
+from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.sonic.variants import VARIANTS
 
@@ -56,7 +59,15 @@ def test_the_image_s_own_lines_of_zebra_are_stated() -> None:
     assert {r for r, head in heads.items() if "no fpm use-next-hop-groups" in head} == {*RELEASES} - {
         "202311"
     }
-    assert {r for r, head in heads.items() if "no zebra nexthop kernel" in head} == {*RELEASES} - {"202511"}
+    assert {r for r, head in heads.items() if "no zebra nexthop kernel" in head} == {*RELEASES} - {
+        "202511",
+        "202605",
+    }
+    assert {r for r, head in heads.items() if "zebra nexthop-group keep 1" in head} == {
+        "202505",
+        "202511",
+        "202605",
+    }
 
 
 @pytest.mark.parametrize("release", SONIC.releases)
@@ -68,11 +79,29 @@ def test_balancing_beyond_the_hash_is_refused_by_every_release(release: str) -> 
     assert all(gap.fatal and release in gap.reason for gap in gaps)
 
 
-def test_bfd_that_the_access_lists_drop_is_told() -> None:
-    guarded = VARIANTS["settings"]
-    assert "FAB5326" in {gap.code for gap in SONIC.gaps(guarded)}
-    without = replace(guarded, bgp=replace(guarded.bgp, bfd_interval_ms=None))
-    assert "FAB5326" not in {gap.code for gap in SONIC.gaps(without)}
+@pytest.mark.parametrize("name", ["numbered", "unnumbered", "dual", "settings", "spine"])
+def test_bfd_of_links_to_switches_is_let_in_and_all_else_of_the_front_panel_is_not(name: str) -> None:
+    switch = VARIANTS[name]
+    rules = [row for key, row in tables(as_run(switch))["ACL_RULE"].items() if key.startswith("FABRICC_ANY")]
+    hosts = [port for port in switch.ports if port.direction is Direction.HOST]
+    let_in = [rule for rule in rules if rule["PACKET_ACTION"] == "ACCEPT" and rule["PRIORITY"] != "1"]
+    for session in switch.bgp.sessions:
+        source = ip_address(session.remote or "fe80::1")
+        assert any(
+            source in ip_network(str(rule.get("SRC_IP", rule.get("SRC_IPV6"))))
+            and rule.get("IN_PORTS", session.port) == session.port
+            for rule in let_in
+        )
+    for port in hosts:
+        for address in filter(None, (port.ipv4, port.ipv6)):
+            peer = ip_interface(address).network
+            assert not any(ip_network(str(rule.get("SRC_IP", "::/128"))) == peer for rule in let_in)
+    kept_out = [rule for rule in rules if rule.get("IN_PORTS") == "Ethernet+"]
+    assert bool(kept_out) == (not switch.management.access)
+    older = replace(switch, release="202411", management=replace(switch.management, access=()))
+    assert "FAB5327" in {gap.code for gap in SONIC.gaps(older)}
+    assert "FAB5327" not in {gap.code for gap in SONIC.gaps(switch)}
+    assert not any(key.startswith("FABRICC_ANY") for key in tables(as_run(older))["ACL_TABLE"])
 
 
 def test_an_lldp_interval_of_one_s_own_is_told_to_have_no_reader() -> None:

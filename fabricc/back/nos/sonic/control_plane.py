@@ -1,0 +1,149 @@
+"""Who may send packets to a SONiC switch itself: an access list of the control plane for every service, and back.
+
+`caclmgrd` (sonic-host-services) turns these lists into iptables rules. Without any list it drops what arrives for the
+even address of a /31, BFD with it, and answers GPU hosts at the odd one. With a list it accepts ICMP, DHCP and BGP,
+then what the lists say, and drops all else, IPv6 too. BFD of FRR is no service of its own, so links to other
+switches are let in whole. Lists come with 202505: before, caclmgrd does not read the port of a rule, and no bfdd runs.
+"""
+
+from __future__ import annotations
+
+from ipaddress import collapse_addresses, ip_interface
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.sonic.config_db import rows_of, strange, value_of
+from fabricc.back.nos.sonic.limits import KEEPING_OUT, has
+from fabricc.fabric.model import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.back.nos.sonic.config_db import Row, Table, Tables
+    from fabricc.back.reading import Document, Scope
+    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.routing import Session
+
+LISTS = {4: "FABRICC_ANY", 6: "FABRICC_ANY6"}
+"""Names of the lists for every service, by IP version: a list has one."""
+SERVICE = "ANY"
+SOURCE = {4: "SRC_IP", 6: "SRC_IPV6"}
+FRONT_PORTS = "Ethernet+"
+"""All ports of the front panel: iptables reads `+` as any ending, and the model takes any text."""
+LINK_LOCAL = "fe80::/10"
+ETHER_TYPE = {4: "0x0800", 6: "0x86DD"}
+FIRST_PRIORITY, LAST_PRIORITY = 9999, 1
+LAST_RULE = "DEFAULT_RULE"
+_EVERYONE = "everyone else"
+
+
+class Rule(NamedTuple):
+    """One rule: the network and the port that it matches, "" for any, and what happens."""
+
+    network: str
+    port: str
+    action: str
+
+
+def _to_switches(switch: Switch) -> list[Session]:
+    hosts = {port.name for port in switch.ports if port.direction is Direction.HOST}
+    return [session for session in switch.bgp.sessions if session.port not in hosts]
+
+
+def _links(run: Switch, version: int) -> list[Rule]:
+    """The far ends whose BGP sessions have BFD: networks of links, as few as say it, and ports without addresses."""
+    if run.bgp.bfd_interval_ms is None:
+        return []
+    sessions = _to_switches(run)
+    numbered = {session.port for session in sessions if session.remote is not None}
+    texts = (port.ipv4 if version == 4 else port.ipv6 for port in run.ports if port.name in numbered)
+    networks = collapse_addresses(ip_interface(text).network for text in texts if text)  # type: ignore[type-var]
+    found = [Rule(str(network), "", "ACCEPT") for network in networks]
+    if version == 6:
+        found += [Rule(LINK_LOCAL, one.port, "ACCEPT") for one in sessions if one.remote is None]
+    return found
+
+
+def _rules(run: Switch, version: int) -> list[Rule]:
+    """The rules in the order in which they are asked."""
+    if not has(run, KEEPING_OUT):
+        return []
+    found = _links(run, version)
+    if version == 4 and not run.management.access:
+        found += [Rule("", FRONT_PORTS, "DROP"), Rule("", "", "ACCEPT")]
+    return found
+
+
+def control_plane_tables(run: Switch) -> Tables:
+    """The lists of a switch as it is run, and their rules."""
+    lists: Table = {}
+    rules: Table = {}
+    for version, name in LISTS.items():
+        rows = _rules(run, version)
+        if not rows:
+            continue
+        lists[name] = {
+            "services": [SERVICE],
+            "type": "CTRLPLANE",
+        }
+        for index, rule in enumerate(rows):
+            row: Row = {"ETHER_TYPE": ETHER_TYPE[version], "PACKET_ACTION": rule.action}
+            if rule.port:
+                row["IN_PORTS"] = rule.port
+            if rule.network:
+                row[SOURCE[version]] = rule.network
+            last = not rule.port and not rule.network
+            row["PRIORITY"] = str(LAST_PRIORITY if last else FIRST_PRIORITY - index)
+            rules[f"{name}|{LAST_RULE if last else f'RULE_{index + 1}'}"] = row
+    return {"ACL_TABLE": lists, "ACL_RULE": rules}
+
+
+def state(facts: Facts, run: Switch) -> None:
+    """Add what the lists say."""
+    for version, name in LISTS.items():
+        if rules := _rules(run, version):
+            facts[f"control_plane[{name}]"] = _text(rules)
+
+
+def _text(rules: Iterable[Rule]) -> str:
+    """The rules in order: `10.64.0.0/27 ACCEPT, by Ethernet+ DROP, everyone else ACCEPT`."""
+    return ", ".join(
+        " ".join([*filter(None, [rule.network, rule.port and f"by {rule.port}"])] or [_EVERYONE])
+        + f" {rule.action}"
+        for rule in rules
+    )
+
+
+def read_list(document: Document, name: str, row: Scope, rules: Iterable[tuple[str, Scope]]) -> None:
+    """State a list for every service; a rule that matches by more than source and port is told as unknown."""
+    found = []
+    ours = name in LISTS.values()
+    for index, (key, rule) in enumerate(sorted(rules, key=lambda each: -_priority(each[1]))):
+        source = next((field for field in SOURCE.values() if field in rule.values), "")
+        version = next((number for number, field in SOURCE.items() if field == source), None)
+        types = [ETHER_TYPE[version]] if version else list(ETHER_TYPE.values())
+        matches = rule.values.keys() - {"ETHER_TYPE", "PACKET_ACTION", "PRIORITY", "IN_PORTS", source}
+        last = not source and "IN_PORTS" not in rule.values
+        planned = LAST_PRIORITY if last else FIRST_PRIORITY - index
+        numbered = _priority(rule) == planned if ours else _priority(rule)
+        if matches or value_of(rule, "ETHER_TYPE") not in types or not numbered:
+            strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
+        network = value_of(rule, source) if source else ""
+        port = value_of(rule, "IN_PORTS") if "IN_PORTS" in rule.values else ""
+        found.append(Rule(network, port, value_of(rule, "PACKET_ACTION")))
+    document.put(f"control_plane[{name}]", _text(found), row.line)
+
+
+def _priority(rule: Scope) -> int:
+    text = value_of(rule, "PRIORITY", "0")
+    return int(text) if text.isdecimal() else 0
+
+
+def lists_of(document: Document) -> dict[str, Scope]:
+    """The lists of the control plane that a device has for every service."""
+    return {
+        name: row
+        for name, row in rows_of(document, "ACL_TABLE").items()
+        if value_of(row, "type", "CTRLPLANE") == "CTRLPLANE"
+        and SERVICE in value_of(row, "services").split(",")
+    }
