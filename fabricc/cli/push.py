@@ -71,6 +71,8 @@ from fabricc.cli.words import switches
               help="Push to switches that have alarms; new ones stop the push all the same.")  # fmt: skip
 @click.option("--adopt", is_flag=True,
               help="Take what the switches run now as known: the first push, or after drift.")  # fmt: skip
+@click.option("--take-over", "taken", multiple=True, metavar="SESSION",
+              help="Stop the guard that this dead run of another journal left on a switch; repeatable.")  # fmt: skip
 @click.option("--allow-lockout", multiple=True, metavar="ACCOUNT",
               help="Push although this account cannot log in any more afterwards; repeatable.")  # fmt: skip
 @click.option("--no-drain", is_flag=True, help="Do not drain before a disruptive change: traffic is lost.")

@@ -80,7 +80,7 @@ def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     )
     return Setting(
         source, access, path, options, only=chosen["only"], stated=_stated(), vouched=bool(digest),
-        login_known=not unasked, consents=consents, hook=_hook(source, chosen),
+        login_known=not unasked, consents=consents, hook=_hook(source, chosen), taken=frozenset(chosen["taken"]),
     )  # fmt: skip
 
 
@@ -110,20 +110,23 @@ def _journal_name(fabric: Fabric) -> str:
 
 @contextmanager
 def _attended(setting: Setting) -> Iterator[Setting]:
-    """The setting with somebody watching: progress is told, and Ctrl-C and SIGTERM are a stop.
+    """The setting with somebody watching: progress is shown, and Ctrl-C, SIGTERM and SIGHUP are a stop.
 
-    What is to stay on the terminal is told through the teller, or afterwards.
+    What is to stay on the terminal is printed through the teller, or afterwards. A terminal that is gone or full ends
+    no run, and SIGHUP stays ignored where the caller ignores it, as nohup does.
     """
+    signs = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signs.remove(signal.SIGHUP)
     with output.progress() as bars:
-        say = bars.say if bars else output.err
-        teller = Teller(say, bars or (lambda *_: None))
+        teller = Teller(bars.say if bars else output.err, bars or (lambda *_: None)).unbreakable()
 
         def stop(*_: object) -> None:
             if not setting.stop.is_set():
                 setting.stop.set()
-                say("Stopping: switches in the midst of their change are brought back first.")
+                teller.say("Stopping: switches in the midst of their change are brought back first.")
 
-        before = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}
+        before = {sign: signal.signal(sign, stop) for sign in signs}
         try:
             yield replace(setting, teller=teller)
         finally:

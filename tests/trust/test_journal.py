@@ -234,3 +234,46 @@ def test_a_tree_whose_path_is_not_utf_8_has_a_run(tmp_path: Path) -> None:
     with closing(Journal(tmp_path / "journal.sqlite")) as journal:
         number = journal.begin("push", tree, "0" * 64, {}, iter(["spine01a"]))
         assert [(run.id, run.tree) for run in journal.runs()] == [(number, tree)]
+
+
+def test_a_journal_that_is_removed_while_a_push_runs_is_written_again(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.edit(DISRUPTIVE)
+    intend = Journal.intend
+
+    def remove(journal: Journal, run: int, name: str, act: str) -> None:
+        if (name, act) == ("spine01a", "change"):
+            for path in network.folder.glob("journal.sqlite*"):
+                path.unlink()
+        intend(journal, run, name, act)
+
+    monkeypatch.setattr(Journal, "intend", remove)
+    said = network.push("--adopt", "--only", "spine01a", status=0).stderr
+    assert "FAB9139" in said
+    assert "was removed while the push ran" in said
+    assert network.states() == {"spine01a": "undrained"}
+    network.truthful(NEW)
+    network.push("--rollback", "1", status=0)
+    assert network.interval("spine01a") == "first"
+
+
+def test_a_journal_that_is_replaced_while_a_push_runs_is_reported_and_left_alone(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.push("--only", "spine01a", status=0)
+    older = network.folder / "older"
+    shutil.copy(network.journal, older)
+    network.edit(DISRUPTIVE)
+    intend = Journal.intend
+
+    def exchange(journal: Journal, run: int, name: str, act: str) -> None:
+        if (name, act) == ("spine01a", "change"):
+            older.replace(network.journal)
+        intend(journal, run, name, act)
+
+    monkeypatch.setattr(Journal, "intend", exchange)
+    said = network.push("--only", "spine01a", status=3).stderr
+    assert "FAB9139" in said
+    assert "was replaced while the push ran" in said
+    assert network.interval("spine01a") == NEW

@@ -6,8 +6,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.devices.driver_classes import driver_class, napalm_base
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.failure import DeviceError, RefusedLoginError
 from fabricc.operate.devices.kinds import GETTERS, IDENTITY
+from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.redact import excerpt, masked
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class Connection:
 
     def _failed(self, code: str, what: str, error: Exception) -> DeviceError:
         text = f"{self.name}: {what} failed: {reason_of(error, self._clean)}"
-        found = DeviceError(code, text, _LATER)
+        kind = RefusedLoginError if _refuses_login(error) else DeviceError
+        found = kind(code, text, _LATER)
         if _late(error):
             self._silence = found
         return found
@@ -137,15 +139,23 @@ class Connection:
         except Exception as error:
             raise self._failed("FAB9105", "asking for a pending commit", error) from None
 
-    def require_no_commit(self) -> None:
-        """Refuse a switch on which somebody else's commit waits.
+    def holds(self) -> list[Hold]:
+        """Claims that sessions have on the device; a driver that does not list them reports a pending commit alone.
 
         Raises:
-            DeviceError: FAB9111.
+            DeviceError: FAB9105, it cannot be asked.
         """
-        if self.pending():
-            message = f"{self.name}: a commit of somebody else waits for its confirmation"
-            raise DeviceError("FAB9111", message, "Let it be confirmed or undone first.")
+        if not hasattr(self._driver, "get_holds"):
+            return [Hold(Claim.COMMIT, own=None)] if self.pending() else []
+        return list(self.call("FAB9105", "asking which sessions hold the device", "get_holds"))
+
+    def end_hold(self, hold: Hold) -> bool:
+        """Take away the guard or the candidate of a dead session; whether it stood until now.
+
+        Raises:
+            DeviceError: FAB9136, the device does not take it.
+        """
+        return bool(self.call("FAB9136", f"ending the {hold.claim} of {hold.owner}", "end_hold", hold))
 
     def guard(self, seconds: int, *, armed: bool) -> bool:
         """Set a dead-man's timer of the driver, or give one that is armed its time anew.
@@ -258,7 +268,8 @@ def connected(
     except Exception as error:
         message = f"{device.name} ({address}) cannot be logged in to: {reason_of(error, clean)}"
         remedy = "See that it is up, that its host key is known and that the access file is right."
-        raise DeviceError("FAB9110", message, remedy) from None
+        kind = RefusedLoginError if _refuses_login(error) else DeviceError
+        raise kind("FAB9110", message, remedy) from None
     connection = Connection(device.name, live, clean, mask)
     try:
         yield connection
@@ -267,6 +278,13 @@ def connected(
         close = getattr(live, "abandon", live.close) if connection.silent else live.close
         with suppress(Exception):
             close()
+
+
+def _refuses_login(error: BaseException) -> bool:
+    """Whether an exception of a driver means that the device answers and refuses the login."""
+    from napalm.base.exceptions import ConnectAuthError  # see `driver_class`
+
+    return isinstance(error, ConnectAuthError)
 
 
 _KINDS: Mapping[type[BaseException], str] = {

@@ -7,3 +7,7 @@ from fabricc.base.diagnostics import FindingsError
 
 class DeviceError(FindingsError):
     """Something about a device or its access went wrong. Holds no secret."""
+
+
+class RefusedLoginError(DeviceError):
+    """A device answers and refuses the login; asking again may lock the account."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.drivers.bundle import pack, unpack
+from fabricc.operate.drivers.redact import redacted
 from fabricc.proof.compare import compare
 
 _ADDRESS = re.compile(r"(?:interface\[[^]]+\]|loopback)/ipv([46])")
@@ -76,6 +78,11 @@ def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str])
         return []
     found = compare(read(nos, told).facts, read(nos, running))
     return [one for one in found if not is_secret(nos, one.path)]
+
+
+def unread(nos: str, files: Mapping[str, str]) -> Counter[str]:
+    """The lines that no fact describes, with how often each occurs; secrets in them are hidden."""
+    return Counter(redacted(one[2]) for one in read(nos, files).unknown)
 
 
 def line(mismatch: Mismatch) -> str:

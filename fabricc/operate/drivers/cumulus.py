@@ -14,9 +14,11 @@ from napalm.base.exceptions import (
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
+    SessionLockedException,
 )
 
 from fabricc.operate.drivers import linux_views, nvue_views
+from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import excerpt, redacted
@@ -24,6 +26,7 @@ from fabricc.operate.drivers.single import one_text
 
 FILE = "startup.yaml"
 _YAML = re.compile(r"\s*(?:---|- \w[\w-]*:|[\w-]+:\s|\[|\{)")
+_CHANGES = re.compile(r"(?m)^nv (?:set|unset) ")
 _FAILED = re.compile(r"(?im)^.*\b(?:error|invalid|failed|ays_fail|apply_fail)\b.*$")
 
 
@@ -95,6 +98,8 @@ class CumulusDriver(LinuxSession):
         self._load(one_text(filename, config, FILE, MergeConfigException), "patch", MergeConfigException)
 
     def _load(self, text: str, verb: str, failure: type[NapalmException]) -> None:
+        if self._has_foreign_revision():
+            raise SessionLockedException(f"{self.hostname}: {self.username} has a pending revision of NVUE")
         with self._loading({FILE: text}):
             self._keep(FILE, text, failure)
             self._run("nv config detach || true")
@@ -108,8 +113,9 @@ class CumulusDriver(LinuxSession):
         return self._nv("diff -o commands", CommitError).strip() if self._files else ""
 
     def discard_config(self) -> None:
-        """Forget the pending revision and give the lock back."""
-        self._run("nv config detach || true")
+        """Forget the pending revision of this session and give the lock back."""
+        if self._files:
+            self._run("nv config detach || true")
         self._unlock(FILE)
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
@@ -124,6 +130,7 @@ class CumulusDriver(LinuxSession):
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         self._lock()
         self._keep("before", f"{self._applied()}\n", CommitError)
+        self._sign_commit()
         words = "apply -y" + (f" --confirm {revert_in}s" if revert_in else "")
         self._nv(words + (f" -m {shlex.quote(message)}" if message else ""), CommitError)
         if not revert_in:
@@ -131,12 +138,28 @@ class CumulusDriver(LinuxSession):
         self._unlock(FILE)
 
     def has_pending_commit(self) -> bool:
-        """Whether NVUE waits for a confirmation: then `--confirm-status` tells the time left."""
+        """Whether NVUE waits for a confirmation."""
+        return self._commit_left_s() is not None
+
+    def _commit_left_s(self) -> float | None:
+        """Seconds until NVUE goes back, as `--confirm-status` prints them; None when no commit waits."""
         try:
             said = self._run("nv config apply --confirm-status")
         except CommandErrorException:
+            return None
+        found = re.search(r"\d+", said)
+        return float(found[0]) if found and not re.search(r"(?i)\bno\b|not ", said) else None
+
+    def get_holds(self) -> list[Hold]:
+        """Claims of every session, and the pending revision of a person with this account. Not part of NAPALM."""
+        found = super().get_holds()
+        return [*found, Hold(Claim.CANDIDATE, self.username)] if self._has_foreign_revision() else found
+
+    def _has_foreign_revision(self) -> bool:
+        """Whether this account has a pending revision that no session of this driver made."""
+        if self._kept("lock"):
             return False
-        return bool(re.search(r"\d", said)) and not re.search(r"(?i)\bno\b|not ", said)
+        return bool(_CHANGES.search(self._run("nv config diff -o commands 2> /dev/null || true")))
 
     def confirm_commit(self) -> None:
         """Keep and save what waits.
@@ -146,8 +169,10 @@ class CumulusDriver(LinuxSession):
         """
         if not self.has_pending_commit():
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
+        self._require_own_commit()
         self._nv("apply --confirm-yes", CommitError)
         self._nv("save", CommitError)
+        self._run(f"rm -f {self._folder}/owner")
 
     def rollback(self) -> None:
         """Go back to the revision before the last commit, whether it waits for confirmation or not.
@@ -159,11 +184,12 @@ class CumulusDriver(LinuxSession):
         if not before:
             raise CommitError(f"{self.hostname}: nothing to roll back to")
         if self.has_pending_commit():
+            self._require_own_commit()
             self._nv("apply --confirm-no", CommitError)
         else:
             self._nv(f"apply {shlex.quote(before)} -y", CommitError)
         self._nv("save", CommitError)
-        self._run(f"rm -f {self._folder}/before")
+        self._run(f"rm -f {self._folder}/before {self._folder}/owner")
 
     # Getters.
 

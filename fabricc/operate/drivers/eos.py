@@ -21,6 +21,7 @@ from napalm.base.exceptions import (
     MergeConfigException,
     NapalmException,
     ReplaceConfigException,
+    SessionLockedException,
 )
 from pyeapi.eapilib import CommandError, EapiConnection, HttpEapiConnection, HttpsEapiConnection
 from pyeapi.eapilib import ConnectionError as EapiConnectionError
@@ -35,6 +36,7 @@ from fabricc.operate.drivers.answers import (
     require_answer,
 )
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
+from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.limits import TIMES, bound, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
@@ -43,6 +45,7 @@ from fabricc.operate.drivers.single import CleanCommits, clean, one_text, tls_co
 FILE = "running-config.cfg"
 ROLLBACK = "flash:rollback-0"
 _DAY_S = 86400
+_PREFIX = "napalm_"
 _REFUSED = re.compile(r"CLI command (\d+) of \d+ '(.*?)' failed: (.*?)(?: \[errors: .*)?", re.DOTALL)
 _BEFORE = 3
 """Commands before the first line of a candidate: `enable`, the session, and what empties it."""
@@ -108,7 +111,8 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     * The configuration session is named after `session` (random), so that a new connection takes it up; one of that
       name left behind is aborted before a load. `take_over` (False) aborts other drivers' sessions too.
     * `close()` leaves a commit that waits for confirmation alone; NAPALM's aborts it.
-    * `confirm_commit()` and `rollback()` of a new connection find the commit that waits.
+    * `confirm_commit()` and `rollback()` of a new connection with the same `session` find the commit that waits; a
+      commit of another session is left alone.
     * A commit `message` is accepted, and EOS does not keep it.
     * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
     """
@@ -127,7 +131,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         if self.transport in ("https", "http"):
             self.transport_class = _Https if self.transport == "https" else _Http
         name = re.sub(r"[^A-Za-z0-9-]", "-", str(options.get("session") or uuid.uuid4().hex[:12]))
-        self._session_name = f"napalm_{name}"
+        self._session_name = f"{_PREFIX}{name}"
         self._take_over = bool(options.get("take_over", False))
 
     def _clean(self, failure: type[NapalmException]) -> Any:
@@ -177,7 +181,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
 
     def _abort_left_behind(self) -> None:
         for name, one in self._run_commands(["show configuration sessions"])[0]["sessions"].items():
-            mine = name == self._session_name or (self._take_over and name.startswith("napalm_"))
+            mine = name == self._session_name or (self._take_over and name.startswith(_PREFIX))
             if one["state"] == "pending" and mine:
                 self._run_commands([f"configure session {name} abort"], encoding="text")
 
@@ -232,23 +236,54 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             self._run_commands(commands, encoding="text")
         self.config_session = None
 
-    def _adopt(self) -> None:
-        """Take up the commit that waits, whichever connection made it."""
+    def _resume_commit(self) -> None:
+        """Take up the pending commit of this session, whichever connection made it.
+
+        Raises:
+            SessionLockedException: another session made the commit that waits.
+        """
         waiting = list(self._get_pending_commits())
-        if waiting and self.config_session not in waiting:
-            self.config_session = waiting[0]
+        if waiting and self._session_name not in waiting:
+            raise SessionLockedException(f"session {waiting[0]} made the commit that waits")
+        if waiting:
+            self.config_session = self._session_name
 
     def confirm_commit(self) -> None:
-        """Keep and save a commit that waits."""
+        """Keep and save the pending commit of this session."""
         with self._clean(CommitError):
-            self._adopt()
+            self._resume_commit()
             super().confirm_commit()
 
     def rollback(self) -> None:
-        """Go back to what ran before the last commit, whether it waits for confirmation or not."""
+        """Go back to what ran before the last commit of this session, whether it waits for confirmation or not."""
         with self._clean(CommitError):
-            self._adopt()
+            self._resume_commit()
             super().rollback()
+
+    def get_holds(self) -> list[Hold]:
+        """A commit that waits for confirmation, and sessions that are not committed. Not part of NAPALM.
+
+        Each session of EOS has a candidate of its own, so that of another one is in nobody's way.
+        """
+        with self._clean(CommandErrorException):
+            waiting = self._get_pending_commits()
+            sessions = self._run_commands(["show configuration sessions"])[0]["sessions"]
+        found = [
+            Hold(Claim.COMMIT, _owner(name), left if left >= 0 else None, own=name == self._session_name)
+            for name, left in waiting.items()
+        ]
+        found += [
+            Hold(Claim.CANDIDATE, _owner(name), own=name == self._session_name, blocks=False)
+            for name, one in sessions.items()
+            if one["state"] == "pending"
+        ]
+        return found
+
+    def end_hold(self, hold: Hold) -> bool:
+        """Abort the uncommitted session of another driver that is dead. Not part of NAPALM."""
+        with self._clean(CommandErrorException):
+            self._run_commands([f"configure session {_PREFIX}{hold.owner} abort"], encoding="text")
+        return True
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
@@ -318,6 +353,11 @@ def _take_out(lines: list[str], at: int) -> None:
         if text.strip() and len(text) - len(text.lstrip()) <= depth:
             break
         lines[below] = "!"
+
+
+def _owner(session: str) -> str:
+    """The owner of a configuration session: the name that a driver gave to its own, or that of a person's."""
+    return session.removeprefix(_PREFIX)
 
 
 def _clock(seconds: int) -> str:

@@ -26,6 +26,7 @@ from fabricc.operate.drivers.answers import ROUTE_VALUES, AnswerError, parse_jso
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_files import FILES, MAIN, WITHOUT_SYSTEMD
+from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import excerpt, redacted
 
@@ -217,11 +218,30 @@ class FrrDriver(LinuxDriver):
             time.sleep(0.5)
         return bool(phase == "pending")
 
+    def get_holds(self) -> list[Hold]:
+        """Claims of every session; a commit that is under way is waited for. Not part of NAPALM."""
+        self.has_pending_commit()
+        return [
+            Hold(Claim(one["claim"]), one["owner"], one["left_s"], own=one["owner"] == self._session)
+            for one in self._ask("holds")["holds"]
+        ]
+
+    def end_hold(self, hold: Hold) -> bool:
+        """Take away the guard or the candidate of a session that is dead; whether a guard stood until now.
+
+        Nothing is restored. Not part of NAPALM.
+        """
+        if hold.claim is Claim.GUARD:
+            return bool(self._ask("release", CommitError, owner=hold.owner)["released"])
+        self._ask("discard", CommitError, owner=hold.owner)
+        return True
+
     def confirm_commit(self) -> None:
-        """Keep what a commit with `revert_in` brought.
+        """Keep what a commit of this session with `revert_in` brought.
 
         Raises:
             CommitError: none waits, or the time had run out.
+            SessionLockedException: another session made the commit that waits.
         """
         self._ask("confirm", CommitError)
         self._settle("confirmed")
@@ -255,6 +275,7 @@ class FrrDriver(LinuxDriver):
 
         Raises:
             CommitError: nothing to go back to, or it failed.
+            SessionLockedException: a commit of another session waits.
         """
         self._ask("rollback", CommitError)
         self._settle("reverted")

@@ -93,6 +93,12 @@ def here() -> dict[str, Any]:
     return {"pid": os.getpid(), "started": started(os.getpid())}
 
 
+def reason(error: OSError) -> str:
+    """What the system did not do, and with which file when it names one."""
+    words = error.strerror or type(error).__name__
+    return f"{words}: {error.filename}" if error.filename else words
+
+
 def text_of(path: str | Path) -> str | None:
     """A file's text; None when there is no such file."""
     try:
@@ -122,7 +128,8 @@ def write(path: str | Path, text: str) -> None:
         fresh.replace(place)
     except OSError as error:
         if error.errno != errno.EBUSY:
-            raise
+            # A failed write or fsync does not name its file.
+            raise OSError(error.errno, error.strerror, str(place)) from None
         place.write_bytes(content)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -308,12 +315,40 @@ class Box:
         Raises:
             Refusal: another session holds it.
         """
-        held, now = self.kept("lock"), time.time()
-        if held and held["session"] != self.session and now < held["until"] < now + 86400:
-            raise Refusal(
-                "locked", f"another session holds the candidate for {held['until'] - now:.0f} s more"
-            )
+        held, now = self.lock(), time.time()
+        if held and held["session"] != self.session:
+            left = f"{held['until'] - now:.0f} s more"
+            raise Refusal("locked", f"session {held['session']} holds the candidate for {left}")
         self.keep("lock", {"session": self.session, "until": now + self.request["lock_s"]})
+
+    def lock(self) -> Any:
+        """The lock of the candidate; None when there is none or its time is over."""
+        held, now = self.kept("lock"), time.time()
+        return held if held and now < held["until"] < now + 86400 else None
+
+    def refuse_guarded(self) -> None:
+        """Refuse a change that the guard of another session would undo later.
+
+        Raises:
+            Refusal: such a guard stands.
+        """
+        guard = self.kept("guard")
+        if guard and guard["session"] != self.session:
+            left = max(0.0, guard["deadline"] - time.monotonic())
+            raise Refusal(
+                "locked",
+                f"session {guard['session']} has set a guard that restores the switch in {left:.0f} s",
+            )
+
+    def refuse_foreign_commit(self) -> None:
+        """Refuse to confirm or to undo the pending commit of another session.
+
+        Raises:
+            Refusal: another session made it.
+        """
+        maker = self.state().get("by", self.session)
+        if maker != self.session:
+            raise Refusal("locked", f"session {maker} made the commit that waits")
 
     def mine(self) -> bool:
         """Whether the session holds the lock."""
@@ -389,6 +424,7 @@ class Box:
         if not self.mine() or self.kept("candidate") is None:
             raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
         self.refuse_others()
+        self.refuse_guarded()
         files = self.kept("candidate")
         self.require_space(files)
         self.keep("backup", self.backup(files))
@@ -433,9 +469,8 @@ class Box:
 
         A guard that is there already keeps what it goes back to and gets the time anew.
         """
+        self.refuse_guarded()
         guard = self.kept("guard")
-        if guard and guard["session"] != self.session:
-            raise Refusal("locked", "another session guards what it changed")
         if not guard:
             if self.request["armed"]:
                 return {"armed": False}
@@ -447,24 +482,41 @@ class Box:
         return {"armed": True}
 
     def do_release(self) -> dict[str, Any]:
-        """Drop the session's guard."""
+        """Drop the session's guard, or that of a named owner; whether it stood until now."""
         guard = self.kept("guard")
-        if guard and guard["session"] == self.session:
-            self.keep("guard", None)
-        return {}
+        if not guard or guard["session"] != self.request.get("owner", self.session):
+            return {"released": False}
+        self.keep("guard", None)
+        return {"released": True}
+
+    def do_holds(self) -> dict[str, Any]:
+        """Claims of sessions: a guard, a commit that is not over, and the lock of a candidate."""
+        found, now = [], time.monotonic()
+        state, guard, held = self.state(), self.kept("guard"), self.lock()
+        if guard:
+            found.append({"claim": "guard", "owner": guard["session"], "left_s": guard["deadline"] - now})
+        if state["phase"] in BUSY:
+            left = state["deadline"] - now if state["phase"] == "pending" else None
+            found.append({"claim": "commit", "owner": state.get("by", ""), "left_s": left})
+        if held:
+            left = held["until"] - time.time()
+            found.append({"claim": "candidate", "owner": held["session"], "left_s": left})
+        return {"holds": found}
 
     def do_confirm(self) -> dict[str, Any]:
         """Ask the process of a pending commit to keep it."""
         if self.state()["phase"] != "pending":
             raise Refusal("failed", f"no commit waits for confirmation (state: {self.state()['phase']})")
+        self.refuse_foreign_commit()
         self.keep("wish", "confirm")
         return {}
 
     def do_rollback(self) -> dict[str, Any]:
         """Go back to before the last commit."""
-        if self.state()["phase"] == "pending":
+        if self.state()["phase"] == "pending" and self.kept("wish") != "revert":
+            self.refuse_foreign_commit()
             self.keep("wish", "revert")
-        elif self.state()["phase"] == "reverting":
+        elif self.state()["phase"] == "pending" or self.state()["phase"] == "reverting":
             return {}
         elif self.state()["phase"] in BUSY:
             raise Refusal("pending", f"a commit is {self.state()['phase']}")
@@ -476,8 +528,9 @@ class Box:
         return {}
 
     def do_discard(self) -> dict[str, Any]:
-        """Drop the session's candidate; another session's stays."""
-        if self.mine():
+        """Drop the candidate of the session, or of a named owner; another session's stays."""
+        held = self.kept("lock")
+        if held and held["session"] == self.request.get("owner", self.session):
             self.forget()
         return {}
 
@@ -664,7 +717,7 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
     except Refusal as error:
         return {"refused": error.kind, "text": str(error)}
     except OSError as error:
-        return {"refused": "failed", "text": f"{error.strerror}: {error.filename}"}
+        return {"refused": "failed", "text": reason(error)}
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from ncclient.transport.errors import SessionCloseError, TransportError
 from fabricc.operate.drivers import junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES
 from fabricc.operate.drivers.checking import Options, Refusal
+from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.limits import SESSION_BYTES, AnswerTooLargeError
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
@@ -195,6 +196,19 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             if not super().has_pending_commit():
                 raise CommitError("no commit waits for confirmation")
             super().confirm_commit()
+
+    def get_holds(self) -> list[Hold]:
+        """A commit that waits for confirmation, and changes in the shared candidate that nobody committed.
+
+        Junos does not report which session made them. Not part of NAPALM.
+        """
+        with self._clean(CommandErrorException):
+            found = [
+                Hold(Claim.COMMIT, left_s=left, own=None) for left in self._get_pending_commits().values()
+            ]
+            if not self.locked and self.device.cu.diff(rb_id=0):
+                found.append(Hold(Claim.CANDIDATE))
+            return found
 
     # Getters.
 

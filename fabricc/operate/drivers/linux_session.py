@@ -10,10 +10,12 @@ from typing import Any
 from napalm.base.exceptions import (
     CommandErrorException,
     CommitConfirmException,
+    CommitError,
     NapalmException,
     SessionLockedException,
 )
 
+from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import excerpt
 
@@ -116,7 +118,54 @@ class LinuxSession(LinuxDriver):
 
     def _unlock(self, *names: str) -> None:
         """Give one's own lock back, with the files of the candidate."""
-        mine = shlex.quote(self._session)
-        drop = f'[ "$(head -n 1 lock 2> /dev/null)" = {mine} ] && rm -f lock {" ".join(names)}'
-        self._run(f"cd {self._folder} 2> /dev/null && {drop}; true")
+        self._drop_lock(self._session, *names)
         self._files, self._loaded = {}, False
+
+    def _drop_lock(self, owner: str, *names: str) -> None:
+        """Remove the lock of a session with the files of its candidate; the lock of any other stays."""
+        drop = f'[ "$(head -n 1 lock 2> /dev/null)" = {shlex.quote(owner)} ] && rm -f lock {" ".join(names)}'
+        self._run(f"cd {self._folder} 2> /dev/null && {drop}; true")
+
+    # Claims of sessions.
+
+    def _sign_commit(self) -> None:
+        """Record on the switch which session makes the commit that will wait for confirmation."""
+        self._keep("owner", f"{self._session}\n", CommitError)
+
+    def _require_own_commit(self) -> None:
+        """Refuse to confirm or to undo the pending commit of another session.
+
+        Raises:
+            CommitError: another session or a person made it.
+        """
+        if (owner := self._kept("owner")) != self._session:
+            raise CommitError(f"{self.hostname}: {owner or 'somebody else'} made the commit that waits")
+
+    def _commit_left_s(self) -> float | None:
+        """Seconds until a pending commit goes back; None when the switch does not tell."""
+        return None
+
+    def get_holds(self) -> list[Hold]:
+        """Claims of every session: a commit that waits for confirmation, and the lock of a candidate.
+
+        Not part of NAPALM.
+        """
+        found = []
+        if self.has_pending_commit():
+            owner = self._kept("owner")
+            found.append(Hold(Claim.COMMIT, owner, self._commit_left_s(), own=owner == self._session))
+        owner, left = self._lock_owner()
+        if owner:
+            found.append(Hold(Claim.CANDIDATE, owner, left, own=owner == self._session))
+        return found
+
+    def _lock_owner(self) -> tuple[str, float]:
+        """The session that holds the candidate and the seconds until its lock expires; "" when nobody does."""
+        words = self._run(f"cat {self._folder}/lock 2> /dev/null || true; date +%s").split()
+        left = float(words[1]) - float(words[2]) if len(words) > 2 else 0.0
+        return (words[0], left) if left > 0 else ("", 0.0)
+
+    def end_hold(self, hold: Hold) -> bool:
+        """Remove the candidate and the lock of a session that is dead. Not part of NAPALM."""
+        self._drop_lock(hold.owner)
+        return True

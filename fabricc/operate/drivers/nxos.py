@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import uuid
 from base64 import b64encode
 from contextlib import suppress
 from http import HTTPStatus
@@ -42,6 +44,7 @@ from fabricc.operate.drivers.answers import (
     require_answer,
 )
 from fabricc.operate.drivers.checking import Checking, Options
+from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.limits import TIMES, bound, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import excerpt
@@ -50,6 +53,7 @@ from fabricc.operate.drivers.single import clean, one_text, tls_context
 FILE = "running-config.cfg"
 SHORTEST_S, LONGEST_S = 30, 3600
 _BAD = re.compile(r"(?i)fail|abort|error|invalid")
+_RUNNING = re.compile(r"(?im)^operation status *:.*in.?progress")
 _HEADER = re.compile(r"(?i)^(!|collecting|converting|generating|config replace|configure replace|#|\s*$)")
 
 
@@ -129,6 +133,9 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             options.setdefault("alt_host_keys", True)
         super().__init__(hostname, username, password, timeout, options)
         self._ssh_port = int(options.get("ssh_port", 22))
+        # Two sessions must not commit each other's candidate, so each has a file of its own.
+        session = str(options.get("session") or uuid.uuid4())
+        self.candidate_cfg = f"candidate-{hashlib.sha256(session.encode()).hexdigest()[:12]}.txt"
 
     def _clean(self, failure: type[NapalmException]) -> Any:
         foreign: dict[type[BaseException], type[NapalmException]] = {
@@ -254,10 +261,19 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             self._copy_run_start()
 
     def has_pending_commit(self) -> bool:
-        """Whether a commit waits for confirmation: `show config-replace status` tells the time remaining."""
+        """Whether a commit waits for confirmation."""
+        return any(hold.left_s is not None for hold in self.get_holds())
+
+    def get_holds(self) -> list[Hold]:
+        """A commit that waits for confirmation, or a replace that is in progress, by `show config-replace status`.
+
+        NX-OS does not report who made it. Not part of NAPALM.
+        """
         said = self._say("show config-replace status", CommandErrorException)
         remaining = re.search(r"(?i)remaining[^\n\d]*(\d+)", said)
-        return remaining is not None and int(remaining[1]) > 0
+        if remaining is not None and int(remaining[1]) > 0:
+            return [Hold(Claim.COMMIT, left_s=float(remaining[1]), own=None)]
+        return [Hold(Claim.COMMIT)] if _RUNNING.search(said) else []
 
     def confirm_commit(self) -> None:
         """Stop the timer and save."""

@@ -266,6 +266,7 @@ class SonicDriver(LinuxSession):
         self._run(f"config checkpoint {name}", CommitError, limit_s=self._patience)
         plan = {**self._plan, "checkpoint": name, "frr": FRR in self._files}
         self._store({"plan.json": json.dumps(plan), "message": f"{message}\n", **_scripts()}, CommitError)
+        self._sign_commit()
         backup = f"if [ -e {FRR_PATH} ]; then cp {FRR_PATH} backup-frr.conf; else rm -f backup-frr.conf; fi"
         wait = f"setsid python3 {self._folder}/{_AGENT} guard {self._folder} {name} {_DETACHED}"
         self._run(
@@ -348,14 +349,19 @@ class SonicDriver(LinuxSession):
         """Whether a commit waits for confirmation."""
         return bool(self._kept("pending"))
 
+    def _commit_left_s(self) -> float | None:
+        at = self._kept("deadline")
+        return float(at) - float(self._run("date +%s")) if at.isdecimal() else None
+
     def confirm_commit(self) -> None:
-        """Keep and save what a commit with `revert_in` brought.
+        """Keep and save what a commit of this session with `revert_in` brought.
 
         Raises:
-            CommitError: none waits.
+            CommitError: none waits, or another session made it.
         """
         if self.commit_state()["phase"] != "pending":
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
+        self._require_own_commit()
         self._keep_commit()
 
     def rollback(self) -> None:
@@ -367,6 +373,8 @@ class SonicDriver(LinuxSession):
         self._plan = json.loads(self._kept("plan.json") or "{}")
         if not self._plan or self._kept("phase") == "reverted":
             raise CommitError(f"{self.hostname}: nothing to roll back to")
+        if self.has_pending_commit():
+            self._require_own_commit()
         self._revert(self._plan["checkpoint"], "asked for")
         self._run("config save -y", CommitError, limit_s=self._patience)
 

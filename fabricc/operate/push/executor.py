@@ -14,23 +14,23 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.push import gates, growth
-from fabricc.operate.push.hook import OPPOSITE
 from fabricc.operate.push.impact import Effect
-from fabricc.operate.push.journal import FINAL, NEW, State
-from fabricc.operate.push.options import UNREACHABLE_S, Congestion
-from fabricc.operate.push.reach import SHOWN, Files, Reach, undo
+from fabricc.operate.push.journal import State
+from fabricc.operate.push.options import Congestion
+from fabricc.operate.push.ownership import pending_commit
+from fabricc.operate.push.reach import SHOWN, Files
+from fabricc.operate.push.returning import MOST_REFUSED, Returning
 from fabricc.operate.push.secrecy import set_apart, without_secrets
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections import Counter
 
     from fabricc.operate.devices.connection import Connection
 
-_PAUSE_S, _RETRY_S = 0.5, 2.0
-_SPARE_S = 30
-_UNTOUCHED = (State.PLANNED, State.DRAINED, *(FINAL - NEW - {State.UNKNOWN}))
-"""States of a switch on which the image step has not been begun, but where it is what is intended."""
+_PAUSE_S = 0.5
+_GATE_REFUSED = MOST_REFUSED - 1
+"""Refused logins in a row at a gate: one more is left for the way back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,12 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Executor(Reach):
+class Executor(Returning):
     """The acts of one run; each may be called from any thread, and none for one switch at once."""
 
     _counted: dict[str, gates.Measured] = field(default_factory=dict)
     _proved: dict[str, int] = field(default_factory=dict)
+    _unread: dict[str, Counter[str]] = field(default_factory=dict)
 
     # Before.
 
@@ -65,11 +66,11 @@ class Executor(Reach):
         Raises:
             DeviceError: FAB9106 another switch answers; FAB9111 a commit is pending; FAB9112 it runs something else
                 than is known; FAB9113 nothing is known; FAB9114 it refuses the candidate; FAB9122 it cannot be drained;
-                FAB9132 it has alarms.
+                FAB9132 it has alarms; FAB9136 another session holds it.
         """
         device, wanted = self.source.devices[name], self.target(name)
         with self._connected(name) as switch:
-            switch.require_no_commit()
+            self.require_free(name, switch, asking=True)
             files = self._files(switch, wanted)
             self.require_identity(switch, files)
             self._require_known(name, files, wanted)
@@ -130,21 +131,6 @@ class Executor(Reach):
         self._call_hook(self.action, name)
         self.journal.reached(self.run, name, State.INSTALLED)
 
-    def _call_hook(self, action: str, name: str) -> None:
-        if self.hook is None:
-            return
-        device, model = self.source.devices[name], self.source.switch(name).model.name
-        self.hook.call(action, device, model, self.run)
-        until = time.monotonic() + max(self.options.settle_s, UNREACHABLE_S)
-        while True:
-            try:
-                with self._connected(name):
-                    return
-            except DeviceError:
-                if time.monotonic() > until or self.stop.is_set():
-                    raise
-            time.sleep(_RETRY_S)
-
     def change(self, name: str) -> None:
         """Load and commit what the switch is to run, drained when the change is disruptive.
 
@@ -170,8 +156,8 @@ class Executor(Reach):
         with self._connected(name) as switch:
             if first:
                 self._require_as_asked(name, switch)
-            elif not switch.guard(self.guard_s, armed=True) and self.hook is None:  # a restart ends it too
-                raise DeviceError("FAB9115", f"{name} went back in service by itself before its change")
+            else:
+                self._require_as_left(name, switch)
             diff = self._candidate(switch, files)
             if guard:
                 switch.guard(self.guard_s, armed=False)
@@ -185,28 +171,59 @@ class Executor(Reach):
             switch.call("FAB9115", "the commit", "commit_config", **named)
 
     def _require_as_asked(self, name: str, switch: Connection) -> None:
-        """The gate right before a change: the switch is as it was when it was asked, which may be hours ago.
+        """Check right before a change that the switch is as it was when it was asked, which may be hours ago.
 
         Raises:
             DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else; FAB9116 it has new alarms, or its
-                PFC watchdog detected a storm. Nothing was changed on it.
+                PFC watchdog detected a storm; FAB9136 another session holds it. Nothing was changed on it.
         """
         entry, old = self._entry(name), self.old(name)
         try:
-            if switch.pending():
-                raise DeviceError("FAB9111", f"{name}: a commit of somebody else waits for its confirmation")
-            files = self._files(switch, old)
-            if running.packed(files) != entry.before and (wrong := self._unlike(name, files, old)):
-                raise DeviceError("FAB9112", f"{name} was changed since it was asked: {wrong}")
+            self.require_free(name, switch)
             now = gates.health(switch)
             found = gates.new_alarms(dict(entry.baseline), now)
             found += growth.storms(self.source.switch(name), entry.baseline, now)
             if found:
                 raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:SHOWN])}")
+            files = self._files(switch, old)
+            left = running.unread(self.source.devices[name].nos, old)
+            if running.packed(files) != entry.before and (wrong := self._edited(name, files, left, old)):
+                raise DeviceError("FAB9112", f"{name} was changed since it was asked: {wrong}")
         except DeviceError as error:
             self.journal.reached(self.run, name, State.PLANNED, str(error))
             raise
         self._counted[name] = now
+
+    def _require_as_left(self, name: str, switch: Connection) -> None:
+        """Check right before a change that a drained switch is as the drain, or the image step, left it.
+
+        Raises:
+            DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else; FAB9115 it went back in service;
+                FAB9136 another session holds it.
+        """
+        self.suspects.add(name)  # until it is known that nobody else was here
+        self.require_free(name, switch)
+        if not switch.guard(self.guard_s, armed=True) and self.hook is None:  # a restart ends it too
+            raise DeviceError("FAB9115", f"{name} went back in service by itself before its change")
+        wanted = self._drained(name, self.old(name))
+        # Another release prints other defaults, so after an image step facts alone are compared.
+        left = None if self.hook else running.unread(self.source.devices[name].nos, wanted)
+        self._require_untouched(name, switch, wanted, left)
+        self.suspects.discard(name)
+
+    def _require_untouched(
+        self, name: str, switch: Connection, wanted: Files, left: Counter[str] | None
+    ) -> None:
+        """Refuse a drained switch that somebody else changed since this run did; see `_edited`.
+
+        Raises:
+            DeviceError: FAB9112.
+        """
+        files = self._files(switch, wanted)
+        wrong = self._unlike(name, files, wanted) if left is None else self._edited(name, files, left, wanted)
+        if wrong:
+            self.edited.add(name)
+            raise DeviceError("FAB9112", f"{name} was changed by somebody else while it was drained: {wrong}")
 
     def gate(
         self,
@@ -258,14 +275,16 @@ class Executor(Reach):
                 )  # fmt: skip
                 found += crowded if self.options.congestion is Congestion.STOP else []
                 failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:SHOWN])}") if found else None
+                pause: float | None = _PAUSE_S
             except DeviceError as error:
-                failure = error
+                failure, pause = error, self.pause_s(name, error, _PAUSE_S, _GATE_REFUSED)
             if failure is None:
                 self._proved[name] = hash(running.packed(files))
+                self._unread[name] = running.unread(self.source.devices[name].nos, files)
                 break
-            if lasting or time.monotonic() > until or self.stop.is_set():
+            if lasting or time.monotonic() > until or self.stop.is_set() or pause is None:
                 raise failure
-            time.sleep(_PAUSE_S)
+            time.sleep(pause)
         self.journal.reached(self.run, name, state)
         if state is State.VERIFIED:
             crowded += gates.ahead(planned, before, now, apart)
@@ -296,15 +315,16 @@ class Executor(Reach):
                 self.require_identity(switch, {})
                 if self.drains(name):
                     switch.guard(self.guard_s, armed=True)
-                if switch.pending():
+                if commit := pending_commit(switch):
+                    self.require_own_commit(name, switch, commit)
                     switch.call("FAB9115", "the confirmation", "confirm_commit")
-                self._require_runs(name, switch)
+                self._require_proved(name, switch)
         drained = self.drains(name)
         self.journal.reached(self.run, name, State.CONFIRMED, "drained" if drained else "")
         if drained:
             self.journal.intend(self.run, name, "undrain")
 
-    def _require_runs(self, name: str, switch: Connection) -> None:
+    def _require_proved(self, name: str, switch: Connection) -> None:
         wanted = self._changed(name)
         files = self._files(switch, wanted)
         if self._proved.get(name) == hash(running.packed(files)):
@@ -316,83 +336,12 @@ class Executor(Reach):
         """Let traffic come back.
 
         Raises:
-            DeviceError: it does not take it.
+            DeviceError: it does not take it; FAB9111 or FAB9136, another session holds it; FAB9112, somebody else
+                changed it.
         """
         self.journal.intend(self.run, name, "undrain")
         with self._connected(name, ending=True) as switch:
+            self.require_free(name, switch)
+            self._require_untouched(name, switch, self._changed(name), self._unread.get(name))
             self._load(switch, self.target(name), "FAB9115", "the commit")
             switch.release()
-
-    # Back.
-
-    def restore(self, name: str, why: str, state: State = State.ROLLED_BACK) -> State:
-        """Bring the switch back to what it ran before, asking again while it does not answer; never raises.
-
-        Returns:
-            `state`, or `unknown` when it has not answered, or not taken it, for too long.
-        """
-        entry = self._entry(name)
-        self.journal.intend(self.run, name, "restore")
-        try:
-            if self.hook and (entry.state not in _UNTOUCHED or entry.intent == "image"):
-                self._call_hook(OPPOSITE[self.action], name)
-            self._restored(name)
-        except DeviceError as error:
-            state, why = State.UNKNOWN, f"{why}; then {error}"
-        self.journal.reached(self.run, name, state, why)
-        return state
-
-    def _restored(self, name: str) -> None:
-        until = time.monotonic() + max(self.confirms(name) + _SPARE_S, UNREACHABLE_S)
-        while True:
-            try:
-                with self._connected(name, ending=True) as switch:
-                    self._restore(name, switch)
-                    switch.release()
-                return
-            except DeviceError as error:
-                if error.code == "FAB9106" or time.monotonic() > until:
-                    raise
-            time.sleep(_RETRY_S)
-
-    def _restore(self, name: str, switch: Connection) -> None:
-        self.require_identity(switch, {})
-        old = self.old(name)
-        undo(switch)
-        try:
-            self._return(name, switch, old)
-        except DeviceError:
-            # A full disk takes no candidate; what runs exactly what it ran needs none.
-            if running.packed(self._files(switch, old)) != self._entry(name).before:
-                raise
-
-    def _return(self, name: str, switch: Connection, old: Files) -> None:
-        self._load(switch, old, "FAB9117", "going back")
-        if wrong := self._unlike(name, self._files(switch, old), old):
-            raise DeviceError("FAB9117", f"{name} does not go back: {wrong}")
-
-    def found(self, name: str) -> str:
-        """What an unfinished switch runs: `old`, `new`, either `drained`, or "" for something else.
-
-        A commit that waits for its confirmation is undone first: how long it still waits is not known.
-
-        Raises:
-            DeviceError: it does not answer.
-        """
-        wanted, old = self.target(name), self.old(name)
-        with self._connected(name) as switch:
-            self.require_identity(switch, {})
-            undo(switch)
-            word = self._word(name, self._files(switch, wanted), wanted, old)
-            if "drained" in word:
-                switch.guard(self.guard_s, armed=True)
-            else:
-                switch.release()
-        return word
-
-    def _word(self, name: str, files: Files, wanted: Files, old: Files) -> str:
-        states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
-        if self.drains(name):
-            states.append(("new, drained", lambda: self._drained(name, wanted)))
-            states.append(("old, drained", lambda: self._drained(name, old)))
-        return next((word for word, state in states if not self._unlike(name, files, state())), "")

@@ -47,6 +47,9 @@ NEW = frozenset({State.CONFIRMED, State.UNDRAINED})
 _STATES = frozenset(State)
 _UNDOES = re.compile(r"rollback of (\d{1,9})")
 _LATEST = 1 << 40
+SESSION = "session"
+"""Where the options of a run have the name of its session."""
+_SESSION = re.compile(r"[A-Za-z0-9-]{1,80}")
 FINAL = NEW | {State.ROLLED_BACK, State.UNCHANGED, State.UNKNOWN}
 
 
@@ -198,6 +201,11 @@ class Journal(JournalFile):
         which = "no run" if number is None else f"no run {number}"
         remedy = "`fabricc push TREE --status` lists them."
         raise RefusedError("FAB9125", f"the journal {self.path} has {which}", remedy)
+
+    def sessions(self) -> dict[int, str]:
+        """Run -> its session on switches, of those that have one."""
+        named = ((run.id, run.options.get(SESSION)) for run in self.runs())
+        return {number: name for number, name in named if isinstance(name, str) and _SESSION.fullmatch(name)}
 
     # Switches of a run.
 

@@ -40,6 +40,8 @@ class JournalFile:
 
     Attributes:
         trouble: why it could not be written, "" while it can.
+        removed: whether somebody removed the file while it was open; it was written again then.
+        replaced: whether another file stands in its place, which is left alone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,16 +52,13 @@ class JournalFile:
         """
         self.path = path
         self.trouble = ""
+        self.removed = self.replaced = False
         self._guard = threading.Lock()
         self._full: sqlite3.Connection | None = None
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             require_ours(path)
-            self._base = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
-            self._base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-            self._base.execute("PRAGMA trusted_schema=OFF")
-            self._base.execute("PRAGMA journal_mode=WAL")
-            self._base.execute("PRAGMA synchronous=FULL")
+            self._base = _opened(path)
             (version,) = self._base.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 self._base.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={_FORMAT}; COMMIT;")
@@ -69,6 +68,7 @@ class JournalFile:
             ours = [("table", name) for name in ("device", "run", "step")]
             if sorted(self._base.execute(query).fetchall()) != ours:
                 raise RefusedError("FAB9124", f"{path} is no journal of fabricc", _ANOTHER)
+            self._identity = _identity(path)
         except (OSError, sqlite3.Error, OverflowError) as error:
             raise RefusedError("FAB9124", f"cannot use the journal {path}: {error}", _ANOTHER) from None
 
@@ -102,6 +102,7 @@ class JournalFile:
     def transaction(self, act: Callable[[sqlite3.Connection], object]) -> None:
         """Write; what the disk does not take goes into the reserve, or else into memory."""
         with self._guard:
+            self._write_again()
             if self._took(act) or (self.give_up_reserve() and self._took(act)):
                 return
             if self._full is None:
@@ -112,6 +113,29 @@ class JournalFile:
                     raise self.damaged(str(error)) from None
                 self._full, self._base = self._base, memory
             self._in(self._base, act)
+
+    def _write_again(self) -> None:
+        """Write the file again when somebody removed it: what this process has open is lost with it otherwise."""
+        if self._full is not None or self.replaced or (now := _identity(self.path)) == self._identity:
+            return
+        if now is not None:
+            self.replaced = True
+            return
+        self.removed = True
+        memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        try:
+            self._base.backup(memory)
+            # Before the new file is opened: SQLite removes the log of the old one by its name.
+            self._base.close()
+            require_ours(self.path)
+            fresh = _opened(self.path)
+            memory.backup(fresh)
+        except (OSError, sqlite3.Error, RefusedError) as error:
+            self.trouble = self.trouble or f"it was removed, and cannot be written again: {error}"
+            self._full, self._base = self._base, memory
+            return
+        self._base, self._identity = fresh, _identity(self.path)
+        memory.close()
 
     def _took(self, act: Callable[[sqlite3.Connection], object]) -> bool:
         try:
@@ -164,11 +188,31 @@ class JournalFile:
     def written(self) -> bool:
         """Whether the file has all that was written; what is in memory alone is tried again."""
         with self._guard:
+            self._write_again()
             if self._full is not None:
                 with suppress(sqlite3.Error):
                     self._base.backup(self._full)
                     self._base, self._full = self._full, None
             return self._full is None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection to a journal, as every one is set up."""
+    base = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
+    base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    base.execute("PRAGMA trusted_schema=OFF")
+    base.execute("PRAGMA journal_mode=WAL")
+    base.execute("PRAGMA synchronous=FULL")
+    return base
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of the file at a path; None when there is none, or it cannot be looked at."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def require_ours(path: Path) -> None:

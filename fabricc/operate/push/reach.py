@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, connected
 from fabricc.operate.devices.driver_classes import driver_class
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.failure import DeviceError, RefusedLoginError
 from fabricc.operate.devices.identity import (
     LOOK,
     Answering,
@@ -28,8 +29,8 @@ from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Mapping
-    from contextlib import AbstractContextManager
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 Files = dict[str, str]
 _LARGEST_DIFF = 8 << 20
 """Characters of a device's own difference; a whole configuration has at most a few MiB. Our judgement."""
+REFUSED_S = 5.0
+"""Pause after the first refused login of a switch; each further one is three times as long."""
 SHOWN = 3
 """Differences, alarms and the like that a message has."""
 
@@ -56,6 +59,9 @@ class Reach:
         action: see `hook`.
         answers: switch -> the device that answered at its address when it was asked.
         silent: switch -> code points that nobody sends, neither by the tree that it runs nor by this one.
+        session: what makes the sessions of this run on switches unlike those of any other; "" in older journals.
+        dead: sessions of the other runs of this journal, of which none is alive.
+        taken: sessions of other runs that the operator says are dead.
     """
 
     source: BuiltTree
@@ -70,6 +76,10 @@ class Reach:
     action: str = INSTALL
     silent: Mapping[str, frozenset[int]] = field(default_factory=dict)
     answers: dict[str, Answering] = field(default_factory=dict)
+    session: str = ""
+    dead: frozenset[str] = frozenset()
+    taken: frozenset[str] = frozenset()
+    _refused: dict[str, int] = field(default_factory=dict)
 
     @property
     def roster(self) -> Roster:
@@ -81,9 +91,27 @@ class Reach:
         found = read_files(switch, planned)
         return {file: self.access.hidden(text) for file, text in found.items()}
 
-    def _connected(self, name: str, *, ending: bool = False) -> AbstractContextManager[Connection]:
-        device = self.source.devices[name]
-        return connected(device, self.access, f"fabricc-{self.run}-{name}", ending=ending)
+    @contextmanager
+    def _connected(self, name: str, *, ending: bool = False) -> Iterator[Connection]:
+        session = session_name(self.run, self.session or name)
+        try:
+            with connected(self.source.devices[name], self.access, session, ending=ending) as switch:
+                self._refused.pop(name, None)
+                yield switch
+        except RefusedLoginError:
+            self._refused[name] = self._refused.get(name, 0) + 1
+            raise
+
+    def pause_s(self, name: str, error: DeviceError, usual: float, most: int) -> float | None:
+        """How long to wait before the next login after a failure; None when there must be none.
+
+        A switch that does not answer is asked again after the usual pause. One that refuses the login is asked only
+        so often in a row, with growing pauses: accounts are locked after a few refusals.
+        """
+        if not isinstance(error, RefusedLoginError):
+            return usual
+        refused = self._refused[name]
+        return REFUSED_S * 3 ** (refused - 1) if refused < most else None
 
     def confirms(self, name: str) -> int:
         """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
@@ -186,6 +214,17 @@ class Reach:
         wrong = running.differences(self.source.devices[name].nos, files, wanted)
         return listed([running.line(one) for one in wrong], SHOWN, "; ")
 
+    def _edited(self, name: str, files: Files, left: Counter[str], wanted: Files) -> str:
+        """How a switch differs from what it ran when this run last looked, in words; "" where nobody touched it.
+
+        `left` are the lines that no fact describes as they were then: on those, too, somebody may be at work.
+        """
+        if wrong := self._unlike(name, files, wanted):
+            return wrong
+        now = running.unread(self.source.devices[name].nos, files)
+        lines = [f"+ {line.strip()}" for line in now - left] + [f"- {line.strip()}" for line in left - now]
+        return listed(lines, SHOWN, "; ")
+
     def old(self, name: str) -> Files:
         """What the switch ran before."""
         return running.unpacked(self._entry(name).before, self.target(name))
@@ -200,19 +239,9 @@ class Reach:
         return self._drained(name, wanted) if self.drains(name) else wanted
 
 
-def undo(switch: Connection) -> None:
-    """Undo a commit that waits for its confirmation; its own time may run out meanwhile.
-
-    Raises:
-        DeviceError: FAB9117, it still waits.
-    """
-    if not switch.pending():
-        return
-    try:
-        switch.call("FAB9117", "the rollback", "rollback")
-    except DeviceError:
-        if switch.pending():
-            raise
+def session_name(run: int, session: str) -> str:
+    """The name by which a run owns its locks, guards and commits on a switch."""
+    return f"fabricc-{run}-{session}"
 
 
 def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:

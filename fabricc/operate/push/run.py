@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from fractions import Fraction
 
+    from fabricc.operate.drivers.holds import Hold
     from fabricc.operate.push.executor import Asked, Executor
     from fabricc.operate.push.impact import Effect
+    from fabricc.operate.push.journal import Journal
     from fabricc.operate.push.waves import Plant, Wave
 
 R = TypeVar("R")
@@ -36,6 +39,19 @@ class Teller:
 
     say: Callable[[str], None] = lambda _: None
     progress: Callable[[str, int, int], None] = lambda *_: None
+
+    def unbreakable(self) -> Teller:
+        """The same, which loses what the terminal does not take: it may be gone or full, or be written to already."""
+
+        def say(text: str) -> None:
+            with suppress(Exception):
+                self.say(text)
+
+        def progress(what: str, done: int, total: int) -> None:
+            with suppress(Exception):
+                self.progress(what, done, total)
+
+        return Teller(say, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +140,23 @@ class Push:
             message = f"cannot write to the journal {path}: {trouble}; nothing was changed"
             raise RefusedError("FAB9124", message, "Make space for it.")
         self.effects = {name: one.effect for name, one in asked.items() if one.diff}
+        for line in sorted(self.executor.beside):
+            self.teller.say(line)
         return asked
+
+    def stop_guards(self) -> None:
+        """Stop the guards of dead runs, which would undo this one later.
+
+        Raises:
+            RefusedError: FAB9136, one has restored its switch meanwhile, or a switch does not answer.
+        """
+        stopping = self.executor.stopping
+        for name, hold in stopping.items():
+            self.teller.say(f"{guard_words(name, hold)}: it is stopped, and {name} stays as it runs")
+        _, failed = self._all("stopping guards", list(stopping), self.executor.stop_guard)
+        if failed:
+            raise RefusedError.of(_findings(failed))
+        stopping.clear()
 
     # Waves.
 
@@ -234,6 +266,10 @@ class Push:
         """Bring switches back to what they ran before the run."""
         self._all("bringing back", names, lambda name: self.executor.restore(name, why), always=True)
 
+    def drop_candidates(self, names: Iterable[str]) -> None:
+        """Drop the candidates that a killed run left on switches that it has not changed; others expire."""
+        self._all("dropping candidates", names, self.executor.drop_candidate, always=True)
+
     # The end.
 
     def finish(self) -> Outcome:
@@ -261,14 +297,17 @@ class Push:
         return Outcome(executor.run, executor.source.digest, dict(counts), tuple(found), interrupted)
 
     def _unwritten(self) -> list[Diagnostic]:
-        """That the journal could not be written in the midst of the run; and what it does not say, switch by switch."""
+        """Report a journal that was removed, or could not be written, and the states that it does not have."""
         journal = self.executor.journal
+        whole = journal.written()
+        if journal.replaced or (journal.removed and whole):
+            return [_gone(journal)]
         if not journal.trouble:
             return []
         why = f"could not be written ({journal.trouble}), and the push was stopped"
         message = f"the journal {journal.path} {why}"
         remedy = "Make space for it; then `fabricc push TREE` changes the switches that are left."
-        if not journal.written():
+        if not whole:
             known = journal.states(self.executor.run).items()
             by = gathered((state.value, name) for name, (state, *_) in known)
             states = "; ".join(f"{state}: {', '.join(names)}" for state, names in by.items())
@@ -291,6 +330,26 @@ class Push:
                 message = f"{name} is in an unknown state: {detail}"
                 found.append(Diagnostic("FAB9119", Severity.ERROR, message, None, remedy))
         return found
+
+
+def _gone(journal: Journal) -> Diagnostic:
+    """The finding about a journal whose file was taken away while the run wrote to it."""
+    if journal.replaced:
+        message = f"the journal {journal.path} was replaced while the push ran: the file there does not know this run"
+        remedy = "Put the right file in place. The next push needs --adopt, and this run cannot be undone."
+        return Diagnostic("FAB9139", Severity.ERROR, message, None, remedy)
+    message = (
+        f"the journal {journal.path} was removed while the push ran; it was written again, and is complete"
+    )
+    return Diagnostic("FAB9139", Severity.WARNING, message)
+
+
+def guard_words(name: str, hold: Hold) -> str:
+    """A guard of a dead run as a warning: what it would do."""
+    left = max(0.0, hold.left_s or 0.0)
+    return (
+        f"warning[FAB9137]: {name}: a guard of {hold.owner} would restore what ran before it in {left:.0f} s"
+    )
 
 
 def _brought_back(names: Sequence[str]) -> list[Diagnostic]:

@@ -11,6 +11,7 @@ from fabricc.operate.push import sequence
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.hook import INSTALL
 from fabricc.operate.push.options import Options
+from fabricc.operate.push.reach import session_name
 from fabricc.operate.push.run import Teller
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Setting:
         consents: accounts that the push may lock out.
         login_known: whether an access file says how to log in; waves alone are planned without one.
         hook: installs the release of every switch; None where they run it.
+        taken: sessions of other runs that are dead, as the user says.
     """
 
     source: BuiltTree
@@ -52,6 +54,7 @@ class Setting:
     consents: frozenset[str] = frozenset()
     login_known: bool = True
     hook: Hook | None = None
+    taken: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -75,7 +78,12 @@ class Setting:
         files = target or self.source.files
         parts = (self.source, self.access, journal, run, self.options, files, self.stop)
         silent = {} if back else self._silent(journal)
-        return Executor(*parts, hook=self.hook, action=action, silent=silent)
+        names = journal.sessions()
+        others = (session_name(number, name) for number, name in names.items() if number != run)
+        return Executor(
+            *parts, hook=self.hook, action=action, silent=silent, session=names.get(run, ""), dead=frozenset(others),
+            taken=self.taken,
+        )  # fmt: skip
 
     def _silent(self, journal: Journal) -> dict[str, frozenset[int]]:
         """Switch -> code points that nobody sends, neither by the tree that it runs nor by this one."""

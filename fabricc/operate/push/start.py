@@ -17,16 +17,17 @@ from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.holding import alone
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.impact import Effect
-from fabricc.operate.push.journal import NEW, Journal, State
+from fabricc.operate.push.journal import NEW, SESSION, Journal, State
 from fabricc.operate.push.options import Options
+from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.proof import prove
-from fabricc.operate.push.run import Outcome, Push, estimate_s, planned_waves
+from fabricc.operate.push.run import Outcome, Push, estimate_s, guard_words, planned_waves
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fabricc.operate.push.executor import Asked, Executor
@@ -116,7 +117,7 @@ def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) 
         remedy = f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it."
         raise RefusedError("FAB9128", f"run {number} was not finished", remedy)
     source = setting.source
-    stated = {**setting.options.stated(), **source.origin.stated()}
+    stated = {**setting.options.stated(), **source.origin.stated(), SESSION: new_session()}
     return journal.begin(kind, str(source.tree), source.digest, stated, iter(names))
 
 
@@ -148,6 +149,7 @@ def _push(
     try:
         asked = flow.ask(names)
         waves = flow.waves()
+        flow.stop_guards()
     except RefusedError:
         journal.drop(run)
         raise
@@ -223,6 +225,8 @@ def preview(setting: Setting) -> Preview:
         finally:
             journal.drop(run)
     told = unwatched(setting, asked), left_drained(flow.executor, flow.effects, waves)
+    for name, hold in flow.executor.stopping.items():
+        setting.teller.say(f"{guard_words(name, hold)}; the push stops it")
     return Preview(setting.source.digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings)
 
 
@@ -349,20 +353,25 @@ def resume(setting: Setting) -> Outcome:
         changing = {*old, *(name for name, one in asked.items() if one.diff)}
         flow.effects = {**kept, **flow.effects}
         waves = flow.waves([name for name in flow.effects if name in changing])
+        flow.stop_guards()
         setting.teller.say(f"run {run.id} goes on: {len(changing)} switches left in {len(waves)} waves")
         flow.carry_out(waves)
         return flow.finish()
 
 
 def rollback(setting: Setting, number: int) -> Outcome:
-    """Bring every switch of a run back to what it ran before, in waves as a push does.
+    """Bring every switch of a run back to what it ran before, in waves as a push does, with the options of the run.
 
     Raises:
-        RefusedError: FAB9125, there is no such run; or the way back cannot start.
+        RefusedError: FAB9125, there is no such run; or the way back cannot start, and nothing was changed.
     """
     with held(setting) as journal:
         run = journal.run(number)
         _require_hook(setting, run)
+        adopt = setting.options.adopt
+        setting = _as_begun(setting, run)
+        # What a run took as known when it began says nothing about what somebody changed since.
+        setting = replace(setting, options=replace(setting.options, adopt=adopt))
         target = _target_of(setting, journal, run)
         flow = Push(setting.executor(journal, run.id, target, _action(run), back=True), setting.teller)
         states = journal.states(run.id)
@@ -378,26 +387,37 @@ def rollback(setting: Setting, number: int) -> Outcome:
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         if begun:
             setting.teller.say(f"{len(begun)} switches were left half way and go back first")
+            if not adopt:
+                flow.executor.suspects.update(begun)
             flow.bring_back(begun, f"rollback of run {run.id}")
+        if run.ended is None:
+            flow.drop_candidates(name for name, (state, *_) in states.items() if state is State.PLANNED)
         newer = {name: None for name, (state, *_) in journal.states(run.id).items() if state in NEW}
-        untold: tuple[Diagnostic, ...] = ()
-        if run.ended is None or begun or not newer:
-            back = flow.undone()
-            if not newer:
-                return back
-            untold = back.diagnostics
-
-        def then(name: str) -> str:
-            """The name that a switch had in that run."""
-            return name if name in newer else setting.source.devices[name].former
-
-        def before(name: str) -> Files:
-            return running.unpacked(journal.entry(run.id, then(name)).before, setting.source.files(name))
-
-        chosen = [name for name in setting.names if then(name) in newer]
-        back_to = OPPOSITE[_action(run)]
-        outcome = _push(setting, journal, chosen, f"{_BACK} of {run.id}", before, back_to)
+        ended = flow.undone() if run.ended is None or begun or not newer else None
+        if ended and not newer:
+            return ended
+        try:
+            outcome = _roll_back(setting, journal, run, newer.keys())
+        except RefusedError as error:
+            if not ended or not begun:
+                raise
+            return replace(ended, diagnostics=(*ended.diagnostics, *error.diagnostics))
+        untold = ended.diagnostics if ended else ()
         return replace(outcome, diagnostics=(*untold, *outcome.diagnostics))
+
+
+def _roll_back(setting: Setting, journal: Journal, run: Run, newer: Collection[str]) -> Outcome:
+    """Push what ran before a run to the switches that run its configuration."""
+
+    def then(name: str) -> str:
+        """The name that a switch had in that run."""
+        return name if name in newer else setting.source.devices[name].former
+
+    def before(name: str) -> Files:
+        return running.unpacked(journal.entry(run.id, then(name)).before, setting.source.files(name))
+
+    chosen = [name for name in setting.names if then(name) in newer]
+    return _push(setting, journal, chosen, f"{_BACK} of {run.id}", before, OPPOSITE[_action(run)])
 
 
 def status(journal: Path, number: int | None) -> list[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]:

@@ -19,6 +19,7 @@ from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.identity import LOOK, answering
 from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.operate.push.snapshot import SWITCHES
@@ -176,13 +177,14 @@ def _tried(setting: Setting, name: str) -> tuple[Refused, ...]:
     device, access = setting.source.devices[name], setting.access
     files = setting.source.files(name)
     text = access.filled(running.packed(files))
-    with connected(device, access, f"fabricc-try-{name}") as switch:
+    with connected(device, access, f"fabricc-try-{new_session()}") as switch:
         found = answering(setting.source.roster, name, switch, read_files(switch, files), files)
         if found.wrong:
             raise DeviceError(
                 "FAB9106", f"{name}: another switch answers at its address: {found.wrong}", LOOK
             )
-        switch.require_no_commit()
+        if switch.pending():
+            raise DeviceError("FAB9111", f"{name}: a commit of somebody else waits for its confirmation")
         told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
     try:
         return tuple(

@@ -14,6 +14,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
+from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def switch(tmp_path: Path) -> Iterator[LinuxSwitch]:
 
 @pytest.fixture
 def driver(switch: LinuxSwitch) -> Iterator[Any]:
-    with switch.device.connect(timeout=10) as one:
+    with switch.device.connect(timeout=10, session="run-1") as one:
         yield one
 
 
@@ -47,6 +48,18 @@ def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwit
         driver.rollback()
 
 
+def test_a_pending_revision_of_a_person_is_neither_loaded_over_nor_dropped(
+    switch: LinuxSwitch, driver: Any
+) -> None:
+    (switch.root / "pending").write_text("- set: {system: {hostname: person}}\n")
+    (hold,) = driver.get_holds()
+    assert (hold.claim, hold.owner, hold.own) == (Claim.CANDIDATE, "admin", False)
+    with pytest.raises(SessionLockedException, match="pending revision"):
+        driver.load_replace_candidate(config=NEW)
+    driver.discard_config()
+    assert "person" in switch.text("pending")
+
+
 def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
@@ -55,7 +68,11 @@ def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: LinuxSwit
     with switch.device.connect() as other:
         with pytest.raises(CommitConfirmException):
             other.load_replace_candidate(config=NEW)
-        other.confirm_commit()
+        for act in (other.confirm_commit, other.rollback):
+            with pytest.raises(CommitError, match="run-1 made the commit that waits"):
+                act()
+    with switch.device.connect(session="run-1") as again:
+        again.confirm_commit()
     assert switch.text("startup") == NEW
 
 

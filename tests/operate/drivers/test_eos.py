@@ -15,6 +15,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
+from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.eos import PASSWORD, EosSwitch, eos_switch
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def switch(tmp_path: Path) -> Iterator[EosSwitch]:
 
 @pytest.fixture
 def driver(switch: EosSwitch) -> Iterator[Any]:
-    with switch.device.connect(timeout=5) as one:
+    with switch.device.connect(timeout=5, session="run-1") as one:
         yield one
 
 
@@ -60,18 +61,29 @@ def test_closing_and_reopening_between_commit_and_confirmation(switch: EosSwitch
         assert other.has_pending_commit()
         with pytest.raises(CommitConfirmException):
             other.load_replace_candidate(config="hostname third\n")
-        other.confirm_commit()
-        assert not other.has_pending_commit()
+        for act in (other.confirm_commit, other.rollback):
+            with pytest.raises(SessionLockedException, match="napalm_run-1 made the commit that waits"):
+                act()
+    with switch.device.connect(session="run-1") as again:
+        again.confirm_commit()
+        assert not again.has_pending_commit()
     assert switch.startup == LINES
 
 
 def test_a_commit_that_waits_is_rolled_back_by_another_connection(switch: EosSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
+    switch.sessions["a person's"] = []
     with switch.device.connect() as other:
-        other.rollback()
+        commit, candidate = other.get_holds()
+        assert (commit.claim, commit.owner, commit.own) == (Claim.COMMIT, "run-1", False)
+        assert (candidate.owner, candidate.blocks) == ("a person's", False)
+    with switch.device.connect(session="run-1") as again:
+        assert again.get_holds()[0].own
+        again.rollback()
     assert switch.running == ["hostname old"]
     assert switch.waiting is None
+    assert "a person's" in switch.sessions
 
 
 def test_without_confirmation_the_switch_goes_back(switch: EosSwitch, driver: Any) -> None:

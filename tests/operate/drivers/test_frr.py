@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.bundle import pack, unpack
+from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.frr_box import PASSWORD, configuration
 
 if TYPE_CHECKING:
@@ -240,10 +242,42 @@ def test_a_merge_adds_and_takes_nothing_away(driver: Any) -> None:
     assert "route-map NEW permit 10" in driver.get_config("running")["running"]
 
 
+def test_a_guard_of_a_dead_session_is_stopped_by_name_and_nothing_goes_back(
+    boxes: list[Box], driver: Any
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.arm_guard(60)
+    with boxes[0].device.connect() as other:
+        guard, candidate = other.get_holds()
+        assert candidate.claim is Claim.CANDIDATE
+        assert other.end_hold(guard)
+        assert other.end_hold(candidate)
+        assert other.get_holds() == []
+        assert not driver.extend_guard(1), "it is gone for its own session too"
+        other.load_replace_candidate(config=NEW)
+        other.commit_config()
+        assert saved(boxes[0]) == NEW
+
+
+def test_a_commit_that_waits_is_left_to_the_session_that_made_it(boxes: list[Box], driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    with boxes[0].device.connect() as other:
+        commit, candidate = other.get_holds()
+        assert (commit.claim, candidate.claim) == (Claim.COMMIT, Claim.CANDIDATE)
+        assert (commit.owner, commit.own) == (driver._session, False)
+        for act in (other.confirm_commit, other.rollback):
+            with pytest.raises(SessionLockedException, match="made the commit that waits"):
+                act()
+    assert driver.has_pending_commit()
+    driver.confirm_commit()
+    assert saved(boxes[0]) == NEW
+
+
 def test_two_sessions_do_not_meet(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     with boxes[0].device.connect() as other:
-        with pytest.raises(SessionLockedException, match="another session holds"):
+        with pytest.raises(SessionLockedException, match="holds the candidate for"):
             other.load_replace_candidate(config=NEW)
         driver.discard_config()
         other.load_replace_candidate(config=NEW)
@@ -357,9 +391,14 @@ def test_a_guard_that_is_released_does_nothing_and_others_leave_it_alone(
     with boxes[0].device.connect() as other:
         other.release_guard()
         other.load_replace_candidate(config=OLD)
-        with pytest.raises(SessionLockedException, match="another session guards"):
-            other.arm_guard(60)
+        for act in (lambda: other.arm_guard(60), other.commit_config):
+            with pytest.raises(SessionLockedException, match="has set a guard"):
+                act()
         other.discard_config()
+        (hold,) = other.get_holds()
+        assert (hold.claim, hold.owner, hold.own, hold.blocks) == (Claim.GUARD, driver._session, False, True)
+        assert 0 < hold.left_s <= 60
+        assert not other.end_hold(replace(hold, owner="of nobody"))
     assert driver.extend_guard(5)  # longer than it takes a busy machine to release it
     driver.release_guard()
     time.sleep(6)

@@ -16,6 +16,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
+from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
 
 if TYPE_CHECKING:
@@ -131,3 +132,17 @@ def test_login_and_host_key_are_checked(switch: JunosSwitch, tmp_path: Path) -> 
         switch.device.connect(alt_key_file=str(nobody)).open()
     with switch.device.connect(alt_key_file=str(nobody), ssh_strict=False) as opted_out:
         assert opted_out.is_alive()["is_alive"]
+
+
+def test_changes_that_a_person_has_not_committed_are_reported(switch: JunosSwitch, driver: Any) -> None:
+    assert driver.get_holds() == []
+    switch.candidate += "system { ntp; }\n"
+    (hold,) = driver.get_holds()
+    assert (hold.claim, hold.own, hold.blocks) == (Claim.CANDIDATE, False, True)
+    switch.candidate = switch.running
+    driver.load_replace_candidate(config=NEW)
+    assert driver.get_holds() == [], "the candidate is this session's own"
+    driver.commit_config(revert_in=60)
+    (hold,) = driver.get_holds()
+    assert (hold.claim, hold.own) == (Claim.COMMIT, None)
+    assert 0 < hold.left_s <= 60

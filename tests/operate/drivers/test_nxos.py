@@ -17,6 +17,7 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
 )
 
+from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def test_a_replace_is_copied_verified_compared_committed_and_rolled_back(
     switch: NxosSwitch, driver: Any
 ) -> None:
     driver.load_replace_candidate(config=NEW)
-    assert switch.files["candidate_config.txt"] == NEW
+    assert [*switch.files.values()] == [NEW]
     assert driver.compare_config().splitlines()[:2] == ["no hostname old", "hostname new"]
     driver.commit_config(message="a change")
     assert switch.running == switch.startup == NEW
@@ -101,7 +102,7 @@ def test_refusals_are_napalms_and_without_secrets(switch: NxosSwitch, driver: An
     with pytest.raises(ReplaceConfigException, match="Invalid command") as refused:
         driver.load_replace_candidate(config="bogus\n")
     assert "S3CRET" not in str(refused.value)
-    assert "candidate_config.txt" not in switch.files
+    assert switch.files == {}
     switch.faults.fail_commit = True
     driver.load_replace_candidate(config=NEW)
     with pytest.raises(CommitError, match="failed") as failed:
@@ -129,3 +130,14 @@ def test_login_certificate_and_host_key_are_checked(switch: NxosSwitch, tmp_path
     with switch.device.connect(alt_key_file=str(nobody)) as stranger, pytest.raises(NapalmException):
         stranger.load_replace_candidate(config=NEW)
     assert switch.files == {}
+
+
+def test_two_sessions_have_candidates_of_their_own(switch: NxosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    with switch.device.connect(timeout=20) as other:
+        other.load_replace_candidate(config="hostname third\n")
+        driver.commit_config(revert_in=60)
+        assert switch.running == NEW
+        (hold,) = other.get_holds()
+        assert (hold.claim, hold.own) == (Claim.COMMIT, None)
+        assert 0 < hold.left_s <= 60

@@ -18,6 +18,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.bundle import pack, unpack
+from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def switch(tmp_path: Path) -> Iterator[LinuxSwitch]:
 
 @pytest.fixture
 def driver(switch: LinuxSwitch) -> Iterator[Any]:
-    with switch.device.connect(timeout=10) as one:
+    with switch.device.connect(timeout=10, session="run-1") as one:
         yield one
 
 
@@ -89,8 +90,15 @@ def test_nothing_is_saved_before_the_confirmation(switch: LinuxSwitch, driver: A
     with pytest.raises(CommitConfirmException):
         driver.load_replace_candidate(config=BUNDLE)
     with switch.device.connect() as other:
-        other.confirm_commit()
-        assert not other.has_pending_commit()
+        (hold,) = other.get_holds()
+        assert (hold.claim, hold.owner, hold.own) == (Claim.COMMIT, "run-1", False)
+        assert 0 < hold.left_s <= 60
+        for act in (other.confirm_commit, other.rollback):
+            with pytest.raises(CommitError, match="run-1 made the commit that waits"):
+                act()
+    with switch.device.connect(session="run-1") as again:
+        again.confirm_commit()
+        assert again.get_holds() == []
     assert switch.text("etc/sonic/frr/frr.conf") == "hostname new\n"
 
 

@@ -48,6 +48,7 @@ class Network:
     more: str
     extra: list[str] = field(default_factory=list)
     direct: bool = False
+    keep: str = "50%"
 
     @staticmethod
     def start(folder: Path, spec_text: str = "", older: Callable[[str], str] = str) -> Network:
@@ -115,8 +116,7 @@ class Network:
             "0",
             "--confirm-within",
             "10",
-            "--keep",
-            "50%",
+            *(["--keep", self.keep] if self.keep else []),
             *self.extra,
             *options,
         ]

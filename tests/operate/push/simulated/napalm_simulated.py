@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from napalm.base import base
-from napalm.base.exceptions import CommitError, ConnectionException, ReplaceConfigException
+from napalm.base.exceptions import CommitError, ConnectAuthError, ConnectionException, ReplaceConfigException
 
+from fabricc.operate.drivers.holds import Claim, Hold
 from tests.operate.push.striking import due
 
 
@@ -42,6 +43,8 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
             raise ConnectionException("connection lost")
         if fault == "refuse":
             raise ConnectionException("login refused")
+        if fault == "deny":
+            raise ConnectAuthError("login refused")
         if fault == "reject":
             raise ReplaceConfigException("line 3: invalid input; password hunter2")
         if fault == "fill":
@@ -54,7 +57,10 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
         self._ask(fault)
 
     def _ask(self, act: str, **more: Any) -> Any:
-        request = {"act": act, "device": self.hostname, "password": self.password, **more}
+        session = self.options.get("session", "somebody")
+        request = {
+            "act": act, "device": self.hostname, "password": self.password, "session": session, **more,
+        }  # fmt: skip
         self.line.write(json.dumps(request).encode() + b"\n")
         self.line.flush()
         answer = json.loads(self.line.readline() or b'{"error": "connection closed"}')
@@ -109,6 +115,15 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
 
     def release_guard(self) -> None:
         self._ask("release")
+
+    def get_holds(self) -> list[Hold]:
+        return [
+            Hold(Claim(claim), owner, left, own=owner == self.options.get("session"))
+            for claim, owner, left in self._ask("holds")
+        ]
+
+    def end_hold(self, hold: Hold) -> bool:
+        return bool(self._ask("end", owner=hold.owner))
 
     def discard_config(self) -> None:
         self._ask("discard")

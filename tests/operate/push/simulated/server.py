@@ -28,7 +28,9 @@ class Switch:
     candidate: str = ""
     backup: str = ""
     timer: Any = None
+    maker: str = ""
     guard: Any = None
+    guardian: str = ""
     guarded: str = ""
     cut: bool = False
     sick: bool = False
@@ -72,6 +74,11 @@ class Room:
             if switch.cut:
                 raise ValueError("no route to host")
             return True
+        session = request.get("session", "somebody")
+        if act in ("commit", "arm") and switch.guard and switch.guardian != session:
+            raise ValueError(f"session {switch.guardian} has set a guard")
+        if act in ("confirm", "rollback") and switch.timer and switch.maker != session:
+            raise ValueError(f"session {switch.maker} made the commit that waits")
         if act == "load":
             if switch.timer:
                 raise ValueError("a commit is pending")
@@ -82,6 +89,7 @@ class Room:
                 return ""
             return "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
         elif act == "commit":
+            switch.maker = session
             self.commit(name, switch, request["revert_in"])
         elif act == "confirm":
             if not switch.timer:
@@ -95,14 +103,25 @@ class Room:
         elif act in ("rollback", "revert"):
             self.revert(name)
         elif act == "arm":
-            switch.guarded = switch.running
+            switch.guarded, switch.guardian = switch.running, session
             self.watch(name, request["seconds"])
         elif act == "extend":
-            if switch.guard:
+            own = switch.guard is not None and switch.guardian == session
+            if own:
                 self.watch(name, request["seconds"])
-            return switch.guard is not None
+            return own
         elif act == "release":
-            self.watch(name, None)
+            if switch.guardian == session:
+                self.watch(name, None)
+        elif act == "holds":
+            timers = (("guard", switch.guardian, switch.guard), ("commit", switch.maker, switch.timer))
+            now = asyncio.get_running_loop().time()
+            return [[claim, owner, timer.when() - now] for claim, owner, timer in timers if timer]
+        elif act == "end":
+            stood = switch.guard is not None and switch.guardian == request["owner"]
+            if stood:
+                self.watch(name, None)
+            return stood
         elif act == "guarded":
             return switch.guard is not None
         elif act == "expire":
@@ -125,6 +144,10 @@ class Room:
             switch.alarms.append("fan 2 has failed")
         elif act == "drift":
             switch.running = switch.running.replace("maximum-prefix 16", "maximum-prefix 99")
+        elif act == "scribble":
+            switch.running = switch.running.replace("router bgp", "of no grammar\nrouter bgp", 1)
+        elif act == "foreign":
+            self.foreign(name, switch)
         elif act == "peak":
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             return {"connections": self.most, "memory_kib": memory}
@@ -139,6 +162,19 @@ class Room:
         self.own(name)
         if revert_in:
             switch.timer = asyncio.get_running_loop().call_later(revert_in, self.revert, name)
+
+    def foreign(self, name: str, switch: Switch) -> None:
+        """Somebody commits an edit of their own, and confirms it after a while."""
+        edited = switch.running.replace("maximum-prefix 16", "maximum-prefix 99")
+        switch.backup, switch.running, switch.maker = switch.running, edited, "somebody"
+        loop = asyncio.get_running_loop()
+        switch.timer = loop.call_later(60, self.revert, name)
+
+        def confirm() -> None:
+            switch.timer.cancel()
+            switch.timer = None
+
+        loop.call_later(2, confirm)
 
     def watch(self, name: str, seconds: int | None) -> None:
         """Start the timer of a guard anew, or end it."""

@@ -1,0 +1,32 @@
+"""Claims of sessions on a switch: dead-man guards, commits that wait for confirmation, candidates and their locks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Claim(StrEnum):
+    """The kind of a claim."""
+
+    GUARD = "guard"
+    COMMIT = "commit"
+    CANDIDATE = "candidate"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A claim that some session has on a switch.
+
+    Attributes:
+        owner: name of the session or the account, "" when the device does not report it.
+        left_s: seconds until the claim ends by itself; None when it does not, or when the device does not report it.
+        own: whether the asking session made it; None when the device cannot distinguish sessions.
+        blocks: whether a commit of another session is unsafe or impossible while it stands.
+    """
+
+    claim: Claim
+    owner: str = ""
+    left_s: float | None = None
+    own: bool | None = False
+    blocks: bool = True

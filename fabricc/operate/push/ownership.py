@@ -1,0 +1,158 @@
+"""Detect what other runs and people hold on a switch, so that no push undoes the work of another."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import socket
+from contextlib import suppress
+from dataclasses import field
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.push.reach import Reach
+
+if TYPE_CHECKING:
+    from fabricc.operate.devices.connection import Connection
+
+_LONGEST = 20
+"""Letters of an account and of a machine in the name of a session: EOS shows that name in tables."""
+
+
+def new_session() -> str:
+    """A name that no other run has, and that shows operators whose run it is: `7f3a2b1c-netops-jump1`."""
+    account = ""
+    with suppress(OSError, KeyError):
+        account = getpass.getuser()
+    words = (
+        re.sub(r"[^A-Za-z0-9]+", "-", word)[:_LONGEST].strip("-") for word in (account, socket.gethostname())
+    )
+    return "-".join([token_hex(4), *filter(None, words)])
+
+
+@dataclass(slots=True)
+class Ownership(Reach):
+    """What a run may touch on its switches.
+
+    Attributes:
+        stopping: switch -> the guard of a dead run, which is stopped before the first change.
+        suspects: switches on which somebody else may have been at work since this run changed them.
+        edited: switches that somebody else has changed since.
+        beside: what to know of sessions that are in nobody's way, a line each.
+    """
+
+    stopping: dict[str, Hold] = field(default_factory=dict)
+    suspects: set[str] = field(default_factory=set)
+    edited: set[str] = field(default_factory=set)
+    beside: list[str] = field(default_factory=list)
+
+    def require_free(self, name: str, switch: Connection, *, asking: bool = False) -> None:
+        """Refuse a switch that another session holds; candidates that dead runs left behind are dropped.
+
+        `asking` says that a guard of a dead run may stand, which is stopped before the first change.
+
+        Raises:
+            DeviceError: FAB9111, a commit waits for its confirmation; FAB9136, a guard or a candidate is in the way.
+        """
+        for hold in switch.holds():
+            if hold.own:
+                continue
+            ended = hold.owner in self.dead or hold.owner in self.taken
+            if hold.claim is Claim.CANDIDATE and ended:
+                switch.end_hold(hold)
+            elif not hold.blocks:
+                self.beside.append(
+                    f"{name}: {hold.owner} has a session that is not committed; it is left alone"
+                )
+            elif asking and hold.claim is Claim.GUARD and self._may_stop(hold):
+                self.stopping[name] = hold
+            else:
+                raise self.occupied(name, hold)
+
+    def _may_stop(self, hold: Hold) -> bool:
+        """Whether the options allow stopping a guard: its run is certainly dead, or the operator says so."""
+        return hold.owner in self.taken or (self.options.adopt and hold.owner in self.dead)
+
+    def occupied(self, name: str, hold: Hold) -> DeviceError:
+        """The finding about a claim that is in the way: what it is, whose, and how long it stands."""
+        owner, left = hold.owner or "somebody else", ""
+        if hold.left_s is not None:
+            left = f", {max(0.0, hold.left_s):.0f} s more"
+        if hold.claim is Claim.COMMIT:
+            message = f"{name}: a commit of {owner} waits for its confirmation{left}"
+            return DeviceError("FAB9111", message, "Let it be confirmed or undone first.")
+        remedy = "Let it be committed or dropped first."
+        if hold.claim is Claim.CANDIDATE:
+            message = f"{name}: {owner} has a candidate that is not committed{left}"
+            if hold.left_s is not None:
+                remedy = f"Wait until its lock expires. If its run is dead, --take-over {owner} drops it."
+            return DeviceError("FAB9136", message, remedy)
+        message = f"{name}: a guard of {owner} restores what ran before it{left}"
+        remedy = f"Wait, or end that run where it began. If it is dead, --take-over {owner} stops its guard."
+        if hold.owner in self.dead:
+            remedy = "Wait, or use --adopt, which stops it: its run is in this journal, and is over."
+        return DeviceError("FAB9136", message, remedy)
+
+    def stop_guard(self, name: str) -> None:
+        """Stop the guard of a dead run; what runs now stays.
+
+        Raises:
+            DeviceError: FAB9136, it has restored the switch meanwhile, so what was asked is not true any more.
+        """
+        hold = self.stopping[name]
+        with self._connected(name) as switch:
+            if not switch.end_hold(hold):
+                message = f"{name}: the guard of {hold.owner} has restored the switch meanwhile"
+                raise DeviceError("FAB9136", message, "Run the same command again.")
+
+    def drop_candidate(self, name: str) -> None:
+        """Drop the candidate, and its lock, of this run on a switch that it has not changed.
+
+        Raises:
+            DeviceError: the switch does not answer; the lock expires by itself.
+        """
+        with self._connected(name) as switch:
+            for hold in switch.holds():
+                if hold.own and hold.claim is Claim.CANDIDATE:
+                    switch.end_hold(hold)
+
+    # Commits that wait for their confirmation.
+
+    def require_own_commit(self, name: str, switch: Connection, hold: Hold) -> None:
+        """Refuse to confirm or to undo a commit that this run did not make.
+
+        Where a device does not report who made it, what it runs decides: a commit of this run brings what is planned.
+
+        Raises:
+            DeviceError: FAB9111.
+        """
+        own = hold.own
+        if own is None:
+            wanted = self._changed(name)
+            own = not self._unlike(name, self._files(switch, wanted), wanted)
+        if not own:
+            self.suspects.add(name)
+            raise self.occupied(name, hold)
+
+    def undo(self, name: str, switch: Connection) -> None:
+        """Undo a commit of this run that waits for its confirmation; its own time may run out meanwhile.
+
+        Raises:
+            DeviceError: FAB9117, it still waits; FAB9111, another session made it.
+        """
+        if (hold := pending_commit(switch)) is None:
+            return
+        self.require_own_commit(name, switch, hold)
+        try:
+            switch.call("FAB9117", "the rollback", "rollback")
+        except DeviceError:
+            if switch.pending():
+                raise
+
+
+def pending_commit(switch: Connection) -> Hold | None:
+    """The commit that waits for its confirmation."""
+    return next((hold for hold in switch.holds() if hold.claim is Claim.COMMIT), None)

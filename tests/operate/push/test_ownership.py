@@ -1,0 +1,197 @@
+"""No push undoes what another run, or a person, did on a switch."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from fabricc.operate.push import reach
+from tests.operate.push import matrix
+from tests.operate.push.network import DISRUPTIVE, HITLESS, Network
+
+NAME = "spine01a"
+NEW = matrix.NEW[HITLESS]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses after refused logins are not what is tested."""
+    monkeypatch.setattr(reach, "REFUSED_S", 0.05)
+
+
+def kill_drained(network: Network) -> None:
+    """Kill a push of a disruptive change after the drain of a switch, and go on with another state of the spec."""
+    network.edit(DISRUPTIVE)
+    network.fault(NAME, "commit_config", 1, "after", "kill")
+    network.direct = False
+    network.push("--adopt", "--only", NAME, status=-9)
+    network.direct = True
+    assert network.interval(NAME) == "first+shut"
+    network.edit(HITLESS)
+
+
+def second_machine(network: Network) -> None:
+    """Go on as somebody who has neither the journal nor the state folder of the first."""
+    network.journal = network.folder / "elsewhere" / "journal.sqlite"
+    (network.folder / "state").rename(network.folder / "state.first")
+
+
+def sessions(journal: Path) -> list[str]:
+    with closing(sqlite3.connect(journal)) as base:
+        return [row[0] for row in base.execute("SELECT json_extract(options, '$.session') FROM run")]
+
+
+def edit_by_hand(network: Network) -> None:
+    """Somebody changes what a switch runs, past fabricc."""
+    network.ask("drift", NAME)
+
+
+def test_a_guard_of_a_run_elsewhere_refuses_a_hitless_change_and_is_stopped_when_named(
+    network: Network,
+) -> None:
+    kill_drained(network)
+    second_machine(network)
+    before = network.runs(NAME)
+    for options in (("--adopt",), ("--adopt", "--dry-run")):
+        said = network.push(*options, "--only", NAME, status=1).stderr
+        assert "FAB9136" in said
+        assert "restores what ran before it, " in said
+    owner = re.search(r"--take-over (fabricc-1-\S+)", " ".join(said.split()))
+    assert owner is not None, said
+    assert network.runs(NAME) == before
+    assert network.ask("guarded", NAME)
+
+    named = ("--adopt", "--only", NAME, "--take-over", owner[1])
+    assert "FAB9137" in network.push(*named, "--dry-run", status=0).stderr
+    assert network.ask("guarded", NAME), "a dry run stops nothing"
+    assert "FAB9137" in network.push(*named, status=0).stderr
+    assert not network.ask("guarded", NAME)
+    network.ask("expire", NAME)
+    assert network.interval(NAME) == NEW
+    assert network.states() == {NAME: "confirmed"}
+
+
+def test_a_guard_of_a_run_that_this_journal_knows_is_stopped_by_adopting(network: Network) -> None:
+    kill_drained(network)
+    network.edit(DISRUPTIVE)
+    network.ask("cut", NAME)
+    network.push("--resume", status=3)
+    assert network.states() == {NAME: "unknown"}
+    network.ask("mend", NAME)
+    network.edit(HITLESS)
+    assert "FAB9136" in network.push("--only", NAME, status=1).stderr
+    said = network.push("--only", NAME, "--adopt", status=0).stderr
+    assert "FAB9137" in said
+    network.ask("expire", NAME)
+    assert network.interval(NAME) == NEW
+    assert network.states() == {NAME: "confirmed"}
+
+
+def test_a_dead_run_that_is_ended_late_does_not_undo_what_another_one_did(network: Network) -> None:
+    kill_drained(network)
+    journal, state = network.journal, network.folder / "state"
+    second_machine(network)
+    owner = f"fabricc-1-{sessions(journal)[0]}"
+    network.push("--adopt", "--only", NAME, "--take-over", owner, status=0)
+    state.rename(network.folder / "state.second")
+    (network.folder / "state.first").rename(state)
+    network.journal = journal
+    said = " ".join(network.push("--rollback", "1", status=3).stderr.split())
+    assert "was changed by somebody else, and keeps that change" in said
+    assert network.interval(NAME) == NEW
+    assert network.states() == {NAME: "unknown"}
+    network.edit(DISRUPTIVE)
+    network.push("--resume", status=3)
+    assert network.interval(NAME) == NEW
+    network.push("--rollback", "1", "--adopt", status=0)
+    assert network.interval(NAME) == "first"
+
+
+def test_two_journals_never_give_a_session_the_same_name(network: Network) -> None:
+    network.push(status=0)
+    first = sessions(network.journal)
+    second_machine(network)
+    network.push(status=0)
+    assert len({*first, *sessions(network.journal)}) == 2
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+def test_an_edit_between_drain_and_change_is_kept_and_reported(network: Network, hooked: bool) -> None:
+    network.edit(DISRUPTIVE)
+    options = ["--adopt", "--only", NAME]
+    if hooked:
+        hook = network.folder / "hook"
+        hook.write_text("#!/bin/sh\n")
+        hook.chmod(0o755)
+        options += ["--hook", str(hook)]
+    network.fault(NAME, "commit_config", 1, "after", "drift")
+    said = " ".join(network.push(*options, status=3).stderr.split())
+    assert f"FAB9112: {NAME} was changed by somebody else while it was drained" in said
+    assert "maximum_prefixes runs 99" in said
+    assert "it is in service again" in said
+    assert network.states() == {NAME: "unknown"}
+    assert "maximum-prefix 99" in network.runs(NAME)
+    assert network.interval(NAME) == "first"
+    assert not network.ask("guarded", NAME)
+
+
+def test_an_edit_that_no_fact_describes_is_kept_too(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    for act in ("commit_config 1 after", "get_config 6 before"):
+        address = network.source.devices[NAME].address
+        method, number, when = act.split()
+        place = network.folder / "faults"
+        place.write_text(f"{address} {method} {when} scribble {number}\n")
+        said = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
+        assert "was changed by somebody else while it was drained: + of no grammar" in said
+        assert network.runs(NAME).count("of no grammar") == 1
+        assert not network.interval(NAME).endswith("+shut")
+
+
+def test_an_edit_between_confirmation_and_undrain_is_kept_and_reported(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault(NAME, "get_config", 6, "before", "drift")
+    said = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
+    assert f"FAB9112: {NAME} was changed by somebody else while it was drained" in said
+    assert "maximum-prefix 99" in network.runs(NAME)
+    assert network.interval(NAME) == matrix.NEW[DISRUPTIVE]
+    assert network.states() == {NAME: "unknown"}
+
+
+def test_a_commit_of_somebody_else_is_not_undone_on_the_way_back(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.fault(NAME, "commit_config", 1, "after", "foreign")
+    network.extra += ["--confirm-within", "10"]
+    said = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
+    assert f"FAB9111: {NAME}: a commit of somebody waits for its confirmation" in said
+    assert "maximum-prefix 99" in network.runs(NAME), "what they confirmed stays"
+    assert network.interval(NAME) == "first", "the drain was taken back"
+
+
+def test_a_refused_login_is_asked_again_only_a_few_times(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    address = network.source.devices[NAME].address
+    lines = [f"{address} open before deny {count}\n" for count in range(3, 40)]
+    (network.folder / "faults").write_text("".join(lines))
+    said = network.push("--adopt", "--only", NAME, "--settle", "20", status=3).stderr
+    assert "cannot be logged in to" in said
+    left = [line.split()[4] for line in (network.folder / "faults").read_text().splitlines()]
+    assert sum(count == "0" for count in left) == 3
+
+
+def test_a_rollback_has_the_options_of_its_run(network: Network) -> None:
+    network.extra += ["--keep", "0%"]
+    network.edit(DISRUPTIVE)
+    network.fault("spine02a", "commit_config", 2, "after", "kill")
+    network.direct = False
+    network.push("--adopt", "--only", NAME, "--only", "spine02a", status=-9)
+    network.direct = True
+    network.extra.clear()
+    network.keep = ""
+    assert network.states()[NAME] == "undrained"
+    network.push("--rollback", "1", status=0)
+    assert {network.interval(name) for name in (NAME, "spine02a")} == {"first"}
