@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -40,5 +40,10 @@ def bars() -> Iterator[Bars]:
     """Progress bars on standard error, gone at the end."""
     words = TextColumn("{task.description}", markup=False)
     columns = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.start()
+    try:
         yield Bars(bar)
+    finally:
+        with suppress(OSError):  # the terminal may be gone by then
+            bar.stop()

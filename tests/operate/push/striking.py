@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT}
+SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "hangup": signal.SIGHUP}
 """Faults of the pushing process itself."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -105,3 +106,43 @@ def test_after_an_interrupt_the_screen_says_what_was_done(network: Network) -> N
     assert "bringing back spine01a" in shown
     assert re.search(r"(?m)^run 1: 1 rolled-back", shown)
     assert "━" not in shown, "no bar is left"
+
+
+@pytest.mark.parametrize("where", ["full device", "closed pipe", "closed"])
+def test_a_run_ends_once_whatever_becomes_of_its_output(network: Network, where: str) -> None:
+    words = [
+        *FABRICC,
+        "push",
+        str(network.source.tree),
+        "--spec",
+        str(network.spec),
+        "--adopt",
+        "--keep",
+        "0%",
+    ]
+    words += ["--journal", str(network.journal), "--settle", "2", "--only", "spine01a"]
+    environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[2]}"}
+    if where == "closed":
+        words = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *words]
+        ends = subprocess.Popen(words, env=environment)
+    elif where == "full device":
+        with open("/dev/full", "w") as full:  # noqa: PTH123
+            ends = subprocess.Popen(words, env=environment, stdout=full, stderr=full)
+    else:
+        reading, writing = os.pipe()
+        os.close(reading)
+        ends = subprocess.Popen(words, env=environment, stdout=writing, stderr=writing)
+        os.close(writing)
+    assert ends.wait(120) == {"full device": 3, "closed pipe": 141, "closed": 0}[where]
+    assert network.states() == {"spine01a": "confirmed"}
+    runs = json.loads(network.push("--status", "--format", "json", status=0).stdout)["runs"]
+    assert [run["outcome"] for run in runs] == ["done"]
+
+
+def test_a_hangup_takes_the_switch_back_and_ends_the_run(network: Network) -> None:
+    network.fault("spine01a", "commit_config", 1, "after", "hangup")
+    network.direct = False
+    network.push("--adopt", "--only", "spine01a", status=130)
+    assert network.states() == {"spine01a": "rolled-back"}
+    runs = json.loads(network.push("--status", "--format", "json", status=0).stdout)["runs"]
+    assert [run["outcome"] for run in runs] == ["interrupted"]
