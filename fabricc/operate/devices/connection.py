@@ -281,10 +281,8 @@ def connected(
 
 
 def _refuses_login(error: BaseException) -> bool:
-    """Whether an exception of a driver means that the device answers and refuses the login."""
-    from napalm.base.exceptions import ConnectAuthError  # see `driver_class`
-
-    return isinstance(error, ConnectAuthError)
+    """Whether an exception of a driver means that the device answers and refuses the login: NAPALM's, by its name."""
+    return any(kind.__name__ == "ConnectAuthError" for kind in type(error).__mro__)
 
 
 _KINDS: Mapping[type[BaseException], str] = {

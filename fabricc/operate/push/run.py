@@ -300,7 +300,7 @@ class Push:
         """Report a journal that was removed, or could not be written, and the states that it does not have."""
         journal = self.executor.journal
         whole = journal.written()
-        if journal.replaced or (journal.removed and whole):
+        if journal.replaced or (journal.removed and whole and not journal.trouble):
             return [_gone(journal)]
         if not journal.trouble:
             return []

@@ -206,3 +206,44 @@ def test_a_push_that_is_killed_after_a_commit_is_ended_by_resume(switch: Bench) 
     switch.lost = False
     switch.push("--resume", status=0)
     assert (switch.state(), switch.new) == ("undrained", True)
+
+
+ROUTE = "ip route 203.0.113.0/24 Null0"
+
+
+def drained(switch: Bench) -> subprocess.Popen[bytes]:
+    """A push whose switch is drained, and waits for traffic to leave."""
+    process = switch.begin("--drain-wait", "4", "--confirm-within", "10")
+    until = time.monotonic() + 120
+    while switch.state() != "drained" and time.monotonic() < until:
+        time.sleep(0.05)
+    assert switch.state() == "drained"
+    return process
+
+
+def eos_commands(switch: Bench, *commands: str) -> None:
+    """Commands of a person on the switch."""
+    answer = switch.server.answer("", {"id": "person", "params": {"cmds": list(commands)}})
+    assert "error" not in answer, answer
+
+
+@pytest.mark.parametrize("how", ["edits", "commits"])
+def test_what_a_person_does_on_a_drained_switch_is_kept(tmp_path: Path, how: str) -> None:
+    with bench(tmp_path, "eos") as switch:
+        process = drained(switch)
+        server = switch.server
+        text = server.printed[tuple(server.running)]
+        server.printed[(*server.running, ROUTE)] = text.removesuffix("end\n") + ROUTE + "\nend\n"
+        eos_commands(switch, "configure session person", ROUTE)
+        timer = " timer 00:01:00" if how == "commits" else ""
+        eos_commands(switch, f"configure session person commit{timer}")
+        if how == "commits":
+            time.sleep(8)
+            assert server.waiting is not None, "a commit of somebody else is not aborted"
+            assert server.waiting[0] == "person"
+            eos_commands(switch, "configure session person commit")
+        assert process.wait(180) == 3
+        assert ROUTE in server.running
+        assert not switch.new
+        assert switch.state() == "unknown"
+        assert "set community GSHUT additive" not in server.running, "it is in service again"
