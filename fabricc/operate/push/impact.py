@@ -79,10 +79,14 @@ def effect(
         for facts in (old, new)
     )
     found = compare_views(base, head)
-    if found is None:
+    reloads, interrupted = running.application(device.nos, before, after)
+    if found is None and not interrupted:
         return Effect(platform, Impact.NONE)
-    why = _why(found.counts, device.nos, found.impact)
-    return Effect(platform, found.impact, why, _breaks(switch, old, new))
+    applied = Impact.RELOAD if reloads else Impact.SESSION_RESET if interrupted else Impact.NONE
+    breaks = _breaks(switch, old, new)
+    if found is None or applied > found.impact:
+        return Effect(platform, applied, interrupted, breaks)
+    return Effect(platform, found.impact, _why(found.counts, device.nos, found.impact), breaks)
 
 
 def _open(device: Device, files: Mapping[str, str]) -> Facts:

@@ -22,6 +22,7 @@ from fabricc.back.nos.sonic import (
 )
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
+from fabricc.back.nos.sonic.updater import application
 from fabricc.back.nos.sonic.words import number, port_name
 from fabricc.back.reading import Document, Reader, Types
 from fabricc.back.reading.aside import aside as lines_aside
@@ -57,6 +58,7 @@ class Sonic:
     default_release = DEFAULT_RELEASE
     port_name = staticmethod(port_name)
     gaps = staticmethod(gaps)
+    application = staticmethod(application)
     found = found
     command_lines = staticmethod(_command_lines)
 

@@ -1,0 +1,67 @@
+"""What SONiC's updater refuses or interrupts, by the files before and after."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from fabricc.back.nos.sonic.updater import application, knows
+
+
+def tables(release: str = "202505", hwsku: str = "ACS-SN5600") -> dict[str, Any]:
+    return {
+        "DEVICE_METADATA": {"localhost": {"hwsku": hwsku}},
+        "VERSIONS": {"DATABASE": {"VERSION": f"version_{release}_01"}},
+        "PORT": {"Ethernet0": {"admin_status": "up"}, "Ethernet8": {"admin_status": "down"}},
+        "PFC_WD": {"Ethernet0": {"action": "drop"}},
+        "BUFFER_POOL": {"ingress_lossless_pool": {"size": "1"}},
+        "WRED_PROFILE": {"400g": {"green_min_threshold": "1", "ecn": "ecn_all"}},
+        "QUEUE": {"Ethernet0|3": {"scheduler": "rdma"}, "Ethernet8|3": {"scheduler": "rdma"}},
+    }
+
+
+def changed(before: dict[str, Any], table: str, key: str, **fields: str) -> tuple[bool, str]:
+    after = copy.deepcopy(before)
+    after[table].setdefault(key, {}).update(fields)
+    return application({"config_db.json": json.dumps(before)}, {"config_db.json": json.dumps(after)})
+
+
+def test_which_models_the_updater_knows() -> None:
+    assert knows("ACS-SN5600", "202305")
+    assert not knows("ACS-SN5640", "202405")
+    assert knows("ACS-SN5640", "202411")
+    assert knows("Arista-7060X6-64PE-B-O128", "202411"), "part of the name is enough for Broadcom"
+    assert not knows("Accton-AS9716-32D", "202605")
+
+
+@pytest.mark.parametrize("release", ["202505", "202511", "202605"])
+def test_a_port_more_needs_a_reload_where_the_model_is_unknown(release: str) -> None:
+    assert changed(tables(release), "PFC_WD", "Ethernet8", action="drop") == (False, "")
+    reloads, why = changed(tables(release, "Accton-AS9716-32D"), "PFC_WD", "Ethernet8", action="drop")
+    assert reloads
+    assert "PFC_WD" in why
+
+
+@pytest.mark.parametrize(("release", "reloads"), [("202411", True), ("202505", False), ("202511", False)])
+def test_thresholds_of_marking(release: str, reloads: bool) -> None:
+    assert changed(tables(release), "WRED_PROFILE", "400g", green_min_threshold="2")[0] is reloads
+
+
+@pytest.mark.parametrize(("release", "reloads"), [("202505", False), ("202511", True), ("202605", True)])
+def test_sizes_of_pools(release: str, reloads: bool) -> None:
+    assert changed(tables(release), "BUFFER_POOL", "ingress_lossless_pool", size="2")[0] is reloads
+
+
+def test_a_new_profile_needs_a_reload_where_profiles_are_limited() -> None:
+    assert changed(tables(), "WRED_PROFILE", "800g", ecn="ecn_all")[0]
+
+
+def test_ports_in_use_that_are_shut_for_a_change_are_told() -> None:
+    assert changed(tables(), "QUEUE", "Ethernet0|3", scheduler="other") == (
+        False,
+        "SONiC's updater shuts and opens Ethernet0",
+    )
+    assert changed(tables(), "QUEUE", "Ethernet8|3", scheduler="other") == (False, "")
