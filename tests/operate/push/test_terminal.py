@@ -120,7 +120,16 @@ def test_a_run_ends_once_whatever_becomes_of_its_output(network: Network, where:
         "--keep",
         "0%",
     ]
-    words += ["--journal", str(network.journal), "--settle", "2", "--only", "spine01a"]
+    words += [
+        "--journal",
+        str(network.journal),
+        "--settle",
+        "2",
+        "--only",
+        "spine01a",
+        "--access",
+        str(network.access),
+    ]
     environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[2]}"}
     if where == "closed":
         words = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *words]
