@@ -182,6 +182,15 @@ class Connection:
         if hasattr(self._driver, "release_guard"):
             self.call("FAB9115", "releasing the guard", "release_guard")
 
+    def read_ahead(self, *methods: str) -> None:
+        """Let a driver that can do so ask the questions of several getters at once; they are called right after.
+
+        Raises:
+            DeviceError: FAB9105, the device does not answer.
+        """
+        if hasattr(self._driver, "read_ahead"):
+            self.call("FAB9105", "reading its state", "read_ahead", methods)
+
     def getter(self, method: str) -> Any:
         """What a getter says, of the kinds that it promises; None where the driver has none.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any
 
 import napalm.eos
+import pyeapi.client
 from napalm.base.exceptions import (
     CommandErrorException,
     CommandTimeoutException,
@@ -36,6 +39,8 @@ from fabricc.operate.drivers.answers import (
     require_answer,
 )
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
+from fabricc.operate.drivers.eos_sessions import QUESTION as SESSIONS
+from fabricc.operate.drivers.eos_sessions import Sessions, read_sessions
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.limits import TIMES, bound, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
@@ -50,6 +55,20 @@ _REFUSED = re.compile(r"CLI command (\d+) of \d+ '(.*?)' failed: (.*?)(?: \[erro
 _BEFORE = 3
 """Commands before the first line of a candidate: `enable`, the session, and what empties it."""
 _MOST_REFUSED = 20
+_LOCK_S = 10.0
+_VERSION, _HOSTNAME = "show version", "show hostname"
+_GETTERS: Mapping[str, Sequence[Any]] = {
+    "get_bgp_neighbors": (
+        "show ip bgp summary vrf all",
+        "show ipv6 bgp summary vrf all",
+        "show ip bgp neighbors vrf all",
+        "show ipv6 bgp peers vrf all",
+    ),
+    "get_interfaces_counters": ("show interfaces",),
+    "get_lossless_counters": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.QUESTIONS],
+    "get_alarms": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.HEALTH],
+}
+"""Getter -> its commands, for `read_ahead`; the first two as NAPALM's own driver sends them."""
 
 
 class _Exchange(EapiConnection):  # type: ignore[misc]
@@ -114,12 +133,15 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     * `confirm_commit()` and `rollback()` of a new connection with the same `session` find the commit that waits; a
       commit of another session is left alone.
     * A commit `message` is accepted, and EOS does not keep it.
+    * Whether a commit took effect, and whether it waits, is read from the states of sessions, never from text.
+    * A question whose answer is lost with its connection is asked once more; nothing that changes the switch is.
     * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
     """
 
     CONFIRM_STEP = 1
     CONFIRM_LIMITS = (1, _DAY_S - 1)
     config_session: str | None
+    device: Any
 
     def __init__(
         self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
@@ -133,6 +155,8 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         name = re.sub(r"[^A-Za-z0-9-]", "-", str(options.get("session") or uuid.uuid4().hex[:12]))
         self._session_name = f"{_PREFIX}{name}"
         self._take_over = bool(options.get("take_over", False))
+        self._identity: dict[str, str] | None = None
+        self._ahead: dict[str, Any] = {}
 
     def _clean(self, failure: type[NapalmException]) -> Any:
         foreign: dict[type[BaseException], type[NapalmException]] = {
@@ -144,17 +168,91 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         return clean(self.hostname, foreign, self.password, self.enablepwd)
 
     def _run_commands(self, commands: list[Any], **kwargs: Any) -> Any:
+        keys = [_text(command) for command in commands]
+        if kwargs.get("encoding", "json") == "json" and keys and all(key in self._ahead for key in keys):
+            return self._held_answers(keys)
         try:
-            return super()._run_commands(commands, **kwargs)
+            try:
+                return self._send(commands, **kwargs)
+            except EapiConnectionError:
+                if not all(key.startswith("show ") for key in keys):
+                    raise
+                return self._send(commands, **kwargs)
         except ConnectAuthError:
             raise ConnectAuthError(f"{self.hostname} refuses the login of {self.username}") from None
         except EapiConnectionError as error:
             raise ConnectionClosedException(f"{self.hostname}: {error.message}") from None
 
+    def _send(self, commands: list[Any], **kwargs: Any) -> Any:
+        if self.transport == "ssh":
+            return [self._type(_text(command), kwargs.get("encoding", "json")) for command in commands]
+        found = super()._run_commands(list(commands), **kwargs)
+        if len(found) != len(commands):
+            raise AnswerError(f"{len(commands)} commands have {len(found)} answers")
+        return found
+
+    def _type(self, command: str, encoding: str) -> Any:
+        """Return the answer to a command over SSH, where EOS marks a refusal by a line that begins with `% `."""
+        typed = command if encoding == "text" else f"{command} | json"
+        said = str(self._netmiko_device.send_command(typed))
+        if said.lstrip().startswith("% "):
+            raise CommandError(0, f"CLI command '{command}' failed: {said.strip()}")
+        return {"output": said} if encoding == "text" else parse_json(said, f"the answer to `{command}`")
+
+    def _held_answers(self, keys: list[str]) -> list[Any]:
+        """Return answers that were read ahead, each once.
+
+        Raises:
+            CommandError: the switch refused one of them.
+        """
+        found = [self._ahead.pop(key) for key in keys]
+        for one in found:
+            if isinstance(one, CommandError):
+                raise one
+        return found
+
+    def read_ahead(self, getters: Sequence[str]) -> None:
+        """Ask the questions of several getters in one request; each uses its answers once. Not part of NAPALM.
+
+        Args:
+            getters: names of getters; those without a place here ask for themselves later.
+        """
+        if self.transport != "ssh":
+            with self._clean(CommandErrorException):
+                self._read_ahead([command for name in getters for command in _GETTERS.get(name, ())])
+
+    def _read_ahead(self, commands: Sequence[Any]) -> None:
+        """Keep the answers to some commands; eAPI stops at one that it refuses, so the rest is asked again."""
+        left = [command for command in commands if _text(command) not in self._ahead]
+        while left:
+            try:
+                found: list[Any] = self._run_commands(left)
+            except CommandError as error:
+                # The `data` of an error has an entry for each command until the refused one, which is the last.
+                entries = list(error.output or ())[int(self.send_enable) :]
+                if not 0 < len(entries) <= len(left):
+                    raise
+                found = [*entries[:-1], error]
+            self._ahead |= {_text(command): one for command, one in zip(left, found, strict=False)}
+            left = left[len(found) :]
+
     def open(self) -> None:
-        """Connect and log in."""
+        """Connect, log in and read the identity, which comes with the answer that proves the login."""
+        self._ahead = {}
         with self._clean(ConnectionClosedException):
-            super().open()
+            if self.transport != "ssh":
+                if self.device is None:
+                    connection = self.transport_class(
+                        host=self.hostname,
+                        username=self.username,
+                        password=self.password,
+                        timeout=self.timeout,
+                        **self.eapi_kwargs,
+                    )
+                    self.device = pyeapi.client.Node(connection, enablepwd=self.enablepwd)
+                self._read_ahead((_VERSION, _HOSTNAME))
+                self._identity = _identity(self._ahead[_VERSION], self._ahead.pop(_HOSTNAME))
+            super().open()  # takes the answer to `show version`
 
     def close(self) -> None:
         """Abort a session that was not committed; nothing is raised when the connection is lost."""
@@ -172,18 +270,46 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     def _load(self, filename: str | None, config: str | None, failure: type[NapalmException]) -> None:
         text = one_text(filename, config, FILE, failure)
         with self._clean(failure):
-            if self._get_pending_commits():
-                raise CommitConfirmException("a commit waits for confirmation")
+            self._require_free()
             if self.config_session is None:
-                self._abort_left_behind()
                 self.config_session = self._session_name
             self._load_config(None, text, failure is ReplaceConfigException)
 
-    def _abort_left_behind(self) -> None:
-        for name, one in self._run_commands(["show configuration sessions"])[0]["sessions"].items():
-            mine = name == self._session_name or (self._take_over and name.startswith(_PREFIX))
-            if one["state"] == "pending" and mine:
+    def _sessions(self) -> Sessions:
+        return read_sessions(self._run_commands([SESSIONS])[0])
+
+    def _get_pending_commits(self) -> dict[str, int]:
+        """Return the session that waits, in NAPALM's form; how long it still waits is not computed (-1)."""
+        waiting = self._sessions().waiting
+        return {waiting: -1} if waiting else {}
+
+    def _require_free(self) -> None:
+        """Wait for sessions of others, and abort those that are this driver's to abort.
+
+        Raises:
+            CommitConfirmException: a commit waits for confirmation.
+            SessionLockedException: somebody else has a session open for too long.
+        """
+        until = time.monotonic() + _LOCK_S
+        while True:
+            sessions = self._sessions()
+            if sessions.waiting:
+                raise CommitConfirmException("a commit waits for confirmation")
+            others = [name for name in sessions.opened() if name != self.config_session]
+            for name in [one for one in others if self._is_left_behind(one)]:
                 self._run_commands([f"configure session {name} abort"], encoding="text")
+                others.remove(name)
+            if not others or self.lock_disable:
+                return
+            if time.monotonic() > until:
+                raise SessionLockedException(f"configuration session {others[0]} is open")
+            time.sleep(1)
+
+    def _is_left_behind(self, name: str) -> bool:
+        return name == self._session_name or (self._take_over and name.startswith(_PREFIX))
+
+    def _obtain_lock(self, wait_time: float | None = None) -> None:
+        """Do nothing: `_load` has asked for sessions of others already."""
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load the whole device's configuration into a session."""
@@ -232,33 +358,57 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             f"configure session {self.config_session} commit{timer}",
             *(["write memory"] if revert_in is None else []),
         ]
+        name, self._identity = self.config_session, None
         with self._clean(CommitError):
-            self._run_commands(commands, encoding="text")
+            try:
+                self._run_commands(commands, encoding="text")
+                sessions = None if revert_in is None else self._sessions()
+            except ConnectionClosedException:
+                # The answer is lost: what became of the commit is asked for; a second commit might be one too many.
+                sessions = self._sessions()
+                if name != sessions.waiting and not sessions.committed(name):
+                    raise
+                if revert_in is None:
+                    self._run_commands(["write memory"], encoding="text")
+            if revert_in is not None and (sessions is None or sessions.waiting != name):
+                raise CommitError(f"the switch does not report the commit of session {name} as waiting")
         self.config_session = None
 
-    def _resume_commit(self) -> None:
-        """Take up the pending commit of this session, whichever connection made it.
+    def _pending_session(self) -> str:
+        """Return this session's name when its commit waits, whichever connection made it; "" when none waits.
 
         Raises:
             SessionLockedException: another session made the commit that waits.
         """
-        waiting = list(self._get_pending_commits())
-        if waiting and self._session_name not in waiting:
-            raise SessionLockedException(f"session {waiting[0]} made the commit that waits")
-        if waiting:
-            self.config_session = self._session_name
+        waiting = self._sessions().waiting
+        if waiting and waiting != self._session_name:
+            raise SessionLockedException(f"session {waiting} made the commit that waits")
+        return waiting
 
     def confirm_commit(self) -> None:
         """Keep and save the pending commit of this session."""
         with self._clean(CommitError):
-            self._resume_commit()
-            super().confirm_commit()
+            waiting = self._pending_session()
+            if not waiting:
+                raise CommitError("No pending commit-confirm found!")
+            commands = [f"configure session {waiting} commit", "write memory"]
+            try:
+                self._run_commands(commands, encoding="text")
+            except ConnectionClosedException:
+                if self._sessions().waiting != waiting:
+                    raise
+                self._run_commands(commands, encoding="text")
+            if self._sessions().waiting == waiting:
+                raise CommitError(f"the commit of session {waiting} still waits after its confirmation")
+            self.config_session = self._identity = None
 
     def rollback(self) -> None:
         """Go back to what ran before the last commit of this session, whether it waits for confirmation or not."""
         with self._clean(CommitError):
-            self._resume_commit()
-            super().rollback()
+            waiting = self._pending_session()
+            undo = f"configure session {waiting} abort" if waiting else f"configure replace {ROLLBACK}"
+            self._run_commands([undo, "write memory"], encoding="text")
+            self.config_session = self._identity = None
 
     def get_holds(self) -> list[Hold]:
         """A commit that waits for confirmation, and sessions that are not committed. Not part of NAPALM.
@@ -266,16 +416,14 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         Each session of EOS has a candidate of its own, so that of another one is in nobody's way.
         """
         with self._clean(CommandErrorException):
-            waiting = self._get_pending_commits()
-            sessions = self._run_commands(["show configuration sessions"])[0]["sessions"]
-        found = [
-            Hold(Claim.COMMIT, _owner(name), left if left >= 0 else None, own=name == self._session_name)
-            for name, left in waiting.items()
-        ]
+            answer, version = self._run_commands([SESSIONS, _VERSION])
+            sessions = read_sessions(answer)
+        left = sessions.left_s(version)
+        waiting = [sessions.waiting] if sessions.waiting else []
+        found = [Hold(Claim.COMMIT, _owner(name), left, own=name == self._session_name) for name in waiting]
         found += [
             Hold(Claim.CANDIDATE, _owner(name), own=name == self._session_name, blocks=False)
-            for name, one in sessions.items()
-            if one["state"] == "pending"
+            for name in sessions.opened()
         ]
         return found
 
@@ -312,11 +460,14 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             return None
 
     def get_identity(self) -> dict[str, str]:
-        """Hostname and serial number of the chassis; what this release does not report is empty. Not part of NAPALM."""
+        """Hostname and serial number of the chassis; what this release does not report is empty. Not part of NAPALM.
+
+        They are those that were read when the connection was opened, until something is committed.
+        """
         with self._clean(CommandErrorException):
-            name, version = self._asked("show hostname", 1) or {}, self._asked("show version", 1) or {}
-            fields = {"hostname": name.get("hostname"), "serial_number": version.get("serialNumber")}
-            return {key: str(value or "") for key, value in fields.items()}
+            if self._identity is None:
+                self._identity = _identity(self._asked(_VERSION, 1), self._asked(_HOSTNAME, 1))
+            return dict(self._identity)
 
     def get_lossless_counters(self) -> Counters:
         """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
@@ -342,6 +493,17 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             if all(answer is None for answer, _ in answers):
                 raise NotImplementedError("the platform states nothing of its health")
             return [alarm for answer, read in answers if answer is not None for alarm in read(answer)]
+
+
+def _text(command: Any) -> str:
+    return str(command["cmd"] if isinstance(command, dict) else command)
+
+
+def _identity(version: Any, name: Any) -> dict[str, str]:
+    """Return hostname and serial number from two answers, each "" where the switch refused the question."""
+    fields = (name, "hostname"), (version, "serialNumber")
+    values = [str(one.get(key) or "") if isinstance(one, dict) else "" for one, key in fields]
+    return {"hostname": values[0], "serial_number": values[1]}
 
 
 def _take_out(lines: list[str], at: int) -> None:

@@ -28,6 +28,7 @@ What the device does not state is absent.
 PREFIXES_KEPT = 0.9
 """Share of the prefixes of before that a session must bring again: our judgement, growth brings more."""
 _SHOWN = 3
+_HEALTH = ("get_alarms", *growth.GETTERS)
 _WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
 
 
@@ -38,6 +39,7 @@ def measure(connection: Connection) -> Measured:
         DeviceError: FAB9105, the device does not answer one.
     """
     found: Measured = {}
+    connection.read_ahead("get_bgp_neighbors", *_HEALTH)
     if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
         found["sessions"] = {
             key: [bool(peer.get("is_up")), _received(peer)]
@@ -54,6 +56,7 @@ def health(connection: Connection) -> Measured:
     Raises:
         DeviceError: FAB9105, the device does not answer one.
     """
+    connection.read_ahead(*_HEALTH)
     alarms = connection.getter("get_alarms")
     return growth.counters(connection) | ({} if alarms is None else {"alarms": alarms})
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fabricc.operate.drivers.lossless import Counters
     from fabricc.operate.push.options import Options
 
+GETTERS = ("get_lossless_counters", "get_interfaces_counters")
+"""What `counters` calls."""
 _ERRORS = ("rx_errors", "tx_errors")
 _RATES = (((PFC_RX, PFC_TX), "PFC frames"), ((ECN_MARKED,), "ECN marks"))
 
@@ -27,6 +29,7 @@ def counters(switch: Connection) -> dict[str, Any]:
     Raises:
         DeviceError: FAB9105, the device does not answer.
     """
+    switch.read_ahead(*GETTERS)
     lossless: Counters = switch.getter("get_lossless_counters") or {}
     found: dict[str, Any] = {"at": time.time(), "lossless": lossless}
     if (told := switch.getter("get_interfaces_counters")) is not None:

@@ -11,6 +11,7 @@ from napalm.base.exceptions import (
     CommitError,
     ConnectAuthError,
     ConnectionClosedException,
+    ConnectionException,
     ReplaceConfigException,
     SessionLockedException,
 )
@@ -26,9 +27,10 @@ NEW = "hostname néw\ninterface Ethernet1\n   mtu 9214\n"
 LINES = ["hostname néw", "interface Ethernet1", "mtu 9214"]
 
 
-@pytest.fixture
-def switch(tmp_path: Path) -> Iterator[EosSwitch]:
-    with eos_switch(tmp_path) as one:
+@pytest.fixture(params=["4.31", "4.32"])
+def switch(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[EosSwitch]:
+    """A switch of either release form: 4.32 reports a commit that waits in other words than 4.31."""
+    with eos_switch(tmp_path, request.param) as one:
         yield one
 
 
@@ -119,13 +121,92 @@ def test_a_persons_session_is_never_taken(switch: EosSwitch, driver: Any) -> Non
     assert "by-hand" in switch.sessions
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_connection_lost_at_the_commit_is_said(switch: EosSwitch, driver: Any, when: str) -> None:
-    switch.faults.drop_commit = when
+@pytest.mark.parametrize("revert_in", [None, 60])
+def test_a_commit_whose_answer_is_lost_is_looked_up(
+    switch: EosSwitch, driver: Any, revert_in: int | None
+) -> None:
+    switch.faults.drop_commit = "after"
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=revert_in)
+    assert switch.running == LINES
+    assert (switch.startup == LINES) is (revert_in is None)
+    assert driver.has_pending_commit() is (revert_in is not None)
+
+
+@pytest.mark.parametrize("revert_in", [None, 60])
+def test_a_commit_that_did_not_arrive_is_reported(
+    switch: EosSwitch, driver: Any, revert_in: int | None
+) -> None:
+    switch.faults.drop_commit = "before"
     driver.load_replace_candidate(config=NEW)
     with pytest.raises(ConnectionClosedException):
-        driver.commit_config()
-    assert switch.running == (LINES if when == "after" else ["hostname old"])
+        driver.commit_config(revert_in=revert_in)
+    assert switch.running == ["hostname old"]
+
+
+def test_a_commit_that_the_switch_does_not_report_as_waiting_fails(
+    switch: EosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A third form of the answer must not pass for a commit that waits: nobody would confirm it."""
+    monkeypatch.setattr(EosSwitch, "_sessions", lambda _: {"sessions": {}})
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(CommitError, match="does not report the commit"):
+        driver.commit_config(revert_in=60)
+
+
+@pytest.mark.parametrize("answer", [{}, {"sessions": []}, {"sessions": {"a": {}}}, {"sessions": {"a": None}}])
+def test_sessions_that_cannot_be_read_are_no_free_switch(
+    switch: EosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, answer: Any
+) -> None:
+    monkeypatch.setattr(EosSwitch, "_sessions", lambda _: answer)
+    with pytest.raises(ConnectionException, match="show configuration sessions detail"):
+        driver.load_replace_candidate(config=NEW)
+    with pytest.raises(ConnectionException, match="show configuration sessions detail"):
+        driver.has_pending_commit()
+    assert switch.sessions == {}
+
+
+def test_the_waiting_commit_of_somebody_else_is_left_alone(switch: EosSwitch) -> None:
+    with switch.device.connect(session="run 7") as ours, switch.device.connect(session="run 8") as theirs:
+        theirs.load_replace_candidate(config=NEW)
+        theirs.commit_config(revert_in=60)
+        for act in (ours.rollback, ours.confirm_commit):
+            with pytest.raises(SessionLockedException, match="made the commit that waits"):
+                act()
+        assert switch.running == LINES
+        assert ours.has_pending_commit(), "it is seen all the same"
+        assert 0 < ours.get_holds()[0].left_s <= 60
+
+
+def test_a_question_whose_answer_is_lost_is_asked_again(switch: EosSwitch, driver: Any) -> None:
+    switch.faults.drop_answers = 1
+    assert driver.get_config("running")["running"] == "hostname old\n"
+    switch.faults.drop_answers = 2
+    with pytest.raises(ConnectionClosedException):
+        driver.get_config("running")
+
+
+def test_several_getters_share_one_request(switch: EosSwitch, driver: Any) -> None:
+    switch.counted.ports = ("Ethernet1",)
+    getters = ("get_alarms", "get_interfaces_counters", "get_lossless_counters", "get_bgp_neighbors")
+    apart = [getattr(driver, name)() for name in getters]
+    before = switch.requests
+    driver.read_ahead(getters)
+    together = [getattr(driver, name)() for name in getters]
+    assert (together, switch.requests - before) == (apart, 1)
+
+
+def test_a_refused_question_costs_its_own_answer_alone(switch: EosSwitch, driver: Any) -> None:
+    switch.counted.ports = ("Ethernet1",)
+    switch.counted.refused = ("show priority-flow-control", "show system environment power")
+    getters = ("get_alarms", "get_lossless_counters")
+    apart = [getattr(driver, name)() for name in getters]
+    before = switch.requests
+    driver.read_ahead(getters)
+    assert [getattr(driver, name)() for name in getters] == apart
+    assert switch.requests - before == 4, "one request more for each refused command"
+    driver.get_alarms()
+    assert switch.requests - before > 4, "an answer is used once"
 
 
 def test_refusals_are_napalms_and_without_secrets(switch: EosSwitch, driver: Any) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 USER, PASSWORD = "admin", "eos pässword"
+_BOOTED = time.time() - time.monotonic()
 _ACTION = re.compile(r"configure session (\S+) (abort|commit)(?: timer (\d+):(\d+):(\d+))?")
 
 
@@ -34,6 +35,9 @@ class EosSwitch:
 
     Attributes:
         sessions: name -> lines, of those that are not committed.
+        release: of EOS, which decides how a commit that waits is reported (napalm issue 2166).
+        done: sessions that were committed.
+        requests: how many were answered.
         waiting: the session that waits for confirmation, what ran before, and when its time is over.
         printed: lines -> the text as which EOS prints them, where that is not the lines themselves.
         neighbors: tells the sessions that are up, neighbour -> prefixes received.
@@ -41,6 +45,7 @@ class EosSwitch:
     """
 
     device: Device
+    release: str = "4.32"
     running: list[str] = field(default_factory=lambda: ["hostname old"])
     startup: list[str] = field(default_factory=lambda: ["hostname saved"])
     files: dict[str, list[str]] = field(default_factory=dict)
@@ -50,6 +55,8 @@ class EosSwitch:
     printed: dict[tuple[str, ...], str] = field(default_factory=dict)
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
+    done: set[str] = field(default_factory=set)
+    requests: int = 0
     _timer: threading.Timer | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)
     _mode: str | None = None
@@ -59,6 +66,10 @@ class EosSwitch:
         results: list[Any] = []
         commands = asked["params"]["cmds"]
         with self._turn:
+            self.requests += 1
+            if self.faults.drop_answers:
+                self.faults.drop_answers -= 1
+                raise Drop
             self._mode = None
             for at, command in enumerate(commands, 1):
                 text = command["cmd"] if isinstance(command, dict) else command
@@ -92,7 +103,11 @@ class EosSwitch:
             return eos_shows.SHOWS[text](self.counted)
         simple = {
             "enable": dict,
-            "show version": lambda: {"version": "4.32.1F", "uptime": time.monotonic()},
+            "show version": lambda: {
+                "version": f"{self.release}.1F",
+                "uptime": time.monotonic(),
+                "bootupTimestamp": _BOOTED,
+            },
             "show configuration sessions": self._sessions,
             "show configuration sessions detail": self._sessions,
             "show running-config": lambda: {"output": self._text(self.running)},
@@ -145,10 +160,19 @@ class EosSwitch:
         return {}
 
     def _sessions(self) -> dict[str, Any]:
+        late = tuple(map(int, self.release.split("."))) >= (4, 32)
         found: dict[str, Any] = {name: {"state": "pending"} for name in self.sessions}
-        if self.waiting:
-            found[self.waiting[0]] = {"state": "pendingCommitTimer", "commitBy": self.waiting[2]}
-        return {"sessions": found}
+        for name in self.done - set(found):
+            found[name] = {"state": "committed" if late else "completed"}
+        more: dict[str, Any] = {}
+        if self.waiting and late:
+            more = {
+                "commitTimerSessionName": self.waiting[0],
+                "commitTimerExpireTime": _BOOTED + self.waiting[2],
+            }
+        elif self.waiting:
+            found[self.waiting[0]] = {"state": "pendingCommitTimer", "commitBy": _BOOTED + self.waiting[2]}
+        return {"sessions": found, "maxSavedSessions": 1, "maxOpenSessions": 5, **more}
 
     def _copy(self, name: str, lines: list[str]) -> dict[str, Any]:
         if self.faults.disk_full:
@@ -169,6 +193,7 @@ class EosSwitch:
         if action == "abort":
             if self.waiting and self.waiting[0] == name:
                 self._give_up()
+            self.done.discard(name)
             self.sessions.pop(name, None)
         elif self.waiting and self.waiting[0] == name:
             self._stop()
@@ -182,6 +207,7 @@ class EosSwitch:
         if self.faults.drop_commit == "before":
             raise Drop
         before, self.running = self.running, self.sessions.pop(name)
+        self.done.add(name)
         if match[3]:
             seconds = 3600 * int(match[3]) + 60 * int(match[4]) + int(match[5])
             self.waiting = (name, before, time.monotonic() + seconds)
@@ -205,7 +231,7 @@ class EosSwitch:
 
 
 @contextlib.contextmanager
-def eos_switch(folder: Path) -> Iterator[EosSwitch]:
+def eos_switch(folder: Path, release: str = "4.32") -> Iterator[EosSwitch]:
     """Start a switch; its configuration and faults can be read and set while it runs."""
     running: list[EosSwitch] = []
 
@@ -217,5 +243,5 @@ def eos_switch(folder: Path) -> Iterator[EosSwitch]:
         certificate,
     ):
         device = Device("fabricc_eos", HOST, USER, PASSWORD, {"port": port, "ssl_verify": str(certificate)})
-        running.append(EosSwitch(device))
+        running.append(EosSwitch(device, release))
         yield running[0]

@@ -13,6 +13,7 @@ class Faults:
         refuse_login: nobody may log in.
         reject: the device refuses every candidate.
         drop_commit: the connection is closed when a commit arrives: `before` or `after` it took effect, or not.
+        drop_answers: so many requests find the connection closed.
         fail_commit: the device refuses the commit.
         disk_full: nothing can be written.
         planted: lines, without blanks around them, that the device refuses wherever they stand in a candidate.
@@ -25,6 +26,7 @@ class Faults:
     refuse_login: bool = False
     reject: bool = False
     drop_commit: str = ""
+    drop_answers: int = 0
     fail_commit: bool = False
     disk_full: bool = False
     old_frr: bool = False
