@@ -11,6 +11,7 @@ from fabricc.back.nos.junos.bgp import bfd_interval_ms, lengths
 from fabricc.back.nos.junos.qos import detection, fill_levels, queue_bytes, shared_buffer
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.base.values import replace
+from fabricc.catalog.figures import source_of
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -57,9 +58,15 @@ def _exponents(switch: Switch) -> list[str]:
     return [", ".join(f"2^{exponent}" for exponent in exponents)]
 
 
-def _partition(switch: Switch) -> Iterator[dict[str, int]]:
-    """Headroom of all ports, and the partition for it where that holds less."""
-    if split := shared_buffer(switch):
+def _figures_bind(switch: Switch) -> bool:
+    """Whether the headroom figures outweigh the split: they are Juniper's, or its design has fewer lossless classes."""
+    assumed = source_of(switch.model.sources, "buffers.formula").startswith("assumed")
+    return not assumed or len(switch.qos.lossless) > 1
+
+
+def _partition(switch: Switch, *, binding: bool = True) -> Iterator[dict[str, int]]:
+    """Headroom of all ports, and the partition where it holds less, for figures that bind or for those that do not."""
+    if _figures_bind(switch) is binding and (split := shared_buffer(switch)):
         sizes = {profile.name: headroom.xoff_bytes for profile, headroom in switch.qos.headrooms}
         wanted = sum(sizes[port.profile] for port in switch.ports if port.profile) * len(switch.qos.lossless)
         given = switch.model.buffers.total_bytes * split.headroom // 100
@@ -151,6 +158,11 @@ LIMITS = (
         "paused at once without loss",
         remedy="use shorter cables, fewer lossless classes, or another split in the model's Junos settings; or accept "
         "FAB5510 with a reason"),
+    Reservation("FAB5524", feature="{wanted} bytes of headroom",
+        asked=lambda switch: _partition(switch, binding=False),
+        reason="the partition `lossless-headroom` of {percent} % holds {given} bytes; the split is Juniper's for this "
+        "model, the headroom figures are those of another maker's box, so the split is written",
+        remedy="pause all ports of one device at once and look for drops, or add measured figures to the model"),
     Limit("FAB5511",
         feature="PFC watchdog of {it.detect_ms} / {it.restore_ms} / {it.poll_ms} ms (detect, restore, poll)",
         asked=lambda switch: [asked for asked in limits.watchdogs(switch) if not _takes(asked)],

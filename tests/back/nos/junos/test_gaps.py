@@ -45,6 +45,12 @@ def with_users(*keys: str) -> Switch:
     return replace(switch, management=replace(switch.management, users=users))
 
 
+def assumed(switch: Switch) -> Switch:
+    """A switch whose headroom figures are those of another maker's box."""
+    sources = {"buffers.formula": "assumed: those of another box"}
+    return replace(switch, model=replace(switch.model, sources=sources))
+
+
 OVERLAPPING = PrefixList("POOL", 4, (PrefixRule("10.1.0.0/16", 24, 24), PrefixRule("10.0.0.0/8", 32, 32)))
 CASES = {
     "FAB5501": with_port(fitting(), speed_gbps=1600),
@@ -57,6 +63,7 @@ CASES = {
     "FAB5508": variant("classic-numbered"),
     "FAB5509": with_profile(fitting(), headroom={"dynamic_th": -2}),
     "FAB5510": with_profile(fitting(), headroom={"xoff_bytes": 30_000_000}),
+    "FAB5524": assumed(with_profile(fitting(), headroom={"xoff_bytes": 30_000_000})),
     "FAB5511": watched(variant("evo-numbered"), Watchdog(200, 400, 50, "drop")),
     "FAB5512": watched(variant("evo-numbered"), Watchdog(250, 400, 100, "drop")),
     "FAB5513": with_users(),
