@@ -34,7 +34,8 @@ DEPARTURES: tuple[Departure, ...] = ()
 class PortKind(NamedTuple):
     """What ports have in common; `mtu` is None at the default, `speed`, `fec` and `ecn_delay` are EOS words.
 
-    `ecn_delay` is None where nothing is marked, or by the bytes of a queue.
+    `ecn_delay` is None where nothing is marked, or by the bytes of a queue. `counted` are the queues whose marks the
+    port itself counts.
     """
 
     mtu: int | None
@@ -44,6 +45,7 @@ class PortKind(NamedTuple):
     policy: str | None
     ecn_delay: str | None
     mmu_profile: str | None
+    counted: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +75,20 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
 def _runs(switch: Switch, buffers: bool) -> list[tuple[PortKind, list[Port]]]:
     runs: list[tuple[PortKind, list[Port]]] = []
     delays = {profile: qos.delay_words(us) for profile, us in qos.delays(switch).items()}
+    counted = qos.counted_on_ports(switch)
     before = None
     for port in switch.ports:
         of = (port.direction is UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile, port.trusted)
         if of != before:
-            runs.append((_kind(port, delays, buffers), []))
+            runs.append((_kind(port, delays, buffers, counted), []))
             before = of
         runs[-1][1].append(port)
     return runs
 
 
-def _kind(port: Port, delays: Mapping[str, str], buffers: bool) -> PortKind:
+def _kind(
+    port: Port, delays: Mapping[str, str], buffers: bool, counted: Mapping[str, tuple[int, ...]]
+) -> PortKind:
     used = port.direction is not UNUSED
     return PortKind(
         port.mtu if used and port.mtu != DEFAULT_MTU else None,
@@ -93,6 +98,7 @@ def _kind(port: Port, delays: Mapping[str, str], buffers: bool) -> PortKind:
         None if port.trusted else qos.UNTRUSTED_PROFILE,
         delays.get(port.profile or "") if used else None,
         qos.mmu_name(port.profile) if used and buffers and port.profile else None,
+        counted.get(port.profile or "", ()) if used else (),
     )
 
 

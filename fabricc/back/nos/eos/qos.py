@@ -130,6 +130,8 @@ class QosView:
         mmu_default: the buffer profile of ports that apply none, the one with the most headroom.
         headroom_pool_bytes: None where the platform keeps no shared headroom pool or EOS cannot set one.
         untrusted: policy map, code point and traffic class of what arrives at ports that trust none; None without.
+        counts_in_profiles: whether profiles count marks; needs_ecn_counters: whether the hardware counts none before
+            it is told to, as on the sand family.
     """
 
     queue: str
@@ -141,6 +143,8 @@ class QosView:
     headroom_pool_bytes: int | None
     watchdog: WatchdogView | None
     untrusted: tuple[str, int, int] | None
+    counts_in_profiles: bool
+    needs_ecn_counters: bool
 
 
 def qos_view(switch: Switch) -> QosView:
@@ -149,12 +153,21 @@ def qos_view(switch: Switch) -> QosView:
     lossy = {port.trusted for port in ports if port.profile is None and port.direction is not UNUSED}
     untrusted = False in [port.trusted for port in ports]
     by_bytes = step_us(switch) is None
-    return _qos_view(switch.qos, family(switch), by_bytes, untrusted, False in lossy, True in lossy)
+    in_profiles = words.counts_in_profiles(switch)
+    return _qos_view(
+        switch.qos, family(switch), by_bytes, untrusted, False in lossy, True in lossy, in_profiles
+    )
 
 
 @of_same
 def _qos_view(
-    qos: SwitchQos, family: str, by_bytes: bool, untrusted: bool, lossy_untrusted: bool, lossy: bool
+    qos: SwitchQos,
+    family: str,
+    by_bytes: bool,
+    untrusted: bool,
+    lossy_untrusted: bool,
+    lossy: bool,
+    counts_in_profiles: bool,
 ) -> QosView:
     """That of all switches with this policy, whose ports are some of them untrusted, or without a profile."""
     trident = family == words.TRIDENT
@@ -169,7 +182,14 @@ def _qos_view(
         headroom_pool_bytes=_headroom_pool(qos, trident),
         watchdog=_watchdog(qos.watchdog),
         untrusted=(UNTRUSTED_PROFILE, qos.default.data_dscp, qos.default.priority) if untrusted else None,
+        counts_in_profiles=counts_in_profiles,
+        needs_ecn_counters=not trident and _marks(qos),
     )
+
+
+def _marks(qos: SwitchQos) -> bool:
+    """Whether some port marks packets of some class."""
+    return any(profile.ecn for profile in qos.profiles) and any(c.ecn for c in qos.classes)
 
 
 @lru_cache(maxsize=4096)
@@ -297,6 +317,14 @@ def delays(switch: Switch) -> dict[str, int]:
     return {p.name: us for p in switch.qos.profiles if (us := delay_us(switch, p)) is not None}
 
 
+def counted_on_ports(switch: Switch) -> dict[str, tuple[int, ...]]:
+    """Port profile -> queues whose marks the port counts, where a QoS profile cannot say so."""
+    if words.counts_in_profiles(switch) or step_us(switch) is not None:
+        return {}
+    queues = tuple(c.priority for c in switch.qos.marked)
+    return {profile.name: queues for profile in switch.qos.profiles if profile.ecn}
+
+
 def thresholds(threshold_us: int, speed_gbps: int) -> Ecn:
     """What the delay is in bytes of a queue that has the port to itself: none are marked up to it, all above.
 
@@ -368,6 +396,8 @@ def state(facts: Facts, switch: Switch) -> None:
     for traffic_class in switch.qos.lossless:
         del facts[f"qos/traffic_class[{traffic_class.priority}]/priority_group"]
         del facts[f"qos/pfc_priority[{traffic_class.priority}]/queue"]
+    if not words.is_trident(switch) and _marks(switch.qos):
+        facts["platform/ecn_counters"] = "true"
     if pool_bytes := _headroom_pool(switch.qos, words.is_trident(switch)):
         facts["pool/headroom_bytes"] = pool_bytes
     default = _roomiest(switch.qos)

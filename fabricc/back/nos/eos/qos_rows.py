@@ -102,6 +102,7 @@ ROWS: Sequence[Row] = (
     Fact(f"{_WATCHDOG} default recovery-time <word>", "watchdog/restore_ms", _milliseconds),
     Fact(f"{_WATCHDOG} default polling-interval <word>", "watchdog/poll_ms", _milliseconds),
     Fact(f"{_WATCHDOG} action <drop|errdisable|notify-only>", "watchdog/action"),
+    Fact("hardware counter feature ecn out", "platform/ecn_counters", "true"),
     *classes.ROWS,
 )  # fmt: skip
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Account, Snmp, Switch, Tacacs
 
+DEFAULT_ACCOUNT = "admin"  # without a password; `rollback clean-config` brings it back
 ACCESS_LIST = "FABRICC-ACCESS"
 NOBODY_LIST = "FABRICC-NOBODY"  # who may log in over IPv6 from the fabric: access networks are IPv4
 NOBODY = "nobody"
@@ -72,6 +73,8 @@ class ManagementView:
         control_plane: rules of the list in front of the CPU; none where EOS's own serves.
         access_list: name of the list that guards the services; None where everyone may ask them.
         nobody_list: name of the list that keeps everyone out over IPv6; None where there is none to keep out.
+        removes_default_account: whether EOS's own `admin` goes; it stays where nobody else could log in, and where
+            the spec has an account of that name.
         aaa: (statement, methods) of each `aaa` line.
         lldp_s, lldp_hold_s: announcements, and until a neighbour forgets; `lldp_printed`: those not at the default.
     """
@@ -99,6 +102,7 @@ class ManagementView:
     dns: list[str]
     syslog: list[str]
     users: list[Account]
+    removes_default_account: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,8 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         dns=in_address_order(management.dns),
         syslog=in_address_order(management.syslog),
         users=sorted(management.users, key=lambda user: natural(user.name.lower())),
+        removes_default_account=bool(management.users)
+        and DEFAULT_ACCOUNT not in {u.name for u in management.users},
     )
 
 
@@ -202,7 +208,10 @@ def state(facts: Facts, switch: Switch) -> None:
         facts |= {
             f"management/access[{s}]": facts["management/access"] for s, used in guarded.items() if used
         }
-        facts["management/ssh"] = view.vrf
+    facts["management/ssh"] = view.vrf
+    facts["management/ssh[default]"] = "off"
+    if view.removes_default_account:
+        facts["management/default_account"] = "removed"
     if view.nobody_list:
         facts["management/access[ssh/ipv6]"] = NOBODY
     if view.snmp:
@@ -252,6 +261,7 @@ def _key(_server: str, kind: str, key: str) -> str:
 
 ROWS: Sequence[Row] = (
     Fact("hostname <word>", "system/hostname"),
+    Fact(f"no username {DEFAULT_ACCOUNT}", "management/default_account", "removed"),
     Fact("username <word> ssh-key <rest>", "user[{0}]/ssh_key"),
     Fact(f"username <word> privilege 15 role {ROLE} nopassword",
         {"user[{0}]/role": ROLE, "user[{0}]/password": "none"}),
@@ -302,7 +312,12 @@ ROWS: Sequence[Row] = (
         Keep(f"ip access-group <word> {_VRF} in", "access ssh"),
         Keep("ip access-group <word> in", "access ssh/default"),
         Keep("ipv6 access-group <word> in", "access ssh/ipv6"),
-        Block("vrf <word>", "", (Fact("no shutdown", "management/ssh", "{0}"),)),
+        Fact("shutdown", "management/ssh[default]", "off"),
+        Fact("no shutdown", "management/ssh[default]", "on"),
+        Block("vrf <word>", "", (
+            Fact("no shutdown", "management/ssh", "{0}"),
+            Fact("shutdown", "management/ssh[{0}]", "off"),
+        )),
     )),
     Block("management api http-commands", "", (
         Silent("protocol https"),

@@ -31,6 +31,7 @@ CONTROL_PLANE = (
 
 TRIDENT = "trident"
 SAND = "sand"
+COUNTS_ON_PORTS = frozenset({"4.30"})
 QUEUE_KEYWORD = {TRIDENT: "uc-tx-queue", SAND: "tx-queue"}
 
 # Arista AVD 6.4, `ethernet_interfaces[].speed`; a single-lane 25G port and slower have no lane suffix.
@@ -114,6 +115,11 @@ def control_plane(management: Management) -> list[str]:
 def is_trident(switch: Switch) -> bool:
     """Whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
     return family(switch) == TRIDENT
+
+
+def counts_in_profiles(switch: Switch) -> bool:
+    """Whether a QoS profile may count marks; before EOS 4.31 only a queue of an interface may (published notes)."""
+    return switch.release not in COUNTS_ON_PORTS
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:

@@ -185,6 +185,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
     management = switch.management
     facts = EOS.planned(switch)
     unnumbered = any(port.unnumbered for port in switch.ports)
+    counts = not trident and any(profile.ecn for profile in switch.qos.profiles)
     model: dict[str, Any] = {
         "hostname": switch.name,
         "aaa_authorization": {"exec": {"default": "local"}},
@@ -197,7 +198,10 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
                 "ssh_key": u.ssh_key,
             }
             for u in management.users
-        ],
+        ]
+        + [{"name": "admin", "disabled": True}],
+        **({"hardware_counters": {"features": [{"name": "ecn", "direction": "out"}]}} if counts else {}),
+        "management_ssh": {"enable": False, "vrfs": [{"name": "MGMT", "enable": True}]},
         "service_routing_protocols_model": "multi-agent",
         "queue_monitor_length": {"enabled": True},
         "logging": {
@@ -367,6 +371,7 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
         "management_ssh": {
             "ip_access_group_in": "FABRICC-ACCESS",
             "ipv6_access_group_in": "FABRICC-NOBODY",
+            "enable": False,
             "vrfs": [{"name": "MGMT", "enable": True, "ip_access_group_in": "FABRICC-ACCESS"}],
         },
     }

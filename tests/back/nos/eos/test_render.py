@@ -24,7 +24,8 @@ from tests.effort import calls
 GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
 ORDER = (
-    "username", "service routing", "queue-monitor", "load-balance policies", "lldp", "logging",
+    "(no )?username", "hardware counter",
+    "service routing", "queue-monitor", "load-balance policies", "lldp", "logging",
     "platform trident mmu queue", "hostname", "ip name-server", "qos profile",
     "port-channel load-balance sand", "(no )?snmp-server", "port-channel load-balance trident", "vrf instance",
     "management api", "management security", "tacacs-server", "aaa", "interface", "ipv6 access-list", "ip access-list",
@@ -89,11 +90,9 @@ def test_nothing_of_a_profile_follows_its_queues(name: str) -> None:
 
 
 def test_ports_without_a_buffer_profile_get_the_one_with_most_headroom() -> None:
-    assert lines("trident-numbered")[-3:] == [
-        "platform trident mmu queue profile MMU-400G-40M apply",
-        "!",
-        "end",
-    ]
+    text = lines("trident-numbered")
+    at = text.index("platform trident mmu queue profile MMU-400G-40M apply")
+    assert text[at : at + 3] == [text[at], "!", "management ssh"]
 
 
 def test_each_family_has_its_queue_word_and_only_trident_its_buffer_profiles() -> None:
@@ -298,3 +297,54 @@ def test_the_back_end_is_found_by_name() -> None:
 def test_rendering_costs_in_proportion_to_the_ports() -> None:
     few, many = large(32), large(128)
     assert calls(lambda: EOS.render(many)) < 5 * calls(lambda: EOS.render(few))
+
+
+def test_the_account_that_eos_comes_with_goes_where_somebody_else_can_log_in() -> None:
+    """It has no password, and a replace brings it back."""
+    switch = variant("trident-numbered")
+    assert "no username admin" in lines("trident-numbered")
+    named = Account("admin", switch.management.users[0].ssh_key)
+    for users in ((), (named,)):
+        other = replace(switch, management=replace(switch.management, users=users))
+        text = EOS.render(other)[FILE]
+        assert "no username admin" not in text
+        assert "management/default_account" not in EOS.planned(other)
+    text = EOS.render(switch)[FILE].replace("no username admin\n", "")
+    assert "management/default_account" not in EOS.read({FILE: text}).facts
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_ssh_and_the_api_answer_in_the_management_vrf_alone(name: str) -> None:
+    text = "\n".join(lines(name))
+    ssh = text.split("\nmanagement ssh\n")[1].split("\n!")[0].split("\n")
+    assert ssh[-4:] == ["   shutdown", "   !", "   vrf MGMT", "      no shutdown"]
+    api = text.split("\nmanagement api http-commands\n")[1].split("\n!")[0]
+    assert [line for line in api.split("\n") if "vrf" in line] == ["   vrf MGMT"]
+    facts = EOS.read({FILE: text}).facts
+    assert (facts["management/ssh"], facts["management/ssh[default]"]) == ("MGMT", "off")
+    opened = EOS.read({FILE: text.replace("   shutdown\n   !\n   vrf MGMT", "   !\n   vrf MGMT")}).facts
+    assert "management/ssh[default]" not in opened, "EOS answers in the default VRF unless it is shut there"
+
+
+@pytest.mark.parametrize("family", ["trident", "sand"])
+def test_marks_are_counted_on_ports_before_4_31(family: str) -> None:
+    switch = replace(variant(f"{family}-numbered"), release="4.30")
+    text = EOS.render(switch)[FILE]
+    profiles = text.split("\nqos profile ")[1:]
+    assert all("ecn count" not in one.split("\n!")[0] for one in profiles)
+    word = {"trident": "uc-tx-queue", "sand": "tx-queue"}[family]
+    marked = [c.priority for c in switch.qos.marked]
+    port = text.split("\ninterface Ethernet1/1\n")[1].split("\n!")[0]
+    assert [int(n) for n in re.findall(rf"   {word} (\d)\n      random-detect ecn count", port)] == marked
+    reading = EOS.read({FILE: text})
+    assert {k: str(v) for k, v in reading.facts.items()} == {
+        k: str(v) for k, v in EOS.planned(switch).items()
+    }
+
+
+def test_the_sand_family_counts_marks_once_its_hardware_is_told_to() -> None:
+    assert "hardware counter feature ecn out" in lines("sand-numbered")
+    for name in ("trident-numbered", "trident-lossy", "sand-lossy"):
+        marks = any("random-detect ecn" in line for line in lines(name))
+        expected = marks and name.startswith("sand")
+        assert ("hardware counter feature ecn out" in lines(name)) is expected
