@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.compiled import Compiled
 
-LEAST = ""
-"""What `--repin` without a key stands for."""
+LEAST = "(fewest)"
+"""The value of `--repin` without a key; an empty one is a usage error."""
 
 
 class RepinningCommand(click.Command):
     """A command whose `--repin` may stand without a value, so that the argument after it stays an argument."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Arguments with a bare `--repin` given its empty value."""
+        """Parse the arguments after a bare `--repin` was given its value."""
         end = args.index("--") if "--" in args else len(args)
         told = [f"--repin={LEAST}" if word == "--repin" else word for word in args[:end]]
         return super().parse_args(ctx, [*told, *args[end:]])
