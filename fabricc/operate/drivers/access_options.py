@@ -78,7 +78,9 @@ RULES: Mapping[str, DriverRules] = {
         {**_NETMIKO, "eos_autoComplete": bool, "force_no_enable": bool, "take_over": bool},
         {"https": True, "http": False, "ssh": True},
     ),
-    "fabricc_nxos": DriverRules({**_NETMIKO, "ssh_port": int, "force_no_enable": bool}, _NXAPI),
+    "fabricc_nxos": DriverRules(
+        {**_NETMIKO, "ssh_port": int, "force_no_enable": bool, "commit_timeout": float}, _NXAPI
+    ),
     "fabricc_junos": DriverRules(
         {**_PORT, **_KEYS, "keepalive": int, "ignore_warning": bool, "auto_probe": int}, _SSH
     ),

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import time
 import uuid
-from base64 import b64encode
 from contextlib import suppress
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
-from urllib.parse import urlsplit
 
 import napalm.nxos
 from napalm.base.exceptions import (
@@ -27,79 +23,51 @@ from napalm.base.exceptions import (
 )
 from napalm.base.helpers import canonical_interface_name
 from napalm.nxapi_plumbing import NXAPIAuthError, NXAPICommandError, NXAPIConnectionError
-from napalm.nxapi_plumbing.api_client import RPCClient
 from napalm.nxapi_plumbing.device import Device
 from napalm.nxapi_plumbing.errors import NXAPIError
 from netmiko.exceptions import NetmikoAuthenticationException, NetmikoBaseException
-from requests import Response
 from requests.exceptions import RequestException
 
 from fabricc.operate.drivers import nxos_views
-from fabricc.operate.drivers.answers import (
-    ROUTE_VALUES,
-    VALUES,
-    AnswerError,
-    parse_json,
-    quoted,
-    require_answer,
-)
-from fabricc.operate.drivers.checking import Checking, Options
+from fabricc.operate.drivers.answers import AnswerError
+from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.limits import TIMES, bound, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
-from fabricc.operate.drivers.redact import excerpt
-from fabricc.operate.drivers.single import clean, one_text, tls_context
+from fabricc.operate.drivers.nxos_candidate import (
+    blocks,
+    build_candidate,
+    clear_keys,
+    differs,
+    printed_keys,
+    unprinted_commands,
+)
+from fabricc.operate.drivers.nxos_exchange import Exchange, LongRequest
+from fabricc.operate.drivers.nxos_forms import FORMS_FILE, PrintedForms
+from fabricc.operate.drivers.nxos_replace import (
+    REPLACED,
+    ROLLED_BACK,
+    Operation,
+    changes,
+    is_idle,
+    is_verified,
+    read_log,
+    refused_lines,
+    remaining_s,
+    reports,
+)
+from fabricc.operate.drivers.redact import excerpt, redacted
+from fabricc.operate.drivers.single import clean, one_text
 
 FILE = "running-config.cfg"
 SHORTEST_S, LONGEST_S = 30, 3600
-_BAD = re.compile(r"(?i)fail|abort|error|invalid")
-_RUNNING = re.compile(r"(?im)^operation status *:.*in.?progress")
-_HEADER = re.compile(r"(?i)^(!|collecting|converting|generating|config replace|configure replace|#|\s*$)")
-
-
-class _Exchange(RPCClient):  # type: ignore[misc]
-    """Requests of NX-API, each bounded in size and by a deadline for all of it."""
-
-    def _send_request(self, commands: list[str], method: str) -> Response:
-        place = urlsplit(self.url)
-        timeout = float(self.timeout)
-        name, port = str(place.hostname), place.port
-        connection = (
-            HTTPSConnection(name, port, timeout=timeout, context=tls_context({"ssl_verify": self.verify}))
-            if place.scheme == "https"
-            else HTTPConnection(name, port, timeout=timeout)
-        )
-        login = b64encode(f"{self.username}:{self.password}".encode()).decode()
-        headers = {**self.headers, "Authorization": f"Basic {login}"}
-        body = self._build_payload(commands, method).encode()
-        try:
-            status, reason, content = posted(
-                connection, place.path, body, headers, TIMES * timeout, bound(connection)
-            )
-        except TimeoutError:
-            raise
-        except (OSError, HTTPException) as error:
-            raise NXAPIConnectionError(str(error) or type(error).__name__) from None
-        if status == HTTPStatus.UNAUTHORIZED:
-            raise NXAPIAuthError("the login is refused")
-        require_answer(status, reason, content)
-        answer = Response()
-        answer.status_code, answer.encoding, answer._content = status, "utf-8", content
-        return answer
-
-    def _process_api_response(
-        self, response: Response, commands: list[str], raw_text: bool = False
-    ) -> list[dict[str, Any]]:
-        most = ROUTE_VALUES if {*commands} & {*nxos_views.ROUTES} else VALUES
-        found = parse_json(response.content, "an answer of NX-API", most)
-        several = [found] if isinstance(found, dict) else found
-        if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
-            raise AnswerError(f"an answer is none of NX-API: {quoted(response.text)}")
-        field, answers = ("msg" if raw_text else "body"), []
-        for command, one in zip(commands, several, strict=False):
-            self._error_check({**one, "command": command})
-            answers.append({"command": command, "result": (one.get("result") or {}).get(field)})
-        return answers
+COMMIT_S = 600.0
+"""Seconds that a replace may take unless `commit_timeout` says otherwise. Our judgement: Cisco publishes no figure."""
+POLL_S = 2.0
+"""Seconds between two looks at the log of a replace that runs."""
+_QUIET_POLLS = 5
+"""Looks without a new entry, while the device reports that it is idle, after which a lost request never arrived."""
+_RUNNING, _STATUS = "show running-config", "show config-replace status"
+_LOG, _ROLLBACK_LOG = "show config-replace log exec", "show rollback log exec"
 
 
 class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
@@ -108,9 +76,12 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     What differs from NAPALM's own driver:
 
     * A replace is `configure replace`, which takes a running configuration; NAPALM's wants a checkpoint file that only
-      the device can write. It is verified when loaded (`verify-only`), compared by the device (`show-patch`), and can
-      wait for confirmation (`commit-timeout`, 30 to 3600 s; Cisco Nexus 9000 System Management Configuration Guide,
-      "Performing Configuration Replace"). The exact text of its answers is assumed: not tried on a device.
+      the device can write. The candidate has the device's own frame and printed forms (`nxos_candidate`). It is
+      verified when loaded (`verify-only`), compared by the device (`show-patch`), and can wait for confirmation
+      (`commit-timeout`, 30 to 3600 s; Cisco Nexus 9000 System Management Configuration Guide, "Performing
+      Configuration Replace").
+    * A replace runs for up to `commit_timeout` (600) seconds. Its outcome is that of the device's log of replaces,
+      which is asked for while the command runs and after its answer is lost (`nxos_replace`).
     * Merges are refused: NAPALM's applies line by line, and takes a refused line for success.
     * TLS and SSH host keys are verified: `ssl_verify` (True, a file of authorities, or False), `ssh_strict`,
       `system_host_keys`, `alt_key_file` as for netmiko; `ssh_port` (22) of the SCP server.
@@ -121,6 +92,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     CONFIRM_STEP = 1
     CONFIRM_LIMITS = (SHORTEST_S, LONGEST_S)
     loaded: bool
+    candidate_cfg: str
 
     def __init__(
         self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
@@ -136,6 +108,9 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         # Two sessions must not commit each other's candidate, so each has a file of its own.
         session = str(options.get("session") or uuid.uuid4())
         self.candidate_cfg = f"candidate-{hashlib.sha256(session.encode()).hexdigest()[:12]}.txt"
+        self._commit_timeout = float(options.get("commit_timeout", COMMIT_S))
+        self._running = self._plan = ""
+        self._unchanged = False
 
     def _clean(self, failure: type[NapalmException]) -> Any:
         foreign: dict[type[BaseException], type[NapalmException]] = {
@@ -172,12 +147,15 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 self.hostname, self.username, self.password, self.transport, "jsonrpc", self.port, self.timeout,
                 self.ssl_verify,
             )  # fmt: skip
-            self.device.api = _Exchange(
-                self.hostname, self.username, self.password, self.transport, self.port, self.timeout, self.ssl_verify
-            )  # fmt: skip
+            self.device.api = self._exchange(self.timeout)
             self._send_command("show hostname")
         except (NXAPIConnectionError, NXAPIAuthError):
             raise ConnectionException(f"Cannot connect to {self.hostname}")  # noqa: B904 - the reason is its context
+
+    def _exchange(self, timeout: float) -> Exchange:
+        return Exchange(
+            self.hostname, self.username, self.password, self.transport, self.port, timeout, self.ssl_verify
+        )
 
     def close(self) -> None:
         """Delete a candidate that was not committed and disconnect; nothing is raised when the connection is lost."""
@@ -204,18 +182,66 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def _target(self) -> str:
         return f"{self._dest_file_system}{self.candidate_cfg}"
 
+    def _show(self, failure: type[NapalmException], *commands: str) -> list[str]:
+        """The texts of several commands, in one request."""
+        with self._clean(failure):
+            assert self.device is not None
+            answers = self.device.show_list(["terminal dont-ask", *commands], raw_text=True)
+            return [str(one["result"] or "") for one in answers[1:]]
+
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
-        """Copy the whole device's configuration to the device, which verifies it."""
-        text = one_text(filename, config, FILE, ReplaceConfigException)
-        if self.has_pending_commit():
-            raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
-        with self._clean(ReplaceConfigException):
-            super().load_replace_candidate(config=text)
-        said = self._say(f"configure replace {self._target} verify-only", ReplaceConfigException)
-        if "validation completed successful" not in said:
+        """Copy the whole device's configuration to the device, which verifies it; not when the device runs it."""
+        said = self._verify(one_text(filename, config, FILE, ReplaceConfigException))
+        if said is not None and not is_verified(said):
             self.discard_config()
             with self._clean(ReplaceConfigException):
                 raise ReplaceConfigException(excerpt(said, self.password, longest=500, end=True))
+
+    def _verify(self, text: str) -> str | None:
+        """Load a candidate: the device's answer to `verify-only`; None when it runs the candidate."""
+        status, running = self._show(ReplaceConfigException, _STATUS, _RUNNING)
+        if remaining_s(status):
+            raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
+        self._running, self._plan = self._require_running(running), text
+        candidate = build_candidate(running, text, self._printed_forms(text))
+        self._unchanged = not differs(running, candidate)
+        if self._unchanged:
+            self.loaded = self.replace = True
+            return None
+        with self._clean(ReplaceConfigException):
+            super().load_replace_candidate(config=candidate)
+        return self._say(f"configure replace {self._target} verify-only", ReplaceConfigException)
+
+    def _require_running(self, running: str) -> str:
+        """Return a running configuration; an answer without a command is an error, never an empty one."""
+        if all(one.head.startswith("!") or not one.head for one in blocks(running)):
+            raise ReplaceConfigException(f"{self.hostname}: `{_RUNNING}` shows no configuration")
+        return running
+
+    def check_candidate(self, config: str) -> list[Refusal]:
+        """Let the device verify a whole configuration, and report each line that it did not validate.
+
+        Raises:
+            NapalmException: it was not checked: the connection broke, or a commit waits for confirmation.
+        """
+        try:
+            text = one_text(None, config, FILE, ReplaceConfigException)
+            said = self._verify(text)
+            if said is None:
+                return []
+            found = [
+                Refusal(redacted(told, self.password), FILE if line else "", line)
+                for told, line in refused_lines(said, text)
+            ]
+            if not found and not is_verified(said):
+                return self._refusals(excerpt(said, self.password, longest=500, end=True), config)
+            self.compare_config()
+            return found
+        except (ReplaceConfigException, CommitError, CommandErrorException) as error:
+            return self._refusals(str(error), config)
+        finally:
+            with suppress(NapalmException):
+                self.discard_config()
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:  # noqa: ARG002
         """Refused: a merge is not atomic, and a refused line would go unnoticed.
@@ -231,30 +257,115 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
 
     def compare_config(self) -> str:
-        """The commands that the device would run."""
-        if not self.loaded:
+        """The commands that the device would run; none when it runs the candidate."""
+        if not self.loaded or self._unchanged:
             return ""
         said = self._say(f"configure replace {self._target} show-patch", CommitError)
-        return "\n".join(line.rstrip() for line in said.splitlines() if not _HEADER.match(line))
+        return "\n".join(changes(said))
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
-        """Replace the running configuration; with `revert_in` (30 to 3600 s) NX-OS goes back unless confirmed."""
+        """Replace the running configuration; with `revert_in` (30 to 3600 s) NX-OS goes back unless confirmed.
+
+        Raises:
+            CommitError: it failed, or the running configuration has changed since the candidate was loaded.
+            ConnectionClosedException: the connection broke, and the device did not start the replace.
+            CommandTimeoutException: the device did not report an outcome in time.
+        """
         if not self.loaded:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and not SHORTEST_S <= revert_in <= LONGEST_S:
             raise CommitConfirmException(
                 f"{self.hostname}: revert_in must be {SHORTEST_S} to {LONGEST_S} seconds"
             )
-        with self._clean(CommitError):
-            self._save_to_checkpoint(self.rollback_cfg)
-        wait = "" if revert_in is None else f" commit-timeout {revert_in}"
-        said = self._say(f"configure replace {self._target}{wait}", CommitError)
-        if "completed successfully" not in said or _BAD.search(said):
-            with self._clean(CommitError):
-                raise CommitError(excerpt(said, self.password, longest=500, end=True))
+        (running,) = self._show(CommitError, _RUNNING)
+        if differs(self._running, running):
+            raise CommitError(f"{self.hostname}: the running configuration has changed since it was compared")
+        if not self._unchanged:
+            self._save_checkpoint()
+            wait = "" if revert_in is None else f" commit-timeout {revert_in}"
+            self._run_logged(f"configure replace {self._target}{wait}", _LOG, REPLACED)
+            self._finish()
         self.loaded = False
         if revert_in is None:
             self._save()
+
+    def _save_checkpoint(self) -> None:
+        """Write the checkpoint for `rollback`, and see that it is there."""
+        with self._clean(CommitError):
+            with suppress(NXAPIError):
+                self._delete_file(self.rollback_cfg)
+            self._save_to_checkpoint(self.rollback_cfg)
+            if not self._check_file_exists(self.rollback_cfg):
+                raise CommitError(
+                    f"the checkpoint {self.rollback_cfg} could not be written: is the disk full?"
+                )
+
+    def _finish(self) -> None:
+        """Type what no configuration shows, note how keys are printed, and delete the candidate with its secrets."""
+        with self._clean(CommitError):
+            assert self.device is not None
+            if commands := unprinted_commands(self._plan):
+                self.device.config_list(["configure terminal", *commands])
+            self._note_printed_forms()
+            self._delete_file(self.candidate_cfg)
+
+    def _run_logged(self, command: str, log: str, outcome: str) -> None:
+        """Run a command that takes long, and judge it by the device's own log.
+
+        Args:
+            command: a replace or a rollback.
+            log: shows the log of the last one.
+            outcome: begins the line with which the command's answer ends where the log does not tell.
+        """
+        before = self._logged(log)
+        exchange = self._exchange(self._commit_timeout)
+        exchange.longest_s = self._commit_timeout
+        request = LongRequest(exchange, ["terminal dont-ask", command])
+        until, quiet = time.monotonic() + self._commit_timeout, 0
+        while True:
+            answered = request.wait(POLL_S)
+            try:
+                operation = self._logged(log)
+                status = (
+                    "" if answered and not request.error else self._show(CommandErrorException, _STATUS)[0]
+                )
+            except (ConnectionException, CommandTimeoutException):
+                operation, status = before, ""
+            new = operation if operation != before else None
+            if new and new.status:
+                if new.succeeded:
+                    return
+                raise self._failed(request.text, new.status)
+            if answered and not request.error and new is None:
+                if reports(request.text, outcome):
+                    return
+                raise self._failed(request.text)
+            if isinstance(request.error, NXAPICommandError):
+                raise self._failed(str(request.error))
+            if request.error and new is None:
+                quiet = quiet + 1 if is_idle(status) else 0
+                if quiet >= _QUIET_POLLS and not differs(self._running, self._show(CommitError, _RUNNING)[0]):
+                    with self._clean(CommitError):
+                        raise request.error
+            if answered:
+                time.sleep(POLL_S)
+            if time.monotonic() > until:
+                text = f"{self.hostname}: no outcome of `{command.split()[0]}` in {self._commit_timeout:g} s"
+                raise CommandTimeoutException(text)
+
+    def _failed(self, said: str, status: str = "") -> CommitError:
+        text = excerpt(said.strip(), self.password, longest=500, end=True)
+        told = f"its log reports {status!r}: {text}" if status else text
+        return CommitError(f"{self.hostname}: {told or 'no outcome is reported'}")
+
+    def _logged(self, log: str) -> Operation | None:
+        """The last operation in a log of the device; None when it has no such log."""
+        with self._clean(CommandErrorException):
+            assert self.device is not None
+            try:
+                return read_log(str(self.device.show(log, raw_text=True) or ""))
+            except NXAPICommandError:
+                return None
 
     def _save(self) -> None:
         with self._clean(CommitError):
@@ -269,34 +380,70 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
         NX-OS does not report who made it. Not part of NAPALM.
         """
-        said = self._say("show config-replace status", CommandErrorException)
-        remaining = re.search(r"(?i)remaining[^\n\d]*(\d+)", said)
-        if remaining is not None and int(remaining[1]) > 0:
-            return [Hold(Claim.COMMIT, left_s=float(remaining[1]), own=None)]
-        return [Hold(Claim.COMMIT)] if _RUNNING.search(said) else []
+        status = self._say(_STATUS, CommandErrorException)
+        if left_s := remaining_s(status):
+            return [Hold(Claim.COMMIT, left_s=float(left_s), own=None)]
+        return [] if is_idle(status) else [Hold(Claim.COMMIT)]
 
     def confirm_commit(self) -> None:
-        """Stop the timer and save."""
+        """Stop the timer, see that it has stopped, and save."""
         if not self.has_pending_commit():
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
         self._say("configure replace commit", CommitError)
+        if self.has_pending_commit():
+            raise CommitError(f"{self.hostname}: the commit timer still runs after the confirmation")
         self._save()
 
     def rollback(self) -> None:
-        """Go back to the checkpoint taken before the last commit, and stop a timer that runs."""
-        pending = self.has_pending_commit()
+        """Go back to the checkpoint taken before the last commit, then stop a timer that runs, then save.
+
+        The timer is the way back if the rollback fails, so it is stopped last.
+        """
         with self._clean(CommitError):
-            try:
-                super().rollback()
-            except ReplaceConfigException as error:
-                raise CommitError(str(error)) from None
-        if pending:
+            if not self._check_file_exists(self.rollback_cfg):
+                raise CommitError(f"the checkpoint {self.rollback_cfg} is not on the switch")
+        self._run_logged(f"rollback running-config file {self.rollback_cfg}", _ROLLBACK_LOG, ROLLED_BACK)
+        if self.has_pending_commit():
             self._say("configure replace commit", CommitError)
+        self._save()
 
     def discard_config(self) -> None:
         """Delete the candidate."""
+        if self._unchanged:
+            self.loaded = False
         with self._clean(CommandErrorException):
             super().discard_config()
+
+    # Printed forms of keys.
+
+    def _printed_forms(self, text: str) -> dict[str, str]:
+        """How the device prints the lines with clear keys of a plan, where that was noted when they were set."""
+        keys = clear_keys(text)
+        if not keys:
+            return {}
+        with self._clean(CommandErrorException):
+            assert self.device is not None
+            try:
+                noted = self.device.show(f"show file {self._dest_file_system}{FORMS_FILE}", raw_text=True)
+            except NXAPICommandError:
+                return {}
+        return PrintedForms.read(str(noted or "")).of(keys)
+
+    def _note_printed_forms(self) -> None:
+        """Write how the device prints keys that were sent in clear text, for the next comparison."""
+        keys = clear_keys(self._plan)
+        if keys and len(self._printed_forms(self._plan)) < len(keys):
+            printed = printed_keys(self._show(CommitError, _RUNNING)[0])
+            forms = {line: printed[server] for line, server in keys.items() if server in printed}
+            self._copy_to_device(PrintedForms.note(forms), FORMS_FILE)
+
+    def _copy_to_device(self, text: str, name: str) -> None:
+        """Copy a text to a file of the device, as a candidate is copied."""
+        candidate, self.candidate_cfg = self.candidate_cfg, name
+        try:
+            super().load_replace_candidate(config=text)
+        finally:
+            self.candidate_cfg = candidate
 
     # Getters.
 

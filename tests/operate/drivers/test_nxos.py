@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from napalm.base.exceptions import (
+    CommandTimeoutException,
     CommitConfirmException,
     CommitError,
     ConnectAuthError,
@@ -17,6 +18,7 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
 )
 
+from fabricc.operate.drivers import nxos, nxos_replace
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 
@@ -24,7 +26,53 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+FACTORY = """version 10.4(3) Bios:version 05.51
+hostname old
+vdc old id 1
+  limit-resource vlan minimum 16 maximum 4094
+
+feature scp-server
+username admin password 5 $5$ADMIN  role network-admin
+username ops password 5 $5$OPS  role network-operator
+username bob password 5 !  role network-admin
+username bob sshkey ssh-ed25519 AAAA
+username carol passphrase  lifetime 99999
+banner motd ^
+username mallory password 5 $5$EVIL  role network-admin
+^
+clock timezone CET 1 0
+snmp-server user admin network-admin auth md5 0x1 priv aes-128 0x2 localizedV2key
+snmp-server user bob network-admin auth md5 0x1 priv aes-128 0x2 localizedV2key
+rmon event 1 log trap public description FATAL(1) owner PMON@FATAL
+vlan 1,20
+interface Ethernet1/1
+  switchport access vlan 20
+interface Ethernet1/33
+interface Ethernet1/35
+  description of somebody
+line console
+line vty
+boot nxos bootflash:/nxos64-cs.10.4.3.F.bin
+"""
+PLAN = """hostname new
+feature scp-server
+username carol password 5 !  role network-admin
+username carol sshkey ssh-ed25519 BBBB
+tacacs-server host 192.0.2.9 key 0 "s3cret-key"
+interface Ethernet1/1
+  no switchport
+interface Ethernet1/33/1
+  ipv6 address use-link-local-only
+  no ipv6 nd suppress-ra
+line vty
+"""
 NEW = "hostname new\ninterface Ethernet1/1\n  mtu 9216\n"
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at the log of a replace more often than at a real switch."""
+    monkeypatch.setattr(nxos, "POLL_S", 0.1)
 
 
 @pytest.fixture
@@ -43,10 +91,12 @@ def test_a_replace_is_copied_verified_compared_committed_and_rolled_back(
     switch: NxosSwitch, driver: Any
 ) -> None:
     driver.load_replace_candidate(config=NEW)
-    assert [*switch.files.values()] == [NEW]
+    (candidate,) = switch.files.values()
+    assert candidate.endswith(f"\n\n{NEW}")
     assert driver.compare_config().splitlines()[:2] == ["no hostname old", "hostname new"]
     driver.commit_config(message="a change")
     assert switch.running == switch.startup == NEW
+    assert [*switch.files] == ["rollback_config.txt"]
     driver.rollback()
     assert switch.running == switch.startup == "hostname old\n"
 
@@ -89,13 +139,181 @@ def test_the_timer_has_limits(switch: NxosSwitch, driver: Any, seconds: int) -> 
         driver.commit_config(revert_in=seconds)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_connection_lost_at_the_commit_is_said(switch: NxosSwitch, driver: Any, when: str) -> None:
-    switch.faults.drop_commit = when
+def test_a_replace_whose_answer_is_lost_is_judged_by_the_log(switch: NxosSwitch, driver: Any) -> None:
+    switch.faults.drop_commit = "after"
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    assert driver.has_pending_commit()
+    assert switch.running == NEW
+
+
+def test_a_replace_that_never_arrived_is_a_lost_connection(switch: NxosSwitch, driver: Any) -> None:
+    switch.faults.drop_commit = "before"
     driver.load_replace_candidate(config=NEW)
     with pytest.raises(ConnectionClosedException):
         driver.commit_config(revert_in=60)
-    assert driver.has_pending_commit() == (when == "after")
+    assert not driver.has_pending_commit()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_replace_that_takes_long_is_polled_until_it_has_ended(
+    switch: NxosSwitch, driver: Any, fails: bool
+) -> None:
+    switch.slow_s, switch.faults.fail_commit = 0.6, fails
+    driver.load_replace_candidate(config=NEW)
+    if fails:
+        with pytest.raises(CommitError, match="Failed"):
+            driver.commit_config(revert_in=60)
+    else:
+        driver.commit_config(revert_in=60)
+    assert (switch.running == NEW) != fails
+
+
+def test_a_replace_that_runs_is_a_hold(switch: NxosSwitch, driver: Any) -> None:
+    switch.executed = "running\n"
+    (hold,) = driver.get_holds()
+    assert (hold.claim, hold.left_s) == (Claim.COMMIT, None)
+
+
+def test_a_replace_without_an_outcome_ends_in_time(switch: NxosSwitch, tmp_path: Path) -> None:
+    switch.slow_s = 30
+    with switch.device.connect(commit_timeout=0.3) as driver:
+        driver.load_replace_candidate(config=NEW)
+        with pytest.raises(CommandTimeoutException, match=r"no outcome .* 0.3 s"):
+            driver.commit_config(revert_in=60)
+
+
+def test_a_log_that_reports_a_failure_outweighs_the_words_of_the_answer(
+    switch: NxosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    logs = iter(["", "Start Time : now\nEnd Time : now\nRollback Status : Failed\n"])
+    monkeypatch.setattr(driver, "_logged", lambda _: nxos_replace.read_log(next(logs)))
+    with pytest.raises(CommitError, match="Failed"):
+        driver.commit_config()
+
+
+def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driver: Any) -> None:
+    switch.running = FACTORY
+    driver.load_replace_candidate(config=PLAN)
+    driver.commit_config(revert_in=60)
+    driver.confirm_commit()
+    for kept in (
+        "version 10.4(3) Bios:version 05.51",
+        "vdc new id 1\n  limit-resource vlan minimum 16 maximum 4094",
+        "boot nxos bootflash:/nxos64-cs.10.4.3.F.bin",
+        "username admin password 5 $5$ADMIN  role network-admin",
+        "username ops password 5 $5$OPS  role network-operator",
+        "snmp-server user admin network-admin auth md5 0x1 priv aes-128 0x2 localizedV2key",
+        "username carol passphrase  lifetime 99999",
+        "rmon event 1 log trap public description FATAL(1) owner PMON@FATAL",
+        "interface Ethernet1/35\n",
+    ):
+        assert kept in switch.running, kept
+    for gone in (
+        "bob",
+        "mallory",
+        "vlan 20",
+        "switchport access vlan",
+        "of somebody",
+        "interface Ethernet1/33\n",
+        "clock timezone",
+        "banner",
+    ):
+        assert gone not in switch.running, gone
+    assert switch.startup == switch.running
+
+
+def test_a_switch_that_runs_its_plan_is_unchanged_and_asked_little(switch: NxosSwitch, driver: Any) -> None:
+    switch.running = FACTORY
+    driver.load_replace_candidate(config=PLAN)
+    driver.commit_config()
+    assert 'tacacs-server host 192.0.2.9 key 7 "' in switch.running
+    driver.load_replace_candidate(config=PLAN)
+    assert driver.compare_config() == ""
+    assert {*switch.files} == {"rollback_config.txt", "fabricc_forms.json"}
+    assert driver.check_candidate(PLAN) == []
+    assert "s3cret-key" not in "".join(switch.files.values())
+
+
+def test_a_key_that_was_changed_is_set_again(switch: NxosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=PLAN)
+    driver.commit_config()
+    driver.load_replace_candidate(config=PLAN.replace("s3cret-key", "another-key"))
+    assert "tacacs-server host 192.0.2.9" in driver.compare_config()
+    driver.commit_config()
+    assert switch.running.count("tacacs-server host") == 1
+    driver.load_replace_candidate(config=PLAN.replace("s3cret-key", "another-key"))
+    assert driver.compare_config() == ""
+
+
+def test_a_line_that_no_switch_prints_is_typed_beside_the_replace(switch: NxosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=PLAN)
+    assert "suppress-ra" not in "".join(switch.files.values())
+    driver.commit_config()
+    assert switch.typed == ["interface Ethernet1/33/1", "no ipv6 nd suppress-ra"]
+
+
+def test_growth_and_a_retired_port_are_replaced_and_then_unchanged(switch: NxosSwitch, driver: Any) -> None:
+    switch.running = FACTORY
+    grown = PLAN + "interface Ethernet1/34\n  description new rack\n  no shutdown\n"
+    for plan, command in (
+        (PLAN, "hostname new"),
+        (grown, "description new rack"),
+        (PLAN, "no description new rack"),
+    ):
+        driver.load_replace_candidate(config=plan)
+        assert command in driver.compare_config().splitlines()
+        driver.commit_config(revert_in=60)
+        driver.confirm_commit()
+        driver.load_replace_candidate(config=plan)
+        assert driver.compare_config() == ""
+        driver.discard_config()
+    assert switch.running.count("interface Ethernet1/34\n") == 1
+
+
+def test_an_empty_answer_is_no_configuration(switch: NxosSwitch, driver: Any) -> None:
+    switch.running = ""
+    with pytest.raises(ReplaceConfigException, match="shows no configuration"):
+        driver.load_replace_candidate(config=NEW)
+
+
+def test_a_change_of_somebody_else_stops_the_commit(switch: NxosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    switch.running += "vlan 7\n"
+    with pytest.raises(CommitError, match="has changed since"):
+        driver.commit_config(revert_in=60)
+    assert "vlan 7" in switch.running
+
+
+def test_lines_that_verify_only_cannot_parse_are_reported_and_do_not_stop_a_push(
+    switch: NxosSwitch, driver: Any
+) -> None:
+    switch.doubted = ("mtu 9216",)
+    (refusal,) = driver.check_candidate(NEW)
+    assert refusal.text == "mtu 9216: Syntax error while parsing 'mtu 9216'"
+    assert (refusal.file, refusal.line) == ("running-config.cfg", 3)
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config()
+    assert switch.running == NEW
+
+
+def test_a_rollback_that_fails_leaves_the_timer_running(switch: NxosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    switch.faults.fail_commit = True
+    with pytest.raises(CommitError, match="Rolling back"):
+        driver.rollback()
+    assert switch.waiting is not None
+    assert switch.startup == "hostname saved\n"
+
+
+def test_a_checkpoint_that_was_not_written_stops_the_commit(switch: NxosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    switch.faults.disk_full = True
+    with pytest.raises(CommitError, match="checkpoint"):
+        driver.commit_config()
+    assert switch.running == "hostname old\n"
 
 
 def test_refusals_are_napalms_and_without_secrets(switch: NxosSwitch, driver: Any) -> None:

@@ -1,9 +1,13 @@
-"""A device that speaks Cisco's NX-API (JSON-RPC over HTTPS), with SCP and a terminal over SSH."""
+"""A device that speaks Cisco's NX-API (JSON-RPC over HTTPS), with SCP and a terminal over SSH.
+
+Answers to `configure replace` have the form of a published transcript of 9.3(1), the log that of Cisco's NX-API CLI
+reference, the status that of "Performing Configuration Replace". Assumed are the line of the commit timer, the status
+of a replace that runs, and the words after a failure.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import re
 import threading
@@ -11,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.operate.drivers.servers import nxos_shows
+from tests.operate.drivers.servers import nxos_patch, nxos_shows
 from tests.operate.drivers.servers.counted import Counted
 from tests.operate.drivers.servers.device import Device
 from tests.operate.drivers.servers.faults import Faults
@@ -28,6 +32,23 @@ USER, PASSWORD = "admin", "nxos pässword"
 _REPLACE = re.compile(r"configure replace bootflash:(\S+)(?: (verify-only|show-patch|commit-timeout (\d+)))?")
 
 
+_HEADER = "!Command: show running-config\n!Time: Fri May 16 09:05:38 2025\n\n"
+_RULE = "=" * 56 + "\n"
+_CHECKED = "Version match between user file and running configuration.\nPre-check for User config PASSED\n"
+_COLLECTED = "Collecting Running-Config\nConverting to checkpoint file\nGenerating Rollback Patch\n"
+_ADVISORY = (
+    "ADVISORY: Config Replace operation started...\nModifying running configuration from another VSH terminal in "
+    "parallel\nis not recommended, as this may lead to Config Replace failure.\n\nCollecting Running-Config\n"
+    "Generating Rollback patch for switch profile\nRollback Patch is Empty\nCollecting Running-Config\n"
+)
+_EXECUTED = (
+    "Generating Rollback Patch\nExecuting Rollback Patch\nDuring CR operation,will retain L3 configuration\nwhen vrf "
+    "member change on interface\nGenerating Running-config for verification\nGenerating Rollback Patch\n\n"
+)
+_RESTORED = "Verification failed, Rolling back to previous configuration\n"
+_SEE_LOG = (
+    " Use 'show config-replace log verify' or 'show config-replace log exec' to see reasons for failure\n"
+)
 _SPACE = "  1000 bytes used\n  90000000 bytes free\n  90001000 bytes total\n"
 
 
@@ -38,6 +59,11 @@ class NxosSwitch:
     Attributes:
         second: how long a second of `commit-timeout` lasts here, in seconds.
         waiting: what ran before a commit that waits for confirmation, and when its time is over.
+        doubted: commands that `verify-only` cannot parse, though the replace takes them.
+        slow_s: seconds that a replace takes; its answer is then lost.
+        executed: the log of the last replace; `operations`: how many there were.
+        operations: see `executed`.
+        typed: configuration commands that were typed beside a replace.
         neighbors: tells the sessions that are up, neighbour -> prefixes received.
         counted: what it counts and complains of.
     """
@@ -48,6 +74,11 @@ class NxosSwitch:
     files: dict[str, str] = field(default_factory=dict)
     waiting: tuple[str, float] | None = None
     second: float = 1.0
+    doubted: tuple[str, ...] = ()
+    slow_s: float = 0.0
+    executed: str = ""
+    operations: int = 0
+    typed: list[str] = field(default_factory=list)
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
@@ -97,13 +128,19 @@ class NxosSwitch:
     def _run(self, text: str) -> str | None:
         if match := _REPLACE.fullmatch(text):
             return self._replace(match)
-        verbs: list[tuple[str, Callable[[str], str]]] = [
+        verbs: list[tuple[str, Callable[[str], str | None]]] = [
             ("terminal dont-ask", lambda _: ""),
             ("no terminal dont-ask", lambda _: ""),
             ("show hostname", lambda _: "switch"),
-            ("show running-config", lambda _: f"!Command: show running-config\n{self.running}"),
+            ("show running-config", lambda _: f"{_HEADER}{self.running}"),
             ("show startup-config", lambda _: f"!Command: show startup-config\n{self.startup}"),
             ("show config-replace status", self._status),
+            ("show config-replace log exec", lambda _: self.executed),
+            ("show rollback log exec", lambda _: ""),
+            ("show file bootflash:", lambda name: self.files.get(name)),
+            ("configure terminal", lambda _: ""),
+            ("interface ", lambda name: self._type(f"interface {name}")),
+            ("no ipv6 nd suppress-ra", lambda _: self._type("no ipv6 nd suppress-ra")),
             ("configure replace commit", self._confirm),
             ("checkpoint file ", self._checkpoint),
             ("rollback running-config file ", self._rollback),
@@ -116,35 +153,77 @@ class NxosSwitch:
                 return serve(text[len(verb) :])
         return None
 
+    def _type(self, command: str) -> str:
+        self.typed.append(command)
+        return ""
+
     def _replace(self, match: re.Match[str]) -> str:
         wanted = self.files[match[1]]
+        commands = nxos_patch.patch(self.running, nxos_patch.printed(wanted))
         if match[2] == "verify-only":
-            bad = "bogus" in wanted or self.faults.reject
-            planted = [one for one in self.faults.planted if one in map(str.strip, wanted.splitlines())]
-            if planted:
-                lines = "".join(f"{one}\n% Invalid command at '^' marker.\n" for one in planted)
-                return f"Verification patch contains the following commands:\n!\n{lines}Patch validation failed\n"
-            said = "failed: % Invalid command: neighbor 192.0.2.1 password S3CRET" if bad else "successful"
-            return (
-                f"Verification patch contains the following commands:\n!\nPatch validation completed {said}\n"
-            )
+            return self._verified(commands, wanted)
         if match[2] == "show-patch":
-            old, new = self.running.splitlines(), wanted.splitlines()
-            lines = [line for line in difflib.ndiff(old, new) if line[0] in "+-"]
-            patch = [f"no {line[2:]}" if line[0] == "-" else line[2:] for line in lines]
-            return "\n".join(
-                ["Collecting Running-Config", "Converting to checkpoint file", "!!", *patch, "!"]
-            )
+            listed = "".join(f"`{one}`\n" for one in commands) or "Rollback Patch is Empty\n"
+            return f"{_CHECKED}{_COLLECTED}{listed}"
         if self.faults.drop_commit == "before":
             raise Drop
-        if self.faults.fail_commit:
-            return "Configure replace failed: password S3CRET. The original configuration is restored\n"
-        before, self.running = self.running, wanted
+        if self.waiting:
+            return "Configure replace failed: the commit timer is running\n"
+        reason = nxos_patch.refusal(self.running, wanted) or (
+            "a command failed" if self.faults.fail_commit else ""
+        )
+        if self.slow_s:
+            self._log(match[1], commands, "")
+            threading.Timer(self.slow_s, self._finish_late, (match, wanted, commands, reason)).start()
+            raise Drop
+        return self._finish(match, wanted, commands, reason)
+
+    def _finish_late(self, *arguments: Any) -> None:
+        with self._turn:
+            self._finish(*arguments)
+
+    def _finish(self, match: re.Match[str], wanted: str, commands: list[str], reason: str) -> str:
+        self._log(match[1], commands, "Failed" if reason else "Success")
+        if reason:
+            return f"{_CHECKED}{_ADVISORY}{_RESTORED}Configure replace failed. password S3CRET: {reason}.{_SEE_LOG}"
+        before, self.running = self.running, nxos_patch.printed(wanted)
         if match[3]:
             self.waiting = (before, time.monotonic() + int(match[3]) * self.second)
         if self.faults.drop_commit == "after":
             raise Drop
-        return "Configure replace completed successfully. Please run 'show config-replace log exec' to see details\n"
+        return (
+            f"{_CHECKED}{_ADVISORY}{_EXECUTED}Configure replace completed successfully. Please run 'show "
+            "config-replace log exec' to see if there is any configuration that requires reload to take effect.\n"
+        )
+
+    def _verified(self, commands: list[str], wanted: str) -> str:
+        """The answer to `verify-only`: after each command, what the switch says of it."""
+        lines = [*map(str.strip, wanted.splitlines())]
+        planted = [one for one in self.faults.planted if one in lines and one not in commands]
+        told, refused = "", bool(planted)
+        for command in (*commands, *planted):
+            told += f"`{command}`\n"
+            if command in self.faults.planted or "bogus" in command or self.faults.reject:
+                told += "% Invalid command: neighbor 192.0.2.1 password S3CRET\n"
+                refused = True
+            elif command in self.doubted:
+                told += f"Syntax error while parsing '{command}'\n\n"
+            elif command == "exit":
+                told += "Skip non dme command for CR validation\n"
+        verdict = "Patch validation failed" if refused else "Patch validation completed successful"
+        return f"{_CHECKED}{_COLLECTED}Validating Patch\n{_RULE}{told}{_RULE}{verdict}\n"
+
+    def _log(self, name: str, commands: list[str], status: str) -> None:
+        self.operations += not self.executed.endswith("running\n")
+        ended = f"End Time             : Thu, 05:53:22 19 Jul 2018\nRollback Status      : {status}\n"
+        listed = "".join(f"`{one}`\n" for one in commands)
+        self.executed = (
+            f"Operation            : Config-replace to user config\n"
+            f"Checkpoint file name : .replace_tmp_{13526 + self.operations}\n"
+            f"Scheme               : tmp\nCfg-replace done By  : {USER}\nCfg-replace mode     : atomic\n"
+            f"Verbose              : disabled\nStart Time           : Thu, 05:53:19 19 Jul 2018\n"
+            + (f"{ended}\nExecuting Patch:\n----------------\n{listed}" if status else "running\n")
+        )
 
     def _status(self, rest: str) -> str:
         left = (
@@ -152,7 +231,13 @@ class NxosSwitch:
             if self.waiting
             else ""
         )
-        return f"Last operation : Rollback to file\nOperation Status: Success\n{left}"
+        began = "  Start Time: Wed Jan 06 19:39:34 2016\n"
+        ended = "  End Time: Wed Jan 06 19:39:47 2016\n  Operation Status: Success\n"
+        ran = began + ("" if self.executed.endswith("running\n") else ended)
+        return (
+            "Last operation : Rollback to file\nDetails:\n  Rollback type: atomic replace_tmp_28081\n"
+            f"{ran}{left}"
+        )
 
     def _confirm(self, rest: str) -> str:
         self.waiting = None
@@ -165,8 +250,13 @@ class NxosSwitch:
         return "Done"
 
     def _rollback(self, name: str) -> str:
+        if self.faults.fail_commit:
+            return "Executing Rollback Patch\nVerification failed, Rolling back to previous configuration\n"
         self.running = self.files[name]
-        return "Rollback completed successfully."
+        return (
+            "Note: Applying config parallelly may fail Rollback verification\nCollecting Running-Config\n"
+            "#Generating Rollback Patch\nExecuting Rollback Patch\nRollback completed successfully.\n"
+        )
 
     def _save(self, rest: str) -> str:
         self.startup = self.running

@@ -1,0 +1,198 @@
+"""Build the file for `configure replace` in the form in which the switch itself prints its configuration.
+
+Cisco requires "a valid running configuration that has been received with the Cisco NX-OS device", not a partial one
+("Performing Configuration Replace", System Management Configuration Guides 9.2 to 10.4). fabricc builds what it owns,
+so the rest is taken from the running configuration: the version, the VDC, boot lines, accounts with a password, and
+lines that every switch prints. Lines are written as the switch prints them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+ADMIN = "admin"
+"""The account that every file for a replace must have (Cisco, same chapter)."""
+_NO_PASSWORD = "!"
+_PRINTED_ALWAYS = re.compile(r"(?:version|boot|rmon event|icam|license) |(?:line console|vdc \S+ id \d+)$")
+"""First lines of blocks that belong to the switch: its image, its virtual device and what it prints unasked."""
+_ONLY_HEADS = re.compile(r"line vty$|vlan 1$|interface Ethernet\d+/\d+$")
+"""First lines of blocks that cannot be removed, and that are printed without content where nothing is configured."""
+_SUPPRESS = "no ipv6 nd suppress-ra"
+_CLEAR_KEY = re.compile(r"(tacacs-server host \S+) key 0 (.+)$")
+_PRINTED_KEY = re.compile(r"(tacacs-server host \S+) key (?!0 )\d+ .+$")
+_ACCOUNT = re.compile(r"username (\S+) (\S+)(?: +\d+ +(\S+))?")
+_SNMP_USER = re.compile(r"snmp-server user (\S+) ")
+_BANNER = re.compile(r"banner \S+ (\S)(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A command at the left margin with the lines below it, as they are printed."""
+
+    lines: tuple[str, ...]
+
+    @property
+    def head(self) -> str:
+        """The command, with single spaces."""
+        return " ".join(self.lines[0].split())
+
+    @property
+    def key(self) -> str:
+        """What makes two blocks the same place in two configurations."""
+        return "hostname" if self.head.startswith("hostname ") else self.head
+
+
+def blocks(text: str) -> list[Block]:
+    """Split a configuration into blocks; comments before the first command are one block, a banner is one too."""
+    found: list[list[str]] = []
+    closing = ""
+    for line in text.splitlines():
+        if closing:
+            found[-1].append(line)
+            closing = "" if closing in line else closing
+            continue
+        inner = not line.strip() or line[0].isspace()
+        comment = line.startswith("!") and (not found or found[-1][0].startswith("!"))
+        if found and (inner or comment):
+            found[-1].append(line)
+        else:
+            found.append([line])
+        if banner := _BANNER.match(line):
+            closing = "" if banner[1] in banner[2] else banner[1]
+    return [Block(tuple(lines)) for lines in found]
+
+
+@dataclass(slots=True)
+class Accounts:
+    """Accounts of a running configuration and of a plan.
+
+    Attributes:
+        planned: names that the plan has.
+        kept: names that only the switch has, and that stay: `admin`, and accounts with a password. An account of
+            fabricc has a key and no password, so one without is an account that the plan no longer has.
+    """
+
+    planned: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, running: list[Block], plan: list[Block]) -> Accounts:
+        """Return the accounts of two configurations."""
+        planned = {match[1] for one in plan if (match := _ACCOUNT.match(one.head))}
+        found = [match for one in running if (match := _ACCOUNT.match(one.head))]
+        kept = {
+            match[1]
+            for match in found
+            if match[1] == ADMIN or (match[2] == "password" and match[3] not in (None, _NO_PASSWORD))
+        }
+        return cls(planned, kept - planned)
+
+    def keeps(self, head: str) -> bool:
+        """Return whether a line of an account is the switch's own."""
+        if match := _ACCOUNT.match(head):
+            return match[1] in self.kept or (match[1] in self.planned and match[2] == "passphrase")
+        match = _SNMP_USER.match(head)
+        return match is not None and match[1] in self.planned | self.kept
+
+
+def build_candidate(running: str, plan: str, printed: Mapping[str, str]) -> str:
+    """Put the switch's own frame around a plan, in printed forms.
+
+    Args:
+        running: the running configuration as the switch prints it.
+        plan: the configuration that fabricc built, with secrets.
+        printed: planned line -> how the switch prints it, for secrets that it encrypts.
+
+    Returns:
+        A configuration in the order of the running one where it has the same blocks; the plan itself where the
+        running configuration has no frame.
+    """
+    device = blocks(running)
+    built = [_as_printed(one, printed) for one in blocks(plan)]
+    names = [one.head.split()[1] for side in (device, built) for one in side if one.key == "hostname"]
+    accounts = Accounts.of(device, built)
+    heads = {one.key for one in built}
+    before = ""
+    for one in device:
+        if one.key not in heads and (kept := _kept(one, accounts, heads)):
+            place = next((index + 1 for index, other in enumerate(built) if other.key == before), 0)
+            built.insert(place, _renamed(kept, names))
+            heads.add(one.key)
+        before = one.key if one.key in heads else before
+    text = "\n".join(line for one in built for line in one.lines)
+    return f"{text}\n" if text and not text.endswith("\n") else text
+
+
+def _kept(block: Block, accounts: Accounts, planned: set[str]) -> Block | None:
+    """Return what stays of a block that only the switch has."""
+    head = block.head
+    if head.startswith("!") or _PRINTED_ALWAYS.match(head) or accounts.keeps(head):
+        return block
+    if _ONLY_HEADS.match(head) and not any(one.startswith(f"{head}/") for one in planned):
+        return replace(block, lines=block.lines[:1])
+    return None
+
+
+def _renamed(block: Block, names: list[str]) -> Block:
+    """Return the VDC of a switch under the planned hostname: the switch names the one after the other."""
+    words = block.head.split()
+    if words[0] == "vdc" and len(names) > 1 and words[1] == names[0]:
+        return replace(block, lines=(block.lines[0].replace(words[1], names[-1], 1), *block.lines[1:]))
+    return block
+
+
+def _as_printed(block: Block, printed: Mapping[str, str]) -> Block:
+    lines = (printed.get(line.strip(), line) for line in block.lines if line.strip() != _SUPPRESS)
+    return replace(block, lines=tuple(lines))
+
+
+def unprinted_commands(plan: str) -> list[str]:
+    """Return commands of a plan that no running configuration shows, with the interfaces that they belong to.
+
+    A Nexus sends router advertisements after `no ipv6 nd suppress-ra` alone, and does not print it: annet, whose
+    Cisco rules say so, types it beside the configuration. In a replace it would be a difference that never ends.
+    """
+    return [
+        command
+        for one in blocks(plan)
+        if any(line.strip() == _SUPPRESS for line in one.lines)
+        for command in (one.head, _SUPPRESS)
+    ]
+
+
+def clear_keys(plan: str) -> dict[str, str]:
+    """Return the lines with keys in clear text, and the beginning of each that names its server."""
+    lines = (one.lines[0].strip() for one in blocks(plan))
+    return {line: match[1] for line in lines if (match := _CLEAR_KEY.match(line))}
+
+
+def printed_keys(running: str) -> dict[str, str]:
+    """Return how the switch prints keys that it encrypted, by the beginning that names the server."""
+    lines = (one.lines[0].strip() for one in blocks(running))
+    return {match[1]: line for line in lines if (match := _PRINTED_KEY.match(line))}
+
+
+def differs(running: str, candidate: str) -> bool:
+    """Return whether two configurations differ; the order counts among the classes of a classification alone."""
+    return Counter(_statements(running)) != Counter(_statements(candidate))
+
+
+def _statements(text: str) -> Iterator[tuple[str, ...]]:
+    for one in blocks(text):
+        if one.head.startswith("!"):
+            continue
+        parents: list[tuple[int, str]] = []
+        classes: list[str] = []
+        for line in filter(str.strip, one.lines):
+            depth, words = len(line) - len(line.lstrip()), " ".join(line.split())
+            while parents and parents[-1][0] >= depth:
+                parents.pop()
+            parents.append((depth, words))
+            yield tuple(words for _, words in parents)
+            if words.startswith("class "):
+                classes.append(words)
+        if one.head.startswith("policy-map type qos "):
+            yield (one.head, *classes)

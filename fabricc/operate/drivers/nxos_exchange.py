@@ -1,0 +1,104 @@
+"""Requests of NX-API: bounded in size and time, and long ones that others can be sent beside."""
+
+from __future__ import annotations
+
+import threading
+from base64 import b64encode
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from napalm.nxapi_plumbing import NXAPIAuthError, NXAPIConnectionError
+from napalm.nxapi_plumbing.api_client import RPCClient
+from requests import Response
+
+from fabricc.operate.drivers import nxos_views
+from fabricc.operate.drivers.answers import (
+    ROUTE_VALUES,
+    VALUES,
+    AnswerError,
+    parse_json,
+    quoted,
+    require_answer,
+)
+from fabricc.operate.drivers.limits import TIMES, bound, posted
+from fabricc.operate.drivers.single import tls_context
+
+
+class Exchange(RPCClient):  # type: ignore[misc]
+    """Requests of NX-API, each bounded in size and by a deadline for all of it.
+
+    Attributes:
+        longest_s: the deadline; 0 for a few times the timeout.
+    """
+
+    longest_s = 0.0
+
+    def _send_request(self, commands: list[str], method: str) -> Response:
+        place = urlsplit(self.url)
+        timeout = float(self.timeout)
+        name, port = str(place.hostname), place.port
+        connection = (
+            HTTPSConnection(name, port, timeout=timeout, context=tls_context({"ssl_verify": self.verify}))
+            if place.scheme == "https"
+            else HTTPConnection(name, port, timeout=timeout)
+        )
+        login = b64encode(f"{self.username}:{self.password}".encode()).decode()
+        headers = {**self.headers, "Authorization": f"Basic {login}"}
+        body = self._build_payload(commands, method).encode()
+        try:
+            longest = self.longest_s or TIMES * timeout
+            status, reason, content = posted(
+                connection, place.path, body, headers, longest, bound(connection)
+            )
+        except TimeoutError:
+            raise
+        except (OSError, HTTPException) as error:
+            raise NXAPIConnectionError(str(error) or type(error).__name__) from None
+        if status == HTTPStatus.UNAUTHORIZED:
+            raise NXAPIAuthError("the login is refused")
+        require_answer(status, reason, content)
+        answer = Response()
+        answer.status_code, answer.encoding, answer._content = status, "utf-8", content
+        return answer
+
+    def _process_api_response(
+        self, response: Response, commands: list[str], raw_text: bool = False
+    ) -> list[dict[str, Any]]:
+        most = ROUTE_VALUES if {*commands} & {*nxos_views.ROUTES} else VALUES
+        found = parse_json(response.content, "an answer of NX-API", most)
+        several = [found] if isinstance(found, dict) else found
+        if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
+            raise AnswerError(f"an answer is none of NX-API: {quoted(response.text)}")
+        field, answers = ("msg" if raw_text else "body"), []
+        for command, one in zip(commands, several, strict=False):
+            self._error_check({**one, "command": command})
+            answers.append({"command": command, "result": (one.get("result") or {}).get(field)})
+        return answers
+
+
+class LongRequest:
+    """A request whose answer may take minutes; it runs in a thread of its own, so that others can be sent meanwhile.
+
+    Attributes:
+        text: the answer to the last command, once there is one.
+        error: why there is none.
+    """
+
+    def __init__(self, exchange: Exchange, commands: list[str]) -> None:
+        self.text, self.error = "", None  # type: tuple[str, Exception | None]
+        self._thread = threading.Thread(target=self._run, args=(exchange, commands), daemon=True)
+        self._thread.start()
+
+    def _run(self, exchange: Exchange, commands: list[str]) -> None:
+        try:
+            answers = exchange._nxapi_command(commands, method=exchange.cmd_method_raw)
+            self.text = str(answers[-1]["result"] or "")
+        except Exception as error:
+            self.error = error
+
+    def wait(self, seconds: float) -> bool:
+        """Wait a while for the answer, and return whether the request has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()

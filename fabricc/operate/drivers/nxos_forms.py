@@ -1,0 +1,65 @@
+"""Remember how a switch prints keys that it encrypts, so that an unchanged key is no difference.
+
+NX-OS stores a TACACS+ key as type 7 in a way that Cisco does not publish. After a replace that set one in clear text,
+its printed form is written to a file on the switch beside a salted digest of the clear line. A key that was changed
+has another digest, and is sent in clear text again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+FORMS_FILE = "fabricc_forms.json"
+_COST = {"n": 2**14, "r": 8, "p": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedForms:
+    """Digests of clear lines and the lines that a switch prints for them."""
+
+    salt: str = ""
+    printed: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, text: str) -> PrintedForms:
+        """Read the file; a text that is none of ours remembers nothing."""
+        try:
+            found: Any = json.loads(text)
+            salt, printed = found["salt"], found["printed"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return cls()
+        if not isinstance(salt, str) or not isinstance(printed, dict):
+            return cls()
+        return cls(salt, {name: line for name, line in printed.items() if _is_key(line)})
+
+    @classmethod
+    def note(cls, forms: Mapping[str, str]) -> str:
+        """Return the file for clear lines and their printed forms."""
+        salt = secrets.token_hex(16)
+        printed = {_digest(salt, clear): line for clear, line in forms.items()}
+        return json.dumps({"salt": salt, "printed": printed}, indent=1) + "\n"
+
+    def of(self, lines: Iterable[str]) -> dict[str, str]:
+        """Return the printed forms of clear lines that are known."""
+        if not self.printed:
+            return {}
+        found = {clear: self.printed.get(_digest(self.salt, clear), "") for clear in lines}
+        return {clear: line for clear, line in found.items() if _server(line) == _server(clear)}
+
+
+def _is_key(line: object) -> bool:
+    """Whether a line may set a key: the file lies on the switch, where others write."""
+    return isinstance(line, str) and " key " in line and line.isprintable()
+
+
+def _server(line: str) -> str:
+    return line.partition(" key ")[0]
+
+
+def _digest(salt: str, line: str) -> str:
+    return hashlib.scrypt(line.encode(), salt=salt.encode(), **_COST).hex()

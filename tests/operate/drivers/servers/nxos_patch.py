@@ -1,0 +1,66 @@
+"""How a Nexus prints a configuration, what it requires of a file for a replace, and the patch between two."""
+
+from __future__ import annotations
+
+import re
+
+Path = tuple[str, ...]
+
+
+def printed(text: str) -> str:
+    """What a switch prints after it took a configuration: no comments, keys encrypted, one line never."""
+    lines = [line for line in text.splitlines() if not line.startswith("!")]
+    while lines and not lines[0].strip():
+        del lines[0]
+    lines = [line for line in lines if line.strip() != "no ipv6 nd suppress-ra"]
+    lines = [re.sub(r"(tacacs-server host \S+ key) 0 (.*)", _encrypted, line) for line in lines]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _encrypted(match: re.Match[str]) -> str:
+    return f'{match[1]} 7 "{match[2].strip(chr(34))[::-1].swapcase()}"'
+
+
+def refusal(running: str, wanted: str) -> str:
+    """Why a file is refused, or its replace undone: it lacks what the switch prints of itself."""
+    for first in ("version ", "vdc ", "boot ", "username admin "):
+        if _has(running, first) and not _has(wanted, first):
+            return f"mismatch, `{first.strip()}` is missing"
+    return ""
+
+
+def _has(text: str, first: str) -> bool:
+    return any(line.startswith(first) for line in text.splitlines())
+
+
+def patch(old: str, new: str) -> list[str]:
+    """The commands that lead from one configuration to another, each with its modes."""
+    before, after = paths(old), paths(new)
+    gone = [path for path in before if path not in after]
+    gone = [path for path in gone if not any(path[:-n] in gone for n in range(1, len(path)))]
+    found: list[str] = []
+    for path in gone:
+        undo = path[-1].removeprefix("no ") if path[-1].startswith("no ") else f"no {path[-1]}"
+        found += [*path[:-1], undo, *(["exit"] if path[1:] else [])]
+    parents: Path = ()
+    for path in after:
+        if path not in before:
+            shared = len([1 for one, other in zip(parents, path[:-1], strict=False) if one == other])
+            found += [*path[shared:-1], path[-1]]
+            parents = path
+    return ["config t ", *found] if found else []
+
+
+def paths(text: str) -> dict[Path, None]:
+    """Each line with the lines that it stands below, by columns."""
+    found: dict[Path, None] = {}
+    parents: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("!"):
+            continue
+        depth = len(line) - len(line.lstrip())
+        while parents and parents[-1][0] >= depth:
+            parents.pop()
+        parents.append((depth, " ".join(line.split())))
+        found[tuple(words for _, words in parents)] = None
+    return found
