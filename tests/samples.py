@@ -369,4 +369,5 @@ def host(*, dual: bool = False, isolated: bool = False) -> Host:
         fabric_prefixes4=("10.0.0.0/10",),
         fabric_prefixes6=("fd00::/32",) if dual else (),
         recommended_qps=4,
+        socket_interface="eno1",
     )

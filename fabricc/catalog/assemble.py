@@ -167,6 +167,9 @@ def _nic_figures(raw: Raw) -> Raw:
     return found
 
 
+_JOINED: Raw = {"value": "all", "assumed": True, "reason": "the file does not say what joins the GPUs"}
+
+
 def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
     """The host of a validated mapping; `find_nic` finds a NIC by name."""
     keys = ("gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface")
@@ -180,6 +183,9 @@ def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
     if "nvlink_domain" in raw:
         value["nvlink_domain"] = raw["nvlink_domain"]["value"]
         sources["nvlink_domain"] = citation(raw["nvlink_domain"])
+    if value["gpus"]:
+        joined = raw.get("gpu_interconnect", _JOINED)
+        value["gpu_interconnect"], sources["gpu_interconnect"] = joined["value"], citation(joined)
     stated = raw.get("management", {"assumed": True, "reason": "one port of a BMC, as servers have"})
     value["management"], sources["management"] = ManagementPorts(**figures(stated)), citation(stated)
     value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"

@@ -353,6 +353,7 @@ class HostModel:
         gpu_vendor: maker of the GPUs, `nvidia` or `amd`; `none` where there are none.
         form_factor, cages: of cages that NICs share, and the rails of each; empty where every NIC has its own.
         networks: name such as `storage` -> ports for that network.
+        gpu_interconnect: which GPUs of the host NVLink or its like joins: `all`, `pairs` or `none`.
         nvlink_domain: GPUs that one NVLink domain joins, of the hosts of a rack; 0 where it ends with the host.
         management: its out-of-band ports; a BMC's where the catalog says nothing.
         power: what it draws; None where no source says.
@@ -373,6 +374,7 @@ class HostModel:
     cages: tuple[tuple[int, ...], ...] = ()
     networks: Mapping[str, HostPorts] = field(default_factory=dict)
     nvlink_domain: int = 0
+    gpu_interconnect: str = "all"
     management: ManagementPorts = field(default_factory=ManagementPorts)
     power: Power | None = None
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.catalog.model import Power
 from fabricc.catalog.power import drawn
+from fabricc.compiler.host_facts import HostFact, host_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,6 +89,12 @@ def assumed_table(spec: ClusterSpec) -> _Table:
         for path, value in spec.assumptions.items()
     ]
     return "Assumed, because the spec does not say", ("key", "value"), rows
+
+
+def host_facts_table(fabric: Fabric) -> _Table:
+    """What is assumed about hosts, and the key that settles it."""
+    rows = [tuple(fact) for fact in host_facts(fabric)]
+    return "Assumed about hosts, because no source confirms it", HostFact._fields, rows
 
 
 def summary(compiled: Compiled, rooms: Iterable[Room]) -> dict[str, object]:

@@ -21,6 +21,7 @@ from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.cli.shares import Share
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.host_facts import host_facts
 from fabricc.compiler.result import counted_hosts, exit_status
 from fabricc.front.planning.quality import worksheets
 from fabricc.front.planning.room import full, rooms
@@ -207,6 +208,8 @@ def _part_json(part: Compiled, sheets: Mapping[str, Sequence[Sheet]] | None) -> 
     }
     if fabric is not None:
         found |= growth.summary(part, rooms(fabric))
+        if not fabric.network:
+            found["host_facts"] = [fact._asdict() for fact in host_facts(fabric)]
         found["power"] = {what: draw._asdict() for what, draw in growth.draws(fabric).items()}
     if sheets is not None:
         found["worksheet"] = tables.worksheet_summary(sheets[_name(part)])
@@ -353,6 +356,8 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         yield title, head, [profiles[key] for key in sorted(profiles)]
     yield growth.room_table(rooms(fabric))
     yield growth.assumed_table(spec)
+    if not fabric.network:
+        yield growth.host_facts_table(fabric)
 
 
 def _ways_out(fabric: Fabric) -> Iterator[tuple[object, ...]]:

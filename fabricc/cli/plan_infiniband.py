@@ -14,6 +14,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
 from fabricc.catalog.rates import generation_at
 from fabricc.cli import bill, growth, output
+from fabricc.compiler.host_facts import host_facts
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.infiniband.identity import MOST_LIDS
 from fabricc.front.planning.infiniband.plan import rooms
@@ -80,6 +81,7 @@ def _json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> 
     whole = {
         "plan": summary(ib, assumptions),
         "findings": [dataclasses.asdict(each) for each in found],  # type: ignore[call-overload]
+        "host_facts": [fact._asdict() for fact in host_facts(ib.wiring)],
         "power": {what: draw._asdict() for what, draw in growth.draws(ib.wiring).items()},
     } | growth.summary(compiled, rooms(ib))
     return json_document(whole, sort_keys=True)
@@ -117,3 +119,4 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
         yield "IPoIB", ("pool", "split into", "mode", "MTU"), [row]
     yield growth.room_table(rooms(ib))
     yield growth.assumed_table(compiled.spec)
+    yield growth.host_facts_table(wiring)

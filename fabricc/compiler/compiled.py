@@ -15,6 +15,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.catalog.names import meant
 from fabricc.compiler.accept import settled
 from fabricc.compiler.finding import lock_of
+from fabricc.compiler.host_facts import host_fact_findings
 from fabricc.compiler.inputs import digests
 from fabricc.compiler.lock_file import read_lock
 from fabricc.compiler.naming import Naming
@@ -228,7 +229,7 @@ def compile_spec(
         fabric, lock = whole.fabric, replace(lock, switches=whole.numbers)
         diagnostics += whole.diagnostics
     if fabric is not None:
-        diagnostics += unknown(spec, (fabric, *fabric.networks), lock)
+        diagnostics += [*unknown(spec, (fabric, *fabric.networks), lock), *host_fact_findings(spec, fabric)]
     diagnostics = settled(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays

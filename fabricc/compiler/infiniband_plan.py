@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.values import replace
 from fabricc.compiler.accept import settled
+from fabricc.compiler.host_facts import host_fact_findings
 from fabricc.compiler.inputs import digests
 from fabricc.compiler.planned import PlannedSpec
 from fabricc.compiler.quoting import input_texts
@@ -36,7 +37,7 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
     )
     found = [*known.diagnostics, *planned.diagnostics, *repinning.told(repinned)]
     if planned.fabric is not None:
-        found = settled(spec, found)
+        found = settled(spec, [*found, *host_fact_findings(spec, planned.fabric.wiring)])
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
     return replace(
         known,

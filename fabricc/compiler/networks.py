@@ -9,7 +9,7 @@ from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
 from fabricc.front.planning import plan
 from fabricc.front.planning.carried import with_hosts_called
-from fabricc.front.planning.networks import joined, meeting, shared_ports, with_hosts
+from fabricc.front.planning.networks import joined, meeting, shared_ports, with_front_end, with_hosts
 from fabricc.front.planning.touched import touched
 from fabricc.front.spec.lock import EMPTY_LOCK
 
@@ -83,7 +83,7 @@ def with_networks(
     fabrics = [each.fabric for each in networks.values() if each.fabric is not None]
     if len(fabrics) < len(spec.networks):
         return Joined(None, networks, locks, diagnostics)
-    whole = joined(rails, fabrics)
+    whole = with_front_end(joined(rails, fabrics), spec.networks)
     networks = {each.network: networks[each.network]._replace(fabric=each) for each in whole.networks}
     specs = [spec, *(each.spec for each in networks.values())]
     return Joined(whole, networks, locks, [*diagnostics, *meeting(specs, [whole, *whole.networks])])

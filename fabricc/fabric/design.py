@@ -41,6 +41,7 @@ class Design:
         attachments: host group index -> how its hosts are attached.
         host_systems: host group index -> operating system of its hosts.
         host_classes: host group index -> class of its hosts' RDMA, "" for the first lossless one.
+        host_sockets: host group index -> interface for sockets of jobs; "" for the host model's `management_interface`.
         tor_layouts: host group index -> port layout of its ToRs.
         tor_links: host group index -> links of its ToRs to each spine, of the shape's `links_per_spine` at most. The
             positions of the others are kept free, on ToRs, on spines and in the links pool.
@@ -87,6 +88,7 @@ class Design:
     changes: Mapping[str, DeviceChange] = field(default_factory=dict)
     host_systems: tuple[str, ...] = ()
     host_classes: tuple[str, ...] = ()
+    host_sockets: tuple[str, ...] = ()
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     overlays: tuple[OverlayPlan, ...] = ()
     unused_silent: bool = False
@@ -165,6 +167,11 @@ class Design:
     def domain(self, unit: Unit, host: str) -> str:
         """The NVLink domain of a host of a unit, named after its rack; "" where none reaches beyond a host."""
         return self.racks.get(host, unit.name) if unit.group in self.domain_groups else ""
+
+    def socket_interface(self, group: int) -> str:
+        """Return the interface for sockets of jobs on the hosts of a group; "" where nothing names one."""
+        named = self.host_sockets[group] if self.host_sockets else ""
+        return named or self.host_models[group].management_interface
 
     def rack_hosts(self) -> dict[str, list[str]]:
         """The hosts of every rack that has no ToR of its own."""

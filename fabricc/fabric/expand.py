@@ -460,6 +460,7 @@ def host(fabric: Design, coordinate: int, slot: int) -> Host:
         beside=tuple(each.network for each in fabric.networks if name in each.guests),
         rack=fabric.racks.get(name, ""),
         domain=fabric.domain(unit, name),
+        socket_interface=fabric.socket_interface(unit.group),
     )
 
 

@@ -256,6 +256,7 @@ class Host:
         spreads_packets: switches take a path for every packet, so that packets arrive out of order.
         os: operating system and release, e.g. `rhel-9`.
         rdma_class: name of the class of its RDMA; "" for the first lossless one.
+        socket_interface: interface for sockets of jobs; "" where nothing names one.
         network: the further network that `ports` and all the rest are of; "" for that of the rails.
         guest: whether this is a part of a host, whose other files another network's fabric has.
         beside: the networks that have such a part of this host.
@@ -283,6 +284,7 @@ class Host:
     beside: tuple[str, ...] = ()
     rack: str = ""
     domain: str = ""
+    socket_interface: str = ""
 
     @property
     def nic(self) -> NicModel:

@@ -147,6 +147,7 @@ def test_every_figure_of_a_host_says_where_it_comes_from(name: str):
     expected |= ({"pci"} if model.pci else set()) | ({"cages", "form_factor"} if model.cages else set())
     expected |= {f"networks.{network}" for network in model.networks}
     expected |= {"nvlink_domain"} if model.nvlink_domain else set()
+    expected |= {"gpu_interconnect"} if model.gpus else set()
     expected |= {"power"} if model.power else set()
     assert set(model.sources) == expected
 

@@ -29,9 +29,9 @@ def _unusable(host: Host) -> list[str]:
     unusable = [name for name in names if len(name) > MAX_NAME_CHARACTERS or not is_word(name)]
     unusable += [port.rdma for port in host.ports if not is_word(port.rdma)]
     unusable += [port.pci for port in host.ports if port.pci and not _PCI.fullmatch(port.pci)]
-    management = host.model.management_interface
-    if management and not is_word(management):
-        unusable.append(management)
+    sockets = host.socket_interface
+    if sockets and not is_word(sockets):
+        unusable.append(sockets)
     return [", ".join(map(repr, unusable))] if unusable else []
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FILE = GPUS["nvidia"].settings
 FILES = tuple(gpu.settings for gpu in GPUS.values() if gpu.settings)
 
+ALL_JOINED = "all"
 _ROCE_V2 = 2
 _TIMEOUT = 22  # 4.096 us * 2**22 = 17 s: outlives a reconvergence of BGP
 
@@ -39,10 +40,14 @@ def cross_nic(host: Host) -> int:
 def needs_pxn(host: Host, crossing: int) -> bool:
     """Whether rails have ToRs of their own, so that traffic between rails should take NVLink first (NCCL's PXN).
 
+    PXN goes over the links between GPUs (NCCL, `src/graph/paths.cc`), so a host without them has none.
+
     `crossing` is the host's `cross_nic`.
 
     RCCL leaves PXN off, and is told otherwise only where no other path between rails exists.
     """
+    if host.model.gpu_interconnect != ALL_JOINED:
+        return False
     return crossing != 1 if gpu_of(host).pxn else host.rail_isolated
 
 
@@ -84,7 +89,7 @@ def settings(host: Host) -> dict[str, Value]:
     With RDMA over TCP it says sockets and nothing of devices (FAB5608). They take the management network, because
     NCCL binds no source address and rails answer by their policy routes only.
     """
-    name = host.model.management_interface
+    name = host.socket_interface
     told: dict[str, Value] = {"socket_ifname": name} if name else {}
     if over_tcp(host):
         return told | {"ib_disable": 1}
@@ -101,6 +106,8 @@ def settings(host: Host) -> dict[str, Value]:
     told["cross_nic"] = crossing = cross_nic(host)
     if needs_pxn(host, crossing):
         told["pxn_disable"] = 0
+    if host.rail_isolated and host.model.gpu_interconnect != ALL_JOINED:
+        told["net_disable_intra"] = 1  # else GPUs of one host use the network between rails that do not meet
     told |= {"qps_per_connection": host.recommended_qps, "split_data_on_qps": 0, "timeout": _TIMEOUT}
     if (
         host.spreads_packets
@@ -144,6 +151,7 @@ _KEYS = {
     "address_range": _Key("NCCL_IB_ADDR_RANGE"),
     "cross_nic": _Key("NCCL_CROSS_NIC"),
     "pxn_disable": _Key("NCCL_PXN_DISABLE"),
+    "net_disable_intra": _Key("NCCL_NET_DISABLE_INTRA"),
     "qps_per_connection": _Key("NCCL_IB_QPS_PER_CONNECTION"),
     "split_data_on_qps": _Key("NCCL_IB_SPLIT_DATA_ON_QPS"),
     "timeout": _Key("NCCL_IB_TIMEOUT"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.gpus import GPUS
-from fabricc.back.hosts.nccl import as_text
+from fabricc.back.hosts.nccl import ALL_JOINED, as_text
 from fabricc.back.infiniband.sm_files import default_lane
 from fabricc.back.nos.templating import environment
 
@@ -50,7 +50,8 @@ class HostFiles:
         self._tenants = tenants_by_host(ib)
         self._service = rdma_class(ib.classes)
         group = {unit.group for unit in ib.wiring.units.values()}
-        self._management = {g: ib.wiring.host_models[g].management_interface for g in group}
+        self._sockets = {g: ib.wiring.socket_interface(g) for g in group}
+        self._joined = {g: ib.wiring.host_models[g].gpu_interconnect == ALL_JOINED for g in group}
         self._gpu = {g: GPUS[ib.wiring.host_models[g].gpu_vendor] for g in group}
         self._group = {name: unit.group for unit in ib.wiring.units.values() for name in unit.hosts.values()}
 
@@ -77,10 +78,11 @@ class HostFiles:
         shared = shape.rails_per_tor == shape.rails
         view = {
             "service": self._service,
-            "management": self._management[self._group[host.name]],
+            "sockets": self._sockets[self._group[host.name]],
             "devices": rdma_ports(host),
             "pkey_index": TENANT if len(tenants) == 1 else None,
-            "cross_nic": 1 if shared else 2,
+            "cross_nic": 0 if shape.rails_apart else 1 if shared else 2,
+            "gpus_joined": self._joined[self._group[host.name]],
         }
         return _render("nccl.conf.j2", view)
 

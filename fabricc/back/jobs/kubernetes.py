@@ -125,7 +125,7 @@ def _nic_templates(hosts: Roster[Host]) -> list[Object]:
     found: dict[str, Object] = {}
     for kind in hosts.kinds:
         nic = kind.model.nic.name
-        if nic in _NIC_TYPES and kind.model.name not in found:
+        if nic in _NIC_TYPES and kind.model.name not in found and not unmapped_classes(kind):
             spec = {
                 "nodeSelector": {CLUSTER_LABEL: hosts.cluster},
                 "nicSelector": _nic_selector(kind, _NIC_TYPES[nic]),
@@ -135,6 +135,22 @@ def _nic_templates(hosts: Roster[Host]) -> list[Object]:
             api = "configuration.net.nvidia.com/v1alpha1"
             found[name] = named(api, "NicConfigurationTemplate", name, spec)
     return list(found.values())
+
+
+def unmapped_classes(kind: Host) -> list[str]:
+    """Return the classes that the NIC operator puts into another priority than the plan; no file can name those.
+
+    Its API (Mellanox/nic-configuration-operator, `api/v1alpha1/nicconfigurationtemplate_types.go`) has trust, PFC and
+    a traffic-class byte, and no map of code points: the NIC keeps its own, the three class-selector bits.
+    """
+    if kind.model.nic.name not in _NIC_TYPES:
+        return []
+    rest = max(kind.classes, key=lambda c: len(c.dscps), default=None)
+    return [
+        c.name
+        for c in kind.classes
+        if any(dscp >> 3 != c.priority for dscp in ((c.data_dscp,) if c is rest else c.dscps))
+    ]
 
 
 def _nic_selector(kind: Host, nic_type: str) -> Object:

@@ -80,7 +80,7 @@ def ucx(host: Host) -> str:
     With RDMA over TCP these are excluded, as they connect without the RDMA connection manager (assumed, as of NCCL).
     """
     if over_tcp(host):
-        sockets = host.model.management_interface
+        sockets = host.socket_interface
         return (f"UCX_NET_DEVICES={word(sockets)}\n" if sockets else "") + "UCX_TLS=^ib\n"
     qos = host_qos(host)
     lines = [f"UCX_NET_DEVICES={','.join(f'{word(port.rdma)}:1' for port in host.ports)}"]

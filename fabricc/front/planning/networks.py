@@ -13,6 +13,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK
+from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.shape import HostId
 from fabricc.front.planning.external import shared_ends
 from fabricc.front.planning.models import suggestion
@@ -25,7 +26,7 @@ from fabricc.front.spec.pools import free_pool
 from fabricc.front.spec.semantics import PRIVATE_ASNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog
@@ -134,6 +135,28 @@ def joined(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
         sharing = tuple(each for each in placed[index + 1 :] if not own[index].isdisjoint(each.guests))
         placed[index] = replace(placed[index], networks=sharing)
     return replace(rails, networks=tuple(placed))
+
+
+FRONT_END = "frontend"
+"""What host models call their ports for users, storage and sockets of jobs."""
+
+
+def with_front_end(rails: Fabric, networks: Mapping[str, ClusterSpec]) -> Fabric:
+    """Return the fabric of the rails, where sockets of jobs use the front end of hosts that have one.
+
+    An interface that the spec names goes before it.
+    """
+    sockets = list(rails.host_sockets)
+    for fabric in rails.networks:
+        section = networks[fabric.network].network
+        if section is None or section.ports != FRONT_END:
+            continue
+        for unit in rails.units.values():
+            at = next((fabric.guests[name] for name in unit.hosts.values() if name in fabric.guests), None)
+            if at is not None and not sockets[unit.group]:
+                attached = fabric.attachments[fabric.units[at.unit].group]
+                sockets[unit.group] = host_port_name(attached.nic_ports, 0, 0, fabric.network)
+    return replace(rails, host_sockets=tuple(sockets))
 
 
 def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:

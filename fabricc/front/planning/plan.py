@@ -317,6 +317,7 @@ def _assemble(
         attachments=sizing.bottom.attached,
         host_systems=tuple(group.os for group in spec.gpus.groups),
         host_classes=tuple(group.rdma_class or _default_class(spec) for group in spec.gpus.groups),
+        host_sockets=tuple(group.socket_interface for group in spec.gpus.groups),
         tiers=tiers,
         tor_layouts=sizing.tor_layouts,
         tor_links=uplinks.links,

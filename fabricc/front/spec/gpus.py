@@ -25,7 +25,7 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
     """The section as values; None when a group cannot be made out."""
     rails_apart = raw["wiring"] == "rail-only"
     wiring: str = "rail" if rails_apart else raw["wiring"]
-    shared = {"os": raw["os"], "nic": raw.get("nic"), "class": raw.get("class")}
+    shared = {key: raw.get(key) for key in ("os", "nic", "class", "socket_interface")}
     groups = [
         build_group({**shared, **part}, path, wiring, findings) for part, path in _group_parts(raw, findings)
     ]
@@ -64,6 +64,7 @@ def build_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Fi
     """A group of hosts; None when it cannot be made out."""
     group = _group(raw, path, wiring, findings)
     further: dict[str, Any] = {key: raw.get(key) for key in ("os", "nic", "rails_per_tor", "beside")}
+    further["socket_interface"] = raw.get("socket_interface") or ""
     return group and replace(group, rdma_class=raw.get("class"), **further)
 
 

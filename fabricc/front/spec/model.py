@@ -44,6 +44,7 @@ class HostGroup:
         rails_per_tor: rails of these hosts that share a ToR, 0 for all; None: as the whole section has it.
         beside: name of the group whose ToRs these hosts share, or None for units of their own.
         rdma_class: name of the class of their RDMA, or None for the first lossless one.
+        socket_interface: interface of the hosts for sockets of jobs; "" where the spec names none.
         alone: on further networks and not on the rails, so that no capacity of the rails' hosts counts them.
     """
 
@@ -60,6 +61,7 @@ class HostGroup:
     rails_per_tor: int | None = None
     beside: str | None = None
     rdma_class: str | None = None
+    socket_interface: str = ""
     alone: bool = False
 
 

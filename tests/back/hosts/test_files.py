@@ -339,7 +339,7 @@ def test_nothing_injects_a_line_into_a_host_file(text: str) -> None:
     with pytest.raises(ValueError, match="not usable"):
         render(replace(base, ports=(port,)))
     with pytest.raises(ValueError, match="not usable"):
-        render(replace(base, model=replace(base.model, management_interface=text)))
+        render(replace(base, socket_interface=text))
 
 
 def test_collected_files_that_mean_nothing_here_are_listed() -> None:

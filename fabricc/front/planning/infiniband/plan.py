@@ -324,6 +324,7 @@ def _wiring(
         qos={},
         profiles={},
         host_systems=tuple(group.os for group in spec.gpus.groups),
+        host_sockets=tuple(group.socket_interface for group in spec.gpus.groups),
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )

@@ -1,0 +1,139 @@
+"""Facts of hosts that no source settles: findings that name the key of the spec or catalog that does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts.nccl import ALL_JOINED
+from fabricc.back.jobs.kubernetes import unmapped_classes
+from fabricc.base.values import NamedTuple
+from fabricc.fabric.shape import HostId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.base.documents.document import KeyPath
+    from fabricc.catalog.model import HostModel
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.spec.model import ClusterSpec
+
+ASSUMED = "assumed"
+"""How the source of a figure begins where it is an assumption."""
+SOCKETS = "socket_interface"
+
+
+class HostFact(NamedTuple):
+    """A fact of a host model that no source settles.
+
+    Attributes:
+        model: name of the host model.
+        value: that is used.
+        reason: why it is assumed.
+        key: of the spec or of the host model in a catalog file, which settles it.
+    """
+
+    model: str
+    fact: str
+    value: str
+    reason: str
+    key: str
+
+
+def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """Report interfaces, GPU links and NIC modes of hosts with GPUs that are assumed or do not fit the wiring."""
+    for group in _groups(fabric):
+        model, path = fabric.host_models[group], spec.gpus.groups[group].path
+        if reason := _doubt_about_sockets(fabric, group):
+            name = fabric.socket_interface(group)
+            message = f"{model.title}: jobs open their sockets on {name}, {reason}"
+            help_ = (
+                "Write `socket_interface` in `gpus`, as `ip link` names it, or add the network `frontend`."
+            )
+            yield spec.note("FAB5620", message, *path, help=help_)
+        if fabric.shape.rails_apart and model.rails > 1:
+            yield from _rails_without_gpu_links(spec, model, path)
+        if fabric.qos:
+            yield from _classes_without_map(spec, fabric, group, path)
+
+
+def _rails_without_gpu_links(spec: ClusterSpec, model: HostModel, path: KeyPath) -> Iterator[Diagnostic]:
+    """Report hosts whose rails meet neither in a switch nor over the links between their GPUs."""
+    joined, source = model.gpu_interconnect, model.sources.get("gpu_interconnect", ASSUMED)
+    if joined != ALL_JOINED:
+        what = "no NVLink or the like joins its GPUs" if joined == "none" else "its GPUs are joined in pairs"
+        message = (
+            f"{model.title}: rails do not meet in switches and {what}: ranks of different rails have no path"
+        )
+        help_ = "Write `wiring: rail` with `spines`, or correct `gpu_interconnect` of the host model."
+        yield spec.warning("FAB5621", message, *path, help=help_)
+    elif source.startswith(ASSUMED):
+        message = f"{model.title}: rails meet only over links that join all its GPUs, and these are assumed"
+        help_ = "Add `gpu_interconnect: {value: all, source: …}` to the host model in a catalog file."
+        yield spec.note("FAB5621", message, *path, help=help_)
+
+
+def _classes_without_map(
+    spec: ClusterSpec, fabric: Fabric, group: int, path: KeyPath
+) -> Iterator[Diagnostic]:
+    coordinate, unit = next(
+        (at, unit) for at, unit in fabric.units.items() if unit.group == group and unit.hosts
+    )
+    host = fabric.host(HostId(coordinate, next(iter(unit.hosts))))
+    if names := unmapped_classes(host):
+        message = (
+            f"jobs/kubernetes/nic-configuration.yaml has no template for {host.model.name}: its operator has no DSCP "
+            f"map, and {', '.join(names)} needs one"
+        )
+        help_ = "Use the hosts' own NIC files, or give each class the priority dscp / 8."
+        yield spec.warning("FAB5622", message, *path, help=help_)
+
+
+def host_facts(fabric: Fabric) -> Iterator[HostFact]:
+    """Yield what is assumed about the hosts with GPUs of a fabric, once for each model."""
+    told: set[tuple[str, str]] = set()
+    for group in _groups(fabric):
+        for fact in (*_catalog_facts(fabric.host_models[group]), *_socket_fact(fabric, group)):
+            if (fact.model, fact.fact) not in told:
+                told.add((fact.model, fact.fact))
+                yield fact
+
+
+def _groups(fabric: Fabric) -> list[int]:
+    groups = sorted({unit.group for unit in fabric.units.values() if unit.hosts})
+    return [group for group in groups if fabric.host_models[group].gpus]
+
+
+def _doubt_about_sockets(fabric: Fabric, group: int) -> str:
+    """Return why the interface of sockets may be wrong; "" where the spec names it or a source shows it cabled."""
+    model = fabric.host_models[group]
+    if fabric.host_sockets and fabric.host_sockets[group]:
+        return ""
+    if not model.management_interface:
+        return ""
+    if model.sources["management_interface"].startswith(ASSUMED):
+        return "a name that the catalog assumes"
+    if not model.management.nic and not model.sources["management"].startswith(ASSUMED):
+        return "a port that is not cabled by the catalog's source"
+    return ""
+
+
+def _socket_fact(fabric: Fabric, group: int) -> Iterator[HostFact]:
+    if reason := _doubt_about_sockets(fabric, group):
+        model = fabric.host_models[group]
+        yield HostFact(model.name, SOCKETS, fabric.socket_interface(group), reason, f"gpus.{SOCKETS}")
+
+
+def _catalog_facts(model: HostModel) -> Iterator[HostFact]:
+    """Yield the figures of a host model that its catalog file assumes."""
+    for key, source in model.sources.items():
+        if source.startswith(ASSUMED) and key != "management_interface":
+            reason = source.removeprefix(ASSUMED).removeprefix(": ")
+            yield HostFact(model.name, key, _value(model, key), reason, f"hosts.{model.name}.{key}")
+
+
+def _value(model: HostModel, key: str) -> str:
+    value = getattr(model, key, None)
+    if key == "nic":
+        return model.nic.name
+    return str(value) if isinstance(value, int | str) else ""

@@ -1,0 +1,160 @@
+"""Facts of hosts that no source settles are findings that name a key, and `plan` lists them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.jobs.files import job_files
+from fabricc.catalog.load import load_catalog
+from fabricc.cli.entry import run
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.host_facts import host_facts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.compiler.compiled import Compiled
+
+TIERS = "tors: {model: sn5600, nos: sonic}\nspines: {model: sn5600, nos: sonic, count: 2}\n"
+CLASSES = "priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}}\n"
+FRONT_END = (
+    "networks:\n  frontend: {hosts_per_unit: 4, tors: {model: sn5600, nos: sonic},"
+    " spines: {model: sn5600, nos: sonic, count: 2}}\n"
+)
+
+
+def compiled(tmp_path: Path, gpus: str, rest: str = CLASSES, tiers: str = TIERS) -> Compiled:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(f"cluster: test\ngpus: {{hosts: 4, hosts_per_unit: 4, {gpus}}}\n{tiers}{rest}")
+    return compile_spec(path)
+
+
+def found(spec: Compiled, code: str) -> list[str]:
+    return [each.message for each in spec.diagnostics if each.code == code]
+
+
+def sockets(spec: Compiled) -> str:
+    lines = job_files(spec.fabric)["jobs/nccl.conf"].splitlines()
+    return next(line for line in lines if line.startswith("NCCL_SOCKET_IFNAME="))
+
+
+@pytest.mark.parametrize("model", ["hgx-8gpu", "dgx-h100", "mi355x-pollara", "gb200-nvl72"])
+def test_an_interface_that_no_source_confirms_is_a_finding(tmp_path: Path, model: str) -> None:
+    spec = compiled(tmp_path, f"model: {model}")
+    (message,) = found(spec, "FAB5620")
+    assert sockets(spec).removeprefix("NCCL_SOCKET_IFNAME==") in message
+    (remedy,) = [each.help for each in spec.diagnostics if each.code == "FAB5620"]
+    assert "`socket_interface`" in remedy
+    assert [fact.key for fact in host_facts(spec.fabric) if fact.fact == "socket_interface"] == [
+        "gpus.socket_interface"
+    ]
+
+
+def test_the_spec_names_the_interface(tmp_path: Path) -> None:
+    spec = compiled(tmp_path, "model: dgx-h100, socket_interface: bond0")
+    assert (sockets(spec), found(spec, "FAB5620")) == ("NCCL_SOCKET_IFNAME==bond0", [])
+    assert "socket_interface" not in {fact.fact for fact in host_facts(spec.fabric)}
+
+
+def test_a_group_names_its_own_interface(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    group = "{name: %s, model: dgx-h100, hosts: 4, hosts_per_unit: 4%s}"
+    groups = ", ".join([group % ("a", ""), group % ("b", ", socket_interface: ens1")])
+    path.write_text(f"cluster: test\ngpus: {{socket_interface: bond0, groups: [{groups}]}}\n{TIERS}{CLASSES}")
+    hosts = {host.unit: host.socket_interface for host in compile_spec(path).hosts()}
+    assert hosts == {0: "bond0", 1: "ens1"}
+
+
+def test_sockets_use_the_front_end_that_the_spec_has(tmp_path: Path) -> None:
+    spec = compiled(tmp_path, "model: dgx-h100", CLASSES + FRONT_END)
+    (front_end,) = spec.fabric.networks
+    host = next(spec.hosts())
+    port = front_end.host(front_end.guests[host.name]).ports[0].name
+    assert (sockets(spec), found(spec, "FAB5620")) == (f"NCCL_SOCKET_IFNAME=={port}", [])
+
+
+def test_the_key_of_the_spec_goes_before_the_front_end(tmp_path: Path) -> None:
+    spec = compiled(tmp_path, "model: dgx-h100, socket_interface: bond0", CLASSES + FRONT_END)
+    assert sockets(spec) == "NCCL_SOCKET_IFNAME==bond0"
+
+
+def test_infiniband_hosts_name_their_interface_too(tmp_path: Path) -> None:
+    tiers = "fabric: infiniband\ntors: {model: qm9700}\nspines: {model: qm9700, count: 2}\n"
+    assert found(compiled(tmp_path, "model: dgx-h100", "", tiers), "FAB5620")
+    assert not found(compiled(tmp_path, "model: dgx-h100, socket_interface: bond0", "", tiers), "FAB5620")
+
+
+@pytest.mark.parametrize("key", ["", ", os: rhel-9"])
+def test_plan_lists_what_is_assumed_about_hosts(
+    tmp_path: Path, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = compiled(tmp_path, f"model: hgx-8gpu{key}")
+    run(["plan", str(spec.path), "--format", "json"])
+    facts = {each["fact"]: each for each in json.loads(capsys.readouterr().out)["host_facts"]}
+    assert facts["socket_interface"]["value"] == "eno1"
+    assert facts["nic"]["key"] == "hosts.hgx-8gpu.nic"
+    run(["plan", str(spec.path)])
+    assert "gpus.socket_interface" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("model", ["rtx-pro-8gpu", "rtx-pro-8gpu-cx8"])
+def test_rails_apart_need_links_between_gpus(tmp_path: Path, model: str) -> None:
+    spec = compiled(
+        tmp_path, f"model: {model}, wiring: rail-only", CLASSES, "tors: {model: sn5600, nos: sonic}\n"
+    )
+    assert "no path" in found(spec, "FAB5621")[0]
+    lines = job_files(spec.fabric)["jobs/nccl.conf"].splitlines()
+    assert "NCCL_NET_DISABLE_INTRA=1" in lines
+    assert "NCCL_PXN_DISABLE=0" not in lines
+    assert not found(compiled(tmp_path, f"model: {model}"), "FAB5621")
+
+
+@pytest.mark.parametrize("model", ["dgx-h100", "gb200-nvl72", "mi300x-cx7"])
+def test_rails_apart_of_joined_gpus_are_no_finding(tmp_path: Path, model: str) -> None:
+    spec = compiled(
+        tmp_path, f"model: {model}, wiring: rail-only", CLASSES, "tors: {model: sn5600, nos: sonic}\n"
+    )
+    assert found(spec, "FAB5621") == []
+
+
+def test_a_model_of_ones_own_must_say_what_joins_its_gpus(tmp_path: Path) -> None:
+    own = (
+        "sources: {}\nhosts:\n  own:\n    title: Own\n    vendor: own\n"
+        + "".join(
+            f"    {key}: {{value: {value}, source: own sheet}}\n"
+            for key, value in (
+                ("gpus", 8), ("rails", 8), ("nic", "connectx-7"), ("ports_per_nic", 1), ("port_gbps", 400),
+                ("management_interface", "eno1"),
+            )
+        )
+    )  # fmt: skip
+    (tmp_path / "own.yaml").write_text(own)
+    tiers = "catalog: [own.yaml]\ntors: {model: sn5600, nos: sonic}\n"
+    spec = compiled(tmp_path, "model: own, wiring: rail-only", CLASSES, tiers)
+    assert "assumed" in found(spec, "FAB5621")[0]
+    (tmp_path / "own.yaml").write_text(own + "    gpu_interconnect: {value: all, source: own sheet}\n")
+    assert found(compiled(tmp_path, "model: own, wiring: rail-only", CLASSES, tiers), "FAB5621") == []
+
+
+def test_every_host_model_says_what_joins_its_gpus() -> None:
+    catalog, _ = load_catalog([], [], None)
+    said = {name: model.gpu_interconnect for name, model in catalog.hosts.items() if model.gpus}
+    assert {name for name, value in said.items() if value != "all"} == {"rtx-pro-8gpu", "rtx-pro-8gpu-cx8"}
+
+
+@pytest.mark.parametrize(
+    ("classes", "wrong"),
+    [
+        ("rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}", ""),
+        ("rdma: {dscp: 59, priority: 3, lossless: true}, cnp: {dscp: 48, strict: true}", "rdma"),
+        ("rdma: {dscp: 26, lossless: true}, cnp: {dscp: 46, priority: 6, strict: true}", "cnp"),
+        ("rdma: {dscp: 26, lossless: true}, storage: {dscp: 34, priority: 5}", "storage"),
+    ],
+)
+def test_the_nic_operator_gets_no_file_that_it_cannot_honor(tmp_path: Path, classes: str, wrong: str) -> None:
+    spec = compiled(tmp_path, "model: dgx-h100", f"priorities: {{{classes}}}\n")
+    assert ("jobs/kubernetes/nic-configuration.yaml" in job_files(spec.fabric)) == (not wrong)
+    assert [wrong in message for message in found(spec, "FAB5622")] == [True] * bool(wrong)
