@@ -35,6 +35,11 @@ find_self() {
   exit 2
 }
 
+# Prints the interfaces that settings name for sockets, with commas: those of this host and of every kind in the tree.
+socket_interfaces() {
+  cat "$SETTINGS" "$FOLDER"/../{nccl,rccl}*.conf 2> /dev/null | sed -n 's/^NCCL_SOCKET_IFNAME==*//p' | sort -u | paste -sd,
+}
+
 # Sets SOCKET_INTERFACE, the one that NCCL's settings give to its connections, and exports it for Gloo.
 find_socket() {
   if [[ ! -r $SETTINGS ]]; then
@@ -43,6 +48,40 @@ find_socket() {
   fi
   SOCKET_INTERFACE=$(sed -n 's/^NCCL_SOCKET_IFNAME==*//p' "$SETTINGS")
   if [[ -n $SOCKET_INTERFACE ]]; then
+    if [[ ! -e ${SYSFS:-/sys}/class/net/$SOCKET_INTERFACE ]]; then
+      echo "this host has no $SOCKET_INTERFACE, which $SETTINGS names: write socket_interface in the spec" >&2
+      exit 2
+    fi
     export GLOO_SOCKET_IFNAME=$SOCKET_INTERFACE
   fi
+}
+
+# Prints the first global address in what `ip -o addr show` prints.
+first_address() { awk '{sub("/.*", "", $4); print $4; exit}'; }
+
+# Sets ADDRESS, which other hosts reach this one by: VLLM_HOST_IP, else the address of SOCKET_INTERFACE, else the source
+# address towards another host of the job. Debian and Ubuntu give the host's own name 127.0.1.1, so names do not help.
+find_address() {
+  local other
+  ADDRESS=${VLLM_HOST_IP:-}
+  if [[ -z $ADDRESS && -n $SOCKET_INTERFACE ]]; then
+    ADDRESS=$(ip -o -4 addr show dev "$SOCKET_INTERFACE" scope global | first_address)
+    ADDRESS=${ADDRESS:-$(ip -o -6 addr show dev "$SOCKET_INTERFACE" scope global | first_address)}
+  elif [[ -z $ADDRESS ]]; then
+    for other in "${HOSTS[@]}"; do
+      if [[ $other != "$SELF" ]]; then
+        other=$(getent ahosts "$other" | awk 'NR == 1 {print $1}')
+        ADDRESS=$(ip -o route get "${other:-0.0.0.0}" 2> /dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p')
+        break
+      fi
+    done
+  fi
+  case $ADDRESS in
+    "" | 127.* | ::1)
+      echo "no address of $SELF on ${SOCKET_INTERFACE:-its route to other hosts}${ADDRESS:+ but $ADDRESS}: write \
+socket_interface in the spec, or set VLLM_HOST_IP" >&2
+      exit 2
+      ;;
+  esac
+  export VLLM_HOST_IP=$ADDRESS
 }

@@ -6,11 +6,10 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/place.sh"
 find_self
 find_socket
+find_address
 unit=$(awk -F, -v host="$SELF" '$1 == host {print $2}' "$FOLDER/../hosts.csv")
 port=${RAY_PORT:-6379}
-address=${VLLM_HOST_IP:-$(getent ahosts "$SELF" | awk 'NR == 1 {print $1}')}
-export VLLM_HOST_IP=$address
-common=(--node-ip-address="$address" --num-gpus="$SLOTS" --resources="{\"unit_$unit\": $SLOTS}" --block)
+common=(--node-ip-address="$ADDRESS" --num-gpus="$SLOTS" --resources="{\"unit_$unit\": $SLOTS}" --block)
 if ((NODE_RANK == 0)); then
   exec ray start --head --port="$port" "${common[@]}" "$@"
 fi

@@ -6,5 +6,6 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/place.sh"
 find_self
 find_socket
+find_address
 exec vllm serve "$@" --tensor-parallel-size "$SLOTS" --pipeline-parallel-size "$NNODES" \
   --distributed-executor-backend ray

@@ -32,12 +32,15 @@ def run(tree: Path, *call: str, host: str = NAMES[2], **environment: str) -> sub
     for name in ("torchrun", "ray", "vllm", "docker"):
         (stand_ins / name).write_text('#!/bin/sh\necho "$(basename "$0")"\nprintf "%s\\n" "$@"\n')
         (stand_ins / name).chmod(0o755)
+    for interface in ("eno1", "eno3"):
+        (tree / "sys/class/net" / interface).mkdir(parents=True, exist_ok=True)
     settings = {
         **os.environ,
         "PATH": f"{stand_ins}:{os.environ['PATH']}",
         "FABRICC_HOST": host,
         "NCCL_CONF_FILE": str(tree / "jobs/nccl.conf"),
         "VLLM_HOST_IP": "192.0.2.7",
+        "SYSFS": str(tree / "sys"),
         **environment,
     }
     call = (str(tree / "jobs/launch" / call[0]), *call[1:])
@@ -108,6 +111,51 @@ def test_ray_joins_the_first_host_and_names_its_unit(tree: Path) -> None:
     assert json.loads(resources.removeprefix("--resources=")) == {"unit_su002": 8}
 
 
+def with_ip(tree: Path, *answers: str) -> dict[str, str]:
+    """Put a stand-in for `ip` on the path that prints an answer to every call, and none to further ones."""
+    (tree / "bin").mkdir(exist_ok=True)
+    cases = "".join(
+        f"  *{call!r}*) echo {answer!r} ;;\n"
+        for call, answer in zip(answers[::2], answers[1::2], strict=True)
+    )
+    (tree / "bin/ip").write_text(f'#!/bin/bash\ncase "$*" in\n{cases}esac\n')
+    (tree / "bin/ip").chmod(0o755)
+    return {"VLLM_HOST_IP": ""}
+
+
+@pytest.mark.parametrize("script", ["ray.sh", "vllm.sh"])
+def test_the_address_of_a_host_is_that_of_its_socket_interface(tree: Path, script: str) -> None:
+    """The name of the host is 127.0.1.1 on Debian and Ubuntu."""
+    told = with_ip(
+        tree, "-4 addr show dev eno3", "2: eno3    inet 192.0.2.9/24 brd 192.0.2.255 scope global eno3"
+    )
+    (tree / "bin/ray").write_text('#!/bin/sh\necho "$VLLM_HOST_IP" "$@"\n')
+    (tree / "bin/vllm").write_text('#!/bin/sh\necho "$VLLM_HOST_IP" "$@"\n')
+    for name in ("ray", "vllm"):
+        (tree / "bin" / name).chmod(0o755)
+    path = f"{tree / 'bin'}:{os.environ['PATH']}"
+    environment = {**os.environ, **told, "PATH": path, "SYSFS": str(tree / "sys"), "FABRICC_HOST": NAMES[0]}
+    (tree / "sys/class/net/eno3").mkdir(parents=True)
+    environment["NCCL_CONF_FILE"] = str(tree / "jobs/nccl.conf")
+    done = subprocess.run(
+        [tree / "jobs/launch" / script, "model"], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.stdout.startswith("192.0.2.9 "), done.stderr
+    assert ("--node-ip-address=192.0.2.9" in done.stdout) == (script == "ray.sh")
+
+
+@pytest.mark.parametrize("address", ["127.0.1.1", "::1", ""])
+def test_no_host_joins_ray_by_loopback_or_without_an_address(tree: Path, address: str) -> None:
+    done = run(tree, "ray.sh", **with_ip(tree) | {"VLLM_HOST_IP": address})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "socket_interface in the spec" in done.stderr
+
+
+def test_an_interface_that_the_host_lacks_is_named_with_the_key(tree: Path) -> None:
+    done = run(tree, "torchrun.sh", "train.py", SYSFS=str(tree / "nowhere"))
+    assert (done.returncode, "no eno3" in done.stderr, "socket_interface" in done.stderr) == (2, True, True)
+
+
 def test_vllm_is_tensor_parallel_inside_hosts_and_pipeline_parallel_across(tree: Path) -> None:
     said = run(tree, "vllm.sh", "model", host=NAMES[0]).stdout.split()
     assert said == [
@@ -140,6 +188,7 @@ def test_containers_of_amd_hosts_get_its_devices_and_settings(tree: Path) -> Non
 
 MPIRUN = pytest.mark.skipif(not shutil.which("mpirun"), reason="Open MPI is not installed")
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+HERE = {**ROOT, "SYSFS": "/sys"}
 
 
 def mapped(done: subprocess.CompletedProcess[str]) -> str:
@@ -153,7 +202,7 @@ def mapped(done: subprocess.CompletedProcess[str]) -> str:
 def test_open_mpi_maps_ranks_in_host_order(tree: Path) -> None:
     (tree / "part").write_text("".join(files("rails")["jobs/hostfile"].splitlines(keepends=True)[6:10]))
     options = {"MPIRUN_OPTIONS": "--do-not-launch --display-map", "FABRICC_HOSTFILE": str(tree / "part")}
-    said = mapped(run(tree, "mpirun.sh", "true", **options, **ROOT))
+    said = mapped(run(tree, "mpirun.sh", "true", **options, **HERE))
     assert re.findall(r"Data for node: (\S+)\s.*Num procs: (\d+)", said) == [
         (name, "8") for name in NAMES[6:10]
     ]
@@ -161,9 +210,22 @@ def test_open_mpi_maps_ranks_in_host_order(tree: Path) -> None:
 
 
 @MPIRUN
+def test_open_mpi_connects_over_the_socket_interface_alone(tree: Path) -> None:
+    """Open MPI itself says what its parameters are, and where from."""
+    (tree / "here").write_text("localhost slots=1\n")
+    for name in ("nccl.conf", "rccl.conf"):
+        (tree / "jobs" / name).write_text("NCCL_SOCKET_IFNAME==lo\n")
+    done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), SYSFS="/sys", **ROOT)
+    values = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    assert values["OMPI_MCA_oob_tcp_if_include"] == values["OMPI_MCA_btl_tcp_if_include"] == "lo"
+    assert values["PRTE_MCA_prte_if_include"] == "lo"
+
+
+@MPIRUN
 def test_open_mpi_gives_every_rank_the_settings_of_ucx(tree: Path) -> None:
     (tree / "here").write_text("localhost slots=1\n")
-    done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **ROOT)
+    done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **HERE)
+    assert "none of eno3" in done.stderr
     wanted = {
         line for name in ("ucx.conf", "nvshmem.env") for line in files("rails")[f"jobs/{name}"].splitlines()
     }
@@ -198,19 +260,47 @@ USING = (
 @pytest.mark.parametrize(
     ("log", "status", "word"),
     [
-        (USING + DIRECT + PROXIED, 0, "2 NET/IB with GDRDMA"),
+        (USING + DIRECT + PROXIED, 0, "2 with GDRDMA"),
         (USING + DIRECT + COPIED, 1, "nvidia_peermem"),
         (USING + DIRECT + SOCKET, 1, "FAULT: NET/Socket"),
         (USING.replace("[7]mlx5_r7:1/RoCE ", "") + DIRECT, 1, "FAULT: mlx5_r7:1"),
         (USING, 2, "no connection between hosts"),
+        # A plugin of NVIDIA's containers, with and without GPU memory, and shared buffers of a proxy.
+        (DIRECT.replace("IB/0", "IBext_v8/0"), 0, "(IBext_v8)"),
+        (DIRECT.replace("IB/0", "IBext_v8/0") + DIRECT.replace("IB/0", "IBext_v10/1"), 0, "2 with GDRDMA"),
+        (DIRECT.replace("IB/0", "IBext/0(3)").replace("GDRDMA", "GDRDMA/Shared"), 0, "(IBext)"),
+        (COPIED.replace("IB/3", "IBext/0"), 1, "nvidia_peermem"),
+        (COPIED.replace("IB/3", "IB/3/Shared"), 1, "nvidia_peermem"),
+        (USING.replace("NET/IB", "NET/IBext_v8").replace("[7]mlx5_r7:1/RoCE ", "") + DIRECT, 1, "mlx5_r7:1"),
+        # Lines as seen without a device, and GPU memory by PCIe as NCCL 2.26 and later write it.
+        (DIRECT.replace("/0/", "/"), 0, "1 with GDRDMA"),
+        (SOCKET.replace("/0", ""), 1, "FAULT: NET/Socket"),
+        (DIRECT.replace("GDRDMA", "GDRDMA(PCI)"), 0, "1 with GDRDMA"),
+        (DIRECT.replace("IB/0", "AWS Libfabric/0"), 0, "(AWS Libfabric)"),
+        (SOCKET.replace("Socket", "FastSocket"), 1, "FAULT: NET/Socket"),
+        # NCCL sets up sockets beside RDMA, and uses RDMA.
+        ("NCCL INFO NET/Socket : Using [0]eno3:10.0.0.1<0>\n" + DIRECT, 0, "0 over sockets"),
+        ("NCCL INFO Using network Socket\n", 1, "FAULT: NET/Socket"),
+        ("NCCL INFO NET/IB : No device found.\n", 1, "no RDMA device"),
+        ("NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/CUMEM\n", 2, "no connection between hosts"),
+        ("step 1 loss 2.3\n", 2, "no line of NCCL"),
+        ("", 2, "no line of NCCL"),
     ],
-    ids=["direct", "copied", "socket", "rail-missing", "no-evidence"],
 )
 def test_the_log_check_tells_rdma_from_sockets(tree: Path, log: str, status: int, word: str) -> None:
     (tree / "log").write_text(log)
     done = run(tree, "check-nccl-log.sh", str(tree / "log"))
     assert done.returncode == status
     assert word in done.stdout
+
+
+def test_a_log_without_evidence_does_not_pass_beside_one_with(tree: Path) -> None:
+    (tree / "good").write_text(USING + DIRECT)
+    (tree / "empty").write_text("")
+    assert run(tree, "check-nccl-log.sh", str(tree / "good")).returncode == 0
+    done = run(tree, "check-nccl-log.sh", str(tree / "good"), str(tree / "empty"))
+    assert (done.returncode, str(tree / "empty") in done.stdout) == (2, True)
+    assert run(tree, "check-nccl-log.sh", str(tree / "absent")).returncode == 2
 
 
 def test_the_log_check_knows_devices_with_rail_and_plane(tree: Path, tmp_path: Path) -> None:
