@@ -27,6 +27,10 @@ HOST_FAULTS = ("rx_crc_errors_phy", "rx_symbol_err_phy", "rx_icrc_encapsulated")
 HOST_LOSSES = (
     "out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rx_discards_phy", "rx_out_of_buffer",
 )  # fmt: skip
+PAUSES = 1000
+"""Pause frames of a port in one round from which it is a slow receiver: a round of pairs overloads no receiver."""
+OUTLIER = 10
+"""How many times the median of all ports a port's pauses must be, to be that port's fault alone."""
 LOW_SHARE = 0.5
 OTHER_CLASS_SHARE = 0.05
 
@@ -242,6 +246,7 @@ def report(plan, entries, cabling, deltas):
         evidence = errors_of(cable, deltas)
         if evidence and cable not in told:
             faults.append(f"{text(cable)}: {', '.join(evidence)}")
+    faults += slow_receivers(plan, entries, cabling)
     faults += host_faults(plan, entries, cabling, told)
     notes = [f"round {number}: no result of {a[0]} {a[1]} to {b[0]} {b[1]}" for number, a, b in missing]
     carried = deltas.get("out_octets", {})
@@ -273,6 +278,35 @@ def phrase(cables, deltas):
     if len(cables) > 1 and not any(errors_of(cable, deltas) for cable in cables):
         return f"one of the {len(cables)} uplinks of {cables[0][0][0]}; switch counters would tell which"
     return " and ".join(", ".join([text(cable), *errors_of(cable, deltas)]) for cable in cables)
+
+
+def slow_receivers(plan, entries, cabling):
+    """Report the ports that pause their ToR in rounds of pairs: the host does not take what one sender sends.
+
+    A ToR that is paused spreads pauses over the fabric, so results of other hosts suffer while this one's look sound.
+    """
+    gated = {entry["round"] for entry in plan["rounds"] if entry["kind"] in GATED}
+    totals, rounds = {}, {}
+    for entry in entries:
+        if entry["round"] not in gated:
+            continue
+        for port, counters in entry["counters"].items():
+            end = (entry["host"], port)
+            sent = sum(counters.get(f"tx_prio{n}_pause", 0) for n in plan["traffic"]["lossless_priorities"])
+            totals[end] = totals.get(end, 0) + sent
+            rounds[end] = rounds.get(end, 0) + 1
+    slow = {end: sent for end, sent in totals.items() if sent > PAUSES * rounds[end]}
+    if not slow:
+        return
+    usual = median(totals.values())
+    alone = {end: sent for end, sent in slow.items() if sent > OUTLIER * usual}
+    for end, sent in sorted(alone.items()):
+        yield (
+            f"{text(cabling.of_port[end])}: {end[0]} {end[1]} sent {sent} pauses: a slow receiver; compare its PCIe "
+            "width, read request, access control and memory node with another host's"
+        )
+    if others := len(slow) - len(alone):
+        yield f"{others} of {len(totals)} ports sent pauses in rounds of pairs: look for a setting that all hosts share"
 
 
 def host_faults(plan, entries, cabling, told):

@@ -32,6 +32,11 @@ LATENCY_ITERATIONS = 20000
 INCAST_SENDERS = 8
 RETRY_SECONDS = 30
 _PRIORITY = re.compile(r"[rt]x_prio\d+_(bytes|pause|discards)")
+_PAUSES = (
+    (re.compile(r"([rt]x)_pfc_ena_frames_pri(\d)"), r"\1_prio\2_pause"),  # bnxt_en
+    (re.compile(r"([rt]x)_priority_(\d)_xoff(?:\.nic)?"), r"\1_prio\2_pause"),  # ice
+)
+"""Names of pauses by other drivers, as mlx5_core calls them."""
 _ETHTOOL = {
     "rx_discards_phy",
     "tx_discards_phy",
@@ -120,6 +125,8 @@ def read_counters(sysfs, device, netdev):
         return found
     for line in done.stdout.splitlines():
         name, colon, value = line.strip().partition(": ")
+        for pattern, same in _PAUSES:
+            name = pattern.sub(same, name) if pattern.fullmatch(name) else name
         if colon and value.isdigit() and (name in _ETHTOOL or _PRIORITY.fullmatch(name)):
             found[name] = int(value)
     return found

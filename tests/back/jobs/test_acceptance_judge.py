@@ -275,3 +275,51 @@ def refused(tree: Path, *arguments: str) -> str:
     done = subprocess.run(call, cwd=tree, capture_output=True, text=True, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     return done.stderr
+
+
+PUBLISHED = 50_000_000
+"""Pause frames of the one host of a report whose results were all sound."""
+
+
+@pytest.mark.parametrize("name", ["rails", "two-ports"])
+def test_a_slow_receiver_is_named_though_every_result_is_sound(tmp_path: Path, name: str) -> None:
+    slow, _ = first_port(name)
+    status, said = judged_with_pauses(tmp_path, name, {slow: PUBLISHED})
+    (fault,) = [line for line in said if line.startswith("FAULT")]
+    assert status == 1
+    assert f"{slow[0]} {slow[1]} sent" in fault
+    assert "a slow receiver" in fault
+
+
+def test_two_slow_receivers_are_both_named(tmp_path: Path) -> None:
+    slow = dict.fromkeys([first_port("rails")[0], first_port("rails", 9)[0]], PUBLISHED)
+    status, said = judged_with_pauses(tmp_path, "rails", slow)
+    assert (status, sum("a slow receiver" in line for line in said)) == (1, 2)
+
+
+def test_pauses_of_all_hosts_are_one_fault_that_names_none(tmp_path: Path) -> None:
+    tree = write_tree("rails", tmp_path / "plan-of")
+    everyone = {(host, port["name"]): PUBLISHED for host, port in ports_of(tree)}
+    status, said = judged_with_pauses(tmp_path, "rails", everyone)
+    assert status == 1
+    assert [line for line in said if "slow receiver" in line] == []
+    assert sum("a setting that all hosts share" in line for line in said) == 1
+
+
+def test_a_few_pauses_are_no_fault(tmp_path: Path) -> None:
+    assert judged_with_pauses(tmp_path, "rails", {first_port("rails")[0]: 90})[0] == 0
+
+
+def ports_of(tree: Path) -> list[tuple[str, Any]]:
+    plan = json.loads((tree / "acceptance/plan.json").read_text())
+    return [
+        (host, port)
+        for unit in plan["units"]
+        for host in unit["hosts"]
+        for port in plan["kinds"][unit["kind"]]["ports"]
+    ]
+
+
+def judged_with_pauses(tree: Path, name: str, pauses: dict[Port, int]) -> tuple[int, list[str]]:
+    """The verdict where ports sent so many pauses in every round."""
+    return judge(tree, World(name, host_counters={end: {"tx_prio3_pause": n} for end, n in pauses.items()}))
