@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 _NIC_TYPES = {"connectx-6": "101b", "connectx-7": "1021", "connectx-8": "1023", "bluefield-3": "a2dc"}
 """PCI device IDs (pci.ids, vendor 15b3) by which the NIC operator selects adapters."""
 _POOLS_NAMESPACE = "kube-system"
+_RDMA_PREFIX, _RDMA_NAME = "rdma", "rails"
+_FUNCTIONS_PREFIX = (
+    "openshift.io"  # RESOURCE_PREFIX of the SR-IOV operator; NVIDIA's network operator: nvidia.com
+)
+_DRA = "resource.k8s.io/v1"
+_CLAIM = "fabric-rails"
 
 
 def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
@@ -37,7 +43,10 @@ def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
         "host-device-networks.yaml": documents(_host_device_networks(fabric)),
         "sriov.yaml": documents(_sriov(fabric, hosts)),
         "nccl-settings.yaml": documents(_settings(hosts)),
+        "rdma-devices.yaml": documents([_rdma_devices(fabric)]),
         "pod.yaml": documents([_pod(fabric, hosts)]),
+        "pod-vf.yaml": documents([_pod_of_functions(fabric, hosts)]),
+        "dra.yaml": documents(_dra(fabric, hosts)),
         **topology_files(hosts),
     }
     if templates := _nic_templates(hosts):
@@ -79,7 +88,13 @@ def _ipam(port: str) -> Object:
 def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
     """A network per port that moves the port itself into the pod.
 
-    `sbr` gives each port a routing table of its own, as the policy rules do on the host; `rdma` moves its RDMA device.
+    `sbr` gives each port a routing table of its own, as the policy rules do on the host.
+
+    The plugin `rdma` is not in the chain: it takes a device ID, which only a device plugin's resource brings, or looks
+    for a virtual function with the port's MAC and refuses a whole port (k8snetworkplumbingwg/rdma-cni, `CmdAdd` and
+    `deriveDeviceIDFromResult` in `cmd/rdma/main.go`). The SR-IOV device plugin has no selector by name for a whole port
+    (`GetPfName` in its `pkg/utils/utils.go` returns "" for one). So the node stays in the kernel's default, shared mode
+    of RDMA namespaces, and `rdma-devices.yaml` brings the devices.
     """
     for name, _, _ in port_names(fabric):
         config = {
@@ -89,11 +104,32 @@ def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
                 {"type": "host-device", "device": name, "ipam": _ipam(name)},
                 {"type": "tuning", "mtu": fabric.host_mtu},
                 {"type": "sbr"},
-                {"type": "rdma"},
             ],
         }
         text = json.dumps(config)
         yield named("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", name, {"config": text})
+
+
+def _rdma_devices(fabric: Fabric) -> Object:
+    """The configuration of the shared RDMA device plugin: all rails of a host are one resource, for one pod.
+
+    Mellanox/k8s-rdma-shared-dev-plugin selects by interface name and looks once at its start (interval 0), because a
+    port that a pod has taken is no longer among the host's.
+    """
+    config = {
+        "periodicUpdateInterval": 0,
+        "configList": [
+            {
+                "resourcePrefix": _RDMA_PREFIX,
+                "resourceName": _RDMA_NAME,
+                "rdmaHcaMax": 1,
+                "selectors": {"ifNames": [name for name, _, _ in port_names(fabric)]},
+            }
+        ],
+    }
+    metadata = {"name": "rdma-devices", "namespace": _POOLS_NAMESPACE}
+    data = {"config.json": json.dumps(config, indent=2) + "\n"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
 def _sriov(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
@@ -204,18 +240,66 @@ def _settings(hosts: Roster[Host]) -> Iterable[Object]:
 
 
 def _pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
-    """A pod that takes a whole host: all rails in order, all GPUs, locked memory, NCCL's settings."""
-    kind = hosts.kinds[0]
+    """A pod that takes a whole host: all rails in order with their RDMA devices, all GPUs, NCCL's settings."""
     rails = [name for name, _, _ in port_names(fabric)]
+    return _worker(hosts, "fabric-worker", rails, {f"{_RDMA_PREFIX}/{_RDMA_NAME}": "1"}, "nccl.conf")
+
+
+def _pod_of_functions(fabric: Fabric, hosts: Roster[Host]) -> Object:
+    """The same with a virtual function of each rail: their resource brings device ID and RDMA devices."""
+    rails = [name for name, _, _ in port_names(fabric)]
+    devices = {f"{_FUNCTIONS_PREFIX}/{name}": "1" for name in rails}
+    return _worker(hosts, "fabric-worker-vf", [f"{name}-vf" for name in rails], devices, "nccl-vf.conf")
+
+
+def _dra(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
+    """The rails by Dynamic Resource Allocation (kubernetes-sigs/dranet), without Multus, nv-ipam and device plugins.
+
+    Attributes of a device are those of its `pkg/apis/attributes.go`.
+    """
+    driver = {
+        "cel": {"expression": 'device.driver == "dra.net" && device.attributes["dra.net"].rdma == true'}
+    }
+    yield named(_DRA, "DeviceClass", _CLAIM, {"selectors": [driver]})
+    requests = [
+        {
+            "name": name,
+            "exactly": {
+                "deviceClassName": _CLAIM,
+                "selectors": [{"cel": {"expression": f'device.attributes["dra.net"].ifName == "{name}"'}}],
+            },
+        }
+        for name, _, _ in port_names(fabric)
+    ]
+    yield named(_DRA, "ResourceClaimTemplate", _CLAIM, {"spec": {"devices": {"requests": requests}}})
+    pod = _worker(hosts, "fabric-worker-dra", [], {}, "nccl.conf")
+    pod["spec"]["resourceClaims"] = [{"name": "rails", "resourceClaimTemplateName": _CLAIM}]
+    pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": "rails"}]
+    yield pod
+
+
+def _worker(
+    hosts: Roster[Host], name: str, networks: list[str], devices: dict[str, str], settings: str
+) -> Object:
+    """A pod on a host of the first kind, with all its GPUs and locked memory.
+
+    Args:
+        hosts: of the fabric.
+        name: of the pod.
+        networks: that Multus attaches, in order.
+        devices: resources of device plugins that it takes beside the GPUs.
+        settings: key of the config map that NCCL's settings come from.
+    """
+    kind = hosts.kinds[0]
     gpu = gpu_of(kind)
-    settings = [{"name": "nccl", "mountPath": f"/{gpu.settings}", "subPath": "nccl.conf", "readOnly": True}]
+    mounted = {"name": "nccl", "mountPath": f"/{gpu.settings}", "subPath": settings, "readOnly": True}
     container = {
         "name": "worker",
         "image": "your-image",
         "command": ["sleep", "infinity"],
         "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
-        "resources": {"limits": {gpu.resource: str(kind.model.gpus)}},
-        "volumeMounts": [*settings, {"name": "shm", "mountPath": "/dev/shm"}],
+        "resources": {"limits": {gpu.resource: str(kind.model.gpus), **devices}},
+        "volumeMounts": [mounted, {"name": "shm", "mountPath": "/dev/shm"}],
     }
     spec = {
         "nodeSelector": {CLUSTER_LABEL: hosts.cluster},
@@ -225,6 +309,7 @@ def _pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
             {"name": "shm", "emptyDir": {"medium": "Memory"}},
         ],
     }
-    pod = named("v1", "Pod", "fabric-worker", spec)
-    pod["metadata"]["annotations"] = {"k8s.v1.cni.cncf.io/networks": ", ".join(rails)}
+    pod = named("v1", "Pod", name, spec)
+    if networks:
+        pod["metadata"]["annotations"] = {"k8s.v1.cni.cncf.io/networks": ", ".join(networks)}
     return pod

@@ -121,7 +121,7 @@ def test_the_schemas_would_find_a_fault(kind: str, path: tuple[str, ...], value:
 def test_core_objects_fit_the_schemas_of_kubernetes(name: str) -> None:
     validate = pytest.importorskip("kubernetes_validate")
     core = [entry for entry in objects(name) if entry["kind"] in ("Pod", "ConfigMap")]
-    assert len(core) == 2
+    assert len(core) == 5
     for entry in core:
         validate.validate(entry, "1.31", strict=True)
 
@@ -151,10 +151,61 @@ def test_every_node_gets_the_addresses_of_the_plan(name: str) -> None:
     assert stated == planned
 
 
+def pod_of(name: str, called: str) -> dict[str, Any]:
+    (pod,) = [entry for entry in of_kind(name, "Pod") if entry["metadata"]["name"] == called]
+    return pod
+
+
+def limits_of(pod: dict[str, Any]) -> dict[str, str]:
+    limits: dict[str, str] = pod["spec"]["containers"][0]["resources"]["limits"]
+    return limits
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_pod_of_whole_ports_gets_their_rdma_devices(name: str) -> None:
+    """No `rdma` without a resource that brings its device ID: rdma-cni refuses a whole port."""
+    (config,) = [e for e in of_kind(name, "ConfigMap") if e["metadata"]["name"] == "rdma-devices"]
+    (entry,) = json.loads(config["data"]["config.json"])["configList"]
+    assert entry["selectors"] == {"ifNames": [port for port, _, _ in port_names(fabric(name))]}
+    limits = limits_of(pod_of(name, "fabric-worker"))
+    assert limits[f"{entry['resourcePrefix']}/{entry['resourceName']}"] == "1"
+    for network in of_kind(name, "NetworkAttachmentDefinition"):
+        assert "rdma" not in [plugin["type"] for plugin in json.loads(network["spec"]["config"])["plugins"]]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_pod_of_virtual_functions_requests_what_its_networks_need(name: str) -> None:
+    """The device plugin's resource is where Multus finds the device ID that rdma-cni takes."""
+    pod = pod_of(name, "fabric-worker-vf")
+    networks = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].split(", ")
+    resources = {e["metadata"]["name"]: e["spec"]["resourceName"] for e in of_kind(name, "SriovNetwork")}
+    policies = {e["spec"]["resourceName"]: e["spec"] for e in of_kind(name, "SriovNetworkNodePolicy")}
+    assert [policies[resources[network]]["isRdma"] for network in networks] == [True] * len(networks)
+    limits = limits_of(pod)
+    assert [limits[f"openshift.io/{resources[network]}"] for network in networks] == ["1"] * len(networks)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_dynamic_resource_allocation_claims_every_port_by_name(name: str) -> None:
+    (template,) = of_kind(name, "ResourceClaimTemplate")
+    (device_class,) = of_kind(name, "DeviceClass")
+    ports = [port for port, _, _ in port_names(fabric(name))]
+    requests = template["spec"]["spec"]["devices"]["requests"]
+    assert [each["name"] for each in requests] == ports
+    for port, each in zip(ports, requests, strict=True):
+        assert each["exactly"]["deviceClassName"] == device_class["metadata"]["name"]
+        assert f'ifName == "{port}"' in each["exactly"]["selectors"][0]["cel"]["expression"]
+    pod = pod_of(name, "fabric-worker-dra")
+    assert pod["spec"]["resourceClaims"] == [
+        {"name": "rails", "resourceClaimTemplateName": template["metadata"]["name"]}
+    ]
+    assert pod["spec"]["containers"][0]["resources"]["claims"] == [{"name": "rails"}]
+
+
 @pytest.mark.parametrize("name", SPECS)
 def test_a_pod_takes_all_ports_in_order_each_with_a_table_of_its_own(name: str) -> None:
     ports = [port for port, _, _ in port_names(fabric(name))]
-    (pod,) = of_kind(name, "Pod")
+    pod = pod_of(name, "fabric-worker")
     networks = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].split(", ")
     assert networks == ports
     configs = {
@@ -164,7 +215,7 @@ def test_a_pod_takes_all_ports_in_order_each_with_a_table_of_its_own(name: str) 
     pools = {pool["metadata"]["name"]: pool["spec"] for pool in of_kind(name, "CIDRPool")}
     for port in ports:
         plugins = configs[port]["plugins"]
-        assert [plugin["type"] for plugin in plugins] == ["host-device", "tuning", "sbr", "rdma"]
+        assert [plugin["type"] for plugin in plugins] == ["host-device", "tuning", "sbr"]
         assert plugins[0]["device"] == port
         assert plugins[0]["ipam"]["poolName"] in pools
         assert pools[port]["routes"]
