@@ -51,6 +51,8 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
       (True), False being an explicit opt-out.
     * Only a key that is given is tried: `use_keys` (False), `allow_agent` (False).
     * `revert_in` is rounded up to whole minutes, which is what Junos counts in.
+    * An answer with errors of severity `warning` alone is a success: Junos has loaded or committed then, such as
+      without a license for BGP. `ignore_warning` (True) of False makes failures of them, as NAPALM does.
     * A load is refused while a commit waits, because Junos takes the next commit as its confirmation.
     * A lock that another session holds is a SessionLockedException; a commit that fails gives the lock back.
     * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
@@ -62,7 +64,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def __init__(
         self, hostname: str, username: str, password: str, timeout: int = 60, optional_args: Options = None
     ) -> None:
-        options = {"port": 830, **(optional_args or {})}
+        options = {"port": 830, "ignore_warning": True, **(optional_args or {})}
         super().__init__(hostname, username, password, timeout, options)
         self.device._hostkey_verify = bool(options.get("ssh_strict", True))
         self.device._look_for_keys = bool(options.get("use_keys", False))

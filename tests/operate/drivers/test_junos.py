@@ -146,3 +146,27 @@ def test_changes_that_a_person_has_not_committed_are_reported(switch: JunosSwitc
     (hold,) = driver.get_holds()
     assert (hold.claim, hold.own) == (Claim.COMMIT, None)
     assert 0 < hold.left_s <= 60
+
+
+def test_a_warning_is_no_failure(switch: JunosSwitch, driver: Any) -> None:
+    """Junos commits without a license and warns; the words of a warning do not matter, its severity does."""
+    switch.faults.warning = "requires 'bgp' license; commit failed error"
+    driver.load_replace_candidate(config=NEW)
+    assert "+system { host-name néw; }" in driver.compare_config()
+    driver.commit_config(revert_in=60)
+    assert (switch.running, driver.has_pending_commit()) == (NEW, True)
+    driver.confirm_commit()
+    assert not driver.has_pending_commit()
+    assert driver.check_candidate(OLD) == []
+    assert switch.running == NEW
+
+
+def test_an_error_beside_a_warning_is_a_failure(switch: JunosSwitch, driver: Any) -> None:
+    switch.faults.warning = "requires 'bgp' license"
+    driver.load_replace_candidate(config=NEW)
+    switch.faults.fail_commit = True
+    with pytest.raises(CommitError, match="commit failed"):
+        driver.commit_config()
+    assert switch.running == OLD
+    with pytest.raises(ReplaceConfigException, match="syntax error"):
+        driver.load_replace_candidate(config="bogus\n")

@@ -14,6 +14,7 @@ class Faults:
         reject: the device refuses every candidate.
         drop_commit: the connection is closed when a commit arrives: `before` or `after` it took effect, or not.
         drop_answers: so many requests find the connection closed.
+        warning: what the device warns of whenever it loads or commits a candidate, which it does all the same.
         fail_commit: the device refuses the commit.
         disk_full: nothing can be written.
         planted: lines, without blanks around them, that the device refuses wherever they stand in a candidate.
@@ -27,6 +28,7 @@ class Faults:
     reject: bool = False
     drop_commit: str = ""
     drop_answers: int = 0
+    warning: str = ""
     fail_commit: bool = False
     disk_full: bool = False
     old_frr: bool = False

@@ -148,6 +148,7 @@ class JunosSwitch:
         if asked.get("rollback") is not None:
             self.candidate = self.history[int(asked.get("rollback"))]
             return "<load-configuration-results><ok/></load-configuration-results>"
+        warning = self._warning()
         text = "".join(asked.itertext())
         if "bogus" in text or self.faults.reject:
             raise Refused("syntax error: bogus; authentication-key S3CRET")
@@ -156,7 +157,16 @@ class JunosSwitch:
                 # The words of Juniper/healthbot-rules pull 258.
                 raise Refused("syntax error", element=word)
         self.candidate = text if asked.get("action") == "override" else self.candidate + text
-        return "<load-configuration-results><ok/></load-configuration-results>"
+        return f"<load-configuration-results>{warning}<ok/></load-configuration-results>"
+
+    def _warning(self) -> str:
+        """What stands before `<ok/>` in an answer, as in clicon/clixon-controller issue 71."""
+        if not self.faults.warning:
+            return ""
+        return (
+            "<rpc-error><error-type>protocol</error-type><error-tag>operation-failed</error-tag>"
+            f"<error-severity>warning</error-severity><error-message>{self.faults.warning}</error-message></rpc-error>"
+        )
 
     def _get_configuration(self, me: object, asked: Any) -> str:
         if asked.get("compare") is None:
@@ -178,7 +188,8 @@ class JunosSwitch:
             self.checked += 1
             if self.unsound:
                 raise Refused("mgd: Security zone must be defined", *self.unsound)
-            return "<commit-results><routing-engine><commit-check-success/></routing-engine></commit-results>"
+            checked = "<routing-engine><commit-check-success/></routing-engine>"
+            return f"{self._warning()}<commit-results>{checked}</commit-results>"
         if self.faults.fail_commit or self.faults.disk_full:
             said = "No space left on device" if self.faults.disk_full else "neighbor 192.0.2.1: secret S3CRET"
             raise Refused(f"commit failed: {said}")
@@ -193,7 +204,7 @@ class JunosSwitch:
         self._become(self.candidate, comment)
         if self.faults.drop_commit == "after":
             raise Drop
-        return "<ok/>"
+        return f"{self._warning()}<ok/>"
 
     def _get_instance_information(self, me: object, asked: Any) -> str:
         name = "<instance-core><instance-name>master</instance-name></instance-core>"
