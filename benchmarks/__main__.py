@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import cases, peers
+from benchmarks import cases, peers, push
 from benchmarks.measure import calibration
 from benchmarks.report import Report, baseline
 
@@ -21,6 +21,9 @@ SIZES = (1024, 4096, 8192, 24_576, 65_536, 131_072)
 def main() -> None:
     """Run the cases that the arguments ask for."""
     options = _options()
+    if options.push:
+        _measure_pushes(options.push, options.scratch)
+        return
     gpus = QUICK_GPUS if options.quick else cases.LARGE
     report = Report(gpus, calibration(), baseline(options.baseline, gpus))
     if options.scratch:
@@ -55,6 +58,13 @@ def main() -> None:
         report.plot(options.plot)
 
 
+def _measure_pushes(count: int, folder: Path | None) -> None:
+    """Print what a push takes, and what it takes when some switches are silent."""
+    with tempfile.TemporaryDirectory(prefix="fabricc-push-", dir=folder) as scratch:
+        for silent in (0, -(-count * push.SILENT_PERCENT // 100)):
+            print(push.measure_push(Path(scratch) / str(silent), count, silent).line(), flush=True)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
     parser.add_argument("--runs", type=int, default=3, help="runs of each case, of which the median counts")
@@ -70,6 +80,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--peers", action="store_true", help="install pyavd and netlab, and compare with them"
+    )
+    parser.add_argument(
+        "--push", type=int, metavar="COUNT", help="push to that many local EOS switches, and nothing else"
     )
     parser.add_argument(
         "--million", action="store_true", help="1,048,576 GPUs too: 16 GB, 3.4 million files and folders"

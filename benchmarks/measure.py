@@ -48,11 +48,11 @@ class Figures:
         return asdict(self)
 
 
-def run(command: Sequence[str], folder: Path) -> Run:
+def run(command: Sequence[str], folder: Path, status: int = 0) -> Run:
     """Run a command in a folder, its output to `out.log` there.
 
     Raises:
-        RuntimeError: it did not exit with 0; the message has the end of its output.
+        RuntimeError: it exited with another status; the message has the end of its output.
     """
     log = folder / "out.log"
     started = time.perf_counter()
@@ -63,11 +63,11 @@ def run(command: Sequence[str], folder: Path) -> Run:
             os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, output.fileno(), descriptor) for descriptor in (1, 2)],
         )
-        _, status, used = os.wait4(child, 0)
+        _, ended, used = os.wait4(child, 0)
     wall = time.perf_counter() - started
-    if status:
+    if os.waitstatus_to_exitcode(ended) != status:
         tail = log.read_text(errors="replace")[-2000:]
-        raise RuntimeError(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}:\n{tail}")
+        raise RuntimeError(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(ended)}:\n{tail}")
     return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / KIB)
 
 

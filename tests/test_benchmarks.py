@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.push import measure_push
 from benchmarks.specs import SYSTEMS, TWO_TIERS, Fabric
 from fabricc.compiler.compiled import compile_spec
 
@@ -19,3 +20,12 @@ def test_a_timed_fabric_is_sound(system: str, gpus: int, tmp_path: Path) -> None
     spec = tmp_path / "cluster.yaml"
     spec.write_text(Fabric(gpus, system).spec(), encoding="utf-8")
     assert compile_spec(spec).sound
+
+
+@pytest.mark.slow
+def test_a_hitless_push_takes_at_most_30_requests_of_each_switch(tmp_path: Path) -> None:
+    found = measure_push(tmp_path / "all", 12)
+    assert (found.switches, found.silent) == (12, 0)
+    assert found.requests <= 30
+    silent = measure_push(tmp_path / "silent", 12, 1)
+    assert silent.requests <= 30, "a silent switch makes nobody ask the others again"

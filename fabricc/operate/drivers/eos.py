@@ -57,6 +57,7 @@ _BEFORE = 3
 _MOST_REFUSED = 20
 _LOCK_S = 10.0
 _VERSION, _HOSTNAME = "show version", "show hostname"
+_ROUTES = ("show ip route bgp", "show ipv6 route bgp")
 _GETTERS: Mapping[str, Sequence[Any]] = {
     "get_bgp_neighbors": (
         "show ip bgp summary vrf all",
@@ -65,6 +66,7 @@ _GETTERS: Mapping[str, Sequence[Any]] = {
         "show ipv6 bgp peers vrf all",
     ),
     "get_interfaces_counters": ("show interfaces",),
+    "get_ecmp_widths": _ROUTES,
     "get_lossless_counters": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.QUESTIONS],
     "get_alarms": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.HEALTH],
 }
@@ -226,7 +228,8 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         left = [command for command in commands if _text(command) not in self._ahead]
         while left:
             try:
-                found: list[Any] = self._run_commands(left)
+                run = self._run_routes if _ROUTES[0] in left else self._run_commands
+                found: list[Any] = run(left)
             except CommandError as error:
                 # The `data` of an error has an entry for each command until the refused one, which is the last.
                 entries = list(error.output or ())[int(self.send_enable) :]
@@ -436,18 +439,18 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
         with self._clean(CommitError):
-            answers = self._routes(["show ip route bgp", "show ipv6 route bgp"])
+            answers = self._run_routes(_ROUTES)
             tables = [one.get("vrfs", {}).get("default", one).get("routes", {}) for one in answers]
             return {prefix: len(route.get("vias", [])) for table in tables for prefix, route in table.items()}
 
-    def _routes(self, commands: list[str]) -> Any:
-        """Return tables of routes, which may have more values than other answers."""
+    def _run_routes(self, commands: Sequence[Any]) -> Any:
+        """Return answers with tables of routes among them, which may have more values than others."""
         exchange = getattr(self.device, "connection", None)
         if not isinstance(exchange, _Exchange):
-            return self._run_commands(commands)
+            return self._run_commands(list(commands))
         exchange.most_values = ROUTE_VALUES
         try:
-            return self._run_commands(commands)
+            return self._run_commands(list(commands))
         finally:
             exchange.most_values = VALUES
 

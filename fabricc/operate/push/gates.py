@@ -39,7 +39,7 @@ def measure(connection: Connection) -> Measured:
         DeviceError: FAB9105, the device does not answer one.
     """
     found: Measured = {}
-    connection.read_ahead("get_bgp_neighbors", *_HEALTH)
+    connection.read_ahead("get_bgp_neighbors", "get_ecmp_widths", *_HEALTH)
     if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
         found["sessions"] = {
             key: [bool(peer.get("is_up")), _received(peer)]

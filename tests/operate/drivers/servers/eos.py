@@ -37,6 +37,7 @@ class EosSwitch:
         sessions: name -> lines, of those that are not committed.
         release: of EOS, which decides how a commit that waits is reported (napalm issue 2166).
         done: sessions that were committed.
+        silence: where it is set, no request is answered until the event.
         requests: how many were answered.
         waiting: the session that waits for confirmation, what ran before, and when its time is over.
         printed: lines -> the text as which EOS prints them, where that is not the lines themselves.
@@ -55,6 +56,7 @@ class EosSwitch:
     printed: dict[tuple[str, ...], str] = field(default_factory=dict)
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
+    silence: threading.Event | None = None
     done: set[str] = field(default_factory=set)
     requests: int = 0
     _timer: threading.Timer | None = None
@@ -63,6 +65,9 @@ class EosSwitch:
 
     def answer(self, path: str, asked: dict[str, Any]) -> dict[str, Any]:
         """One JSON-RPC request."""
+        if self.silence:
+            self.silence.wait()
+            raise Drop
         results: list[Any] = []
         commands = asked["params"]["cmds"]
         with self._turn:
