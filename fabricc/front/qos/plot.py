@@ -54,10 +54,9 @@ class Panel:
 
 def panel_of(title: str, profile: PortProfile, rows: Iterable[Row]) -> Panel:
     """The panel of a profile and its worksheet."""
-    labels = ("pause point", "drop point", "BDP")
-    steps = {row.label: int(row.value) for row in rows if row.label in labels}
-    xoff = profile.headroom.xoff_bytes if profile.headroom else 0
-    return Panel(title, profile.ecn, steps.get("pause point") or steps["drop point"], xoff, steps["BDP"])
+    limit, xoff = ("pause point", profile.headroom.xoff_bytes) if profile.headroom else ("drop point", 0)
+    steps = {row.label: int(row.value) for row in rows if row.label in (limit, "BDP")}
+    return Panel(title, profile.ecn, steps[limit], xoff, steps["BDP"])
 
 
 def svg(title: str, panels: Sequence[Panel]) -> str:
