@@ -22,6 +22,7 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
 )
 
+from fabricc.base.numbers import is_number
 from fabricc.operate.drivers import linux_views, sonic_tables, sonic_views
 from fabricc.operate.drivers.answers import AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
@@ -351,7 +352,7 @@ class SonicDriver(LinuxSession):
 
     def _commit_left_s(self) -> float | None:
         at = self._kept("deadline")
-        return float(at) - float(self._run("date +%s")) if at.isdecimal() else None
+        return float(at) - float(self._run("date +%s")) if is_number(at) else None
 
     def confirm_commit(self) -> None:
         """Keep and save what a commit of this session with `revert_in` brought.

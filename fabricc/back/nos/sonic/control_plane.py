@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.sonic.config_db import rows_of, strange, value_of
 from fabricc.back.nos.sonic.limits import KEEPING_OUT, has
+from fabricc.base.numbers import whole_number
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
@@ -135,8 +136,7 @@ def read_list(document: Document, name: str, row: Scope, rules: Iterable[tuple[s
 
 
 def _priority(rule: Scope) -> int:
-    text = value_of(rule, "PRIORITY", "0")
-    return int(text) if text.isdecimal() else 0
+    return whole_number(value_of(rule, "PRIORITY", "0")) or 0
 
 
 def lists_of(document: Document) -> dict[str, Scope]:
