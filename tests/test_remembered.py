@@ -13,10 +13,11 @@ BY_OUR_OWN_WORDS = frozenset({
     "back/jobs/shipped.py scripts", "back/nos/__init__.py load", "back/nos/__init__.py vocabulary",
     "back/nos/cumulus/__init__.py reader", "back/nos/eos/peering.py process", "back/nos/frr/__init__.py _router_reader",
     "back/nos/ports.py spelling", "back/nos/ports.py parser", "back/nos/printing.py _patterns",
-    "back/nos/templating.py _environment", "base/documents/fitting.py pattern", "base/documents/reader.py shipped",
+    "back/nos/templating.py _environment", "base/documents/fitting.py pattern",
+    "base/documents/package_yaml.py load_package_yaml",
     "base/documents/schema.py schema", "base/documents/schema.py validator", "base/values.py _code",
     "base/tuples.py _code", "base/tuples.py _getters", "fabric/infiniband/ports.py speed_word",
-    "fabric/vocabulary.py _loaded", "front/spec/pools.py _networks", "review/diff/impact.py vocabulary",
+    "front/spec/pools.py _networks", "review/diff/impact.py vocabulary",
     "review/report/page.py _file",
 })  # fmt: skip
 """Asked for systems, drivers, releases, files and constants of fabricc's own, of which there are so many."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fabricc.base.documents.reader import shipped
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.catalog import assemble
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Library:
         return assemble.nic(name, self.raw("nics", name))
 
     def _read(self, section: str, name: str) -> Raw:
-        content = shipped(self._built_in[section][name])
+        content = load_package_yaml(self._built_in[section][name])
         raw: Raw = cite(content[section][name], content.get("sources", {}))
         if "extends" not in raw:
             return raw

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.documents.reader import shipped
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.values import NamedTuple, dataclass, replace
 from fabricc.catalog.assemble import breakout, citation, power
 from fabricc.catalog.library import cite
@@ -124,7 +124,7 @@ class End(NamedTuple):
 @cache
 def optics() -> Optics:
     """The table that comes with the product."""
-    raw = shipped(TABLE)
+    raw = load_package_yaml(TABLE)
     table = cite({key: value for key, value in raw.items() if key != "sources"}, raw["sources"])
     return Optics(
         rule=tuple(

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.documents.reader import shipped
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.values import dataclass
 from fabricc.catalog.assemble import citation
 from fabricc.catalog.library import cite
@@ -62,7 +62,7 @@ class Generation:
 @cache
 def generations() -> Mapping[str, Generation]:
     """Every generation by name, slowest first."""
-    raw = shipped(TABLE)
+    raw = load_package_yaml(TABLE)
     table = cite(raw["generations"], raw["sources"])
     return {name: _generation(name, entry) for name, entry in table.items()}
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.base.documents.reader import shipped
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.values import NamedTuple
 from fabricc.catalog.assemble import citation
 from fabricc.catalog.library import cite
@@ -29,7 +29,7 @@ class Reach(NamedTuple):
 @cache
 def reaches() -> Mapping[str, tuple[Reach, ...]]:
     """The rows of every medium, slowest lanes first."""
-    raw = shipped(TABLE)
+    raw = load_package_yaml(TABLE)
     table = cite(raw["media"], raw["sources"])
     return {
         medium: tuple(Reach(row["lane_gbps"], row["metres"], citation(row)) for row in rows)

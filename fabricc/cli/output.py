@@ -23,6 +23,7 @@ from fabricc.base.foreign.screen import broken
 from fabricc.base.foreign.text import Terminal, neutral
 from fabricc.base.patterns import pattern
 from fabricc.cli.places import in_repository, with_places
+from fabricc.review.explain.codes import causes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -139,8 +140,6 @@ def findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
     if format_ in ("sarif", "github"):
         diagnostics = in_repository(with_places(diagnostics) if format_ == "sarif" else diagnostics)
     if format_ == "sarif":
-        from fabricc.review.explain.codes import causes  # a YAML file, which the help of a verb does not read
-
         advice = causes()
     document(rendered(diagnostics, format_, advice))
 

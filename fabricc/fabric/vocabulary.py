@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
@@ -122,7 +123,7 @@ class Vocabulary:
         self.themes: list[str] = []
         self._reasons: dict[str, dict[str, Any]] = {}
         for file in files:
-            self._add(_loaded(file), file)
+            self._add(load_package_yaml(file), file)
         self._files = files
         self._beginnings = sorted(self.families, key=len)
         self._open: dict[str, list[tuple[re.Pattern[str], str]]] = {}
@@ -212,14 +213,6 @@ class Vocabulary:
 def waist() -> Vocabulary:
     """The neutral facts of switches."""
     return Vocabulary(_WAIST, _BEYOND)
-
-
-@cache
-def _loaded(file: Path) -> dict[str, Any]:
-    import yaml
-
-    found: dict[str, Any] = yaml.load(file.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return found
 
 
 def _reason(said: Mapping[str, Any]) -> Reason:

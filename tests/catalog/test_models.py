@@ -10,7 +10,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from fabricc.back.nos.sonic.words import runs
-from fabricc.base.documents.reader import shipped
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.documents.schema import breaches, schema
 from fabricc.catalog import load, load_catalog, suggest
 from fabricc.catalog.checks import host_findings, switch_findings
@@ -262,7 +262,7 @@ def test_a_model_is_read_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     text = Path.read_text
     monkeypatch.setattr(Path, "read_text", lambda self, *args: read.append(self.name) or text(self, *args))
     monkeypatch.setattr(load, "_shipped", load._shipped.__wrapped__)
-    shipped.cache_clear()
+    load_package_yaml.cache_clear()
     catalog, diagnostics = load_catalog()
     assert (read, diagnostics) == ([], ())
     assert "sn5600" in catalog.switches

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -163,12 +160,6 @@ def _find_excessive_depth(error: Exception, text: str, file: str, most: int) -> 
                 file, len(re.findall(r"\r\n|\r|\n", before)) + 1, bracket.start() - line_start + 1
             )
     return None
-
-
-@cache
-def shipped(path: Path) -> Any:
-    """The values of a YAML file that comes with the product, as YAML 1.1 has them; shared, so never to be changed."""
-    return yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def too_large(file: str) -> Diagnostic:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.base.documents.reader import shipped
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.review.explain.model import Explanation, SubjectError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def explain_code(code: str) -> Explanation:
 
 def about_code(code: str) -> tuple[str, str]:
     """What a code is about, and the page of the documentation: the longest beginning that fits counts."""
-    topics: dict[str, list[str]] = shipped(_TOPICS)
+    topics: dict[str, list[str]] = load_package_yaml(_TOPICS)
     topic, page = next(topics[code[:length]] for length in range(len(code), 3, -1) if code[:length] in topics)
     return topic, page
 
@@ -46,5 +46,5 @@ def about_code(code: str) -> tuple[str, str]:
 @cache
 def causes() -> Mapping[str, tuple[str, str]]:
     """Code -> cause and remedy."""
-    table: dict[str, list[str]] = shipped(TABLE)
+    table: dict[str, list[str]] = load_package_yaml(TABLE)
     return {code: (cause, remedy) for code, (cause, remedy) in table.items()}

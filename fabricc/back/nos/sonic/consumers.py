@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -95,10 +96,7 @@ class Consumers:
 @lru_cache(1)
 def consumers() -> Consumers:
     """The file as values."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    raw: dict[str, Any] = yaml.load(TABLE.read_text("utf-8"), loader)
+    raw: dict[str, Any] = load_package_yaml(TABLE)
     conditions = {}
     for name, one in raw["conditions"].items():
         table, row, field = one["at"].split("|")
