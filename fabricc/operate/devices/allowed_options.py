@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.operate.devices.driver_classes import find_driver
@@ -64,7 +64,7 @@ def require_login(device: Device, login: Login) -> None:
         raise DeviceError("FAB9171", message, remedy)
 
 
-@cache
+@lru_cache(64)
 def _foreign_rules(nos: str, driver: str) -> DriverRules:
     return rules_of_class(find_driver(nos, driver))
 
