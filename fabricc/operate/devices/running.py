@@ -71,13 +71,18 @@ def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str])
     """Facts on which a running configuration differs from a wanted one, of the files that the device told.
 
     Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Values
-    of secrets are not compared.
+    of secrets are not compared, nor what belongs to the device itself.
     """
     told = {name: text for name, text in wanted.items() if name in running}
     if told == running:
         return []
     found = compare(read(nos, told).facts, read(nos, running))
-    return [one for one in found if not is_secret(nos, one.path)]
+    return [one for one in found if not is_secret(nos, one.path) and not _is_extra(nos, one)]
+
+
+def _is_extra(nos: str, mismatch: Mismatch) -> bool:
+    """Whether a fact is of the device itself and nobody planned it, such as an account that a replace keeps."""
+    return mismatch.planned is None and "device" in back_ends.vocabulary(nos).row(mismatch.path).tags
 
 
 def unread(nos: str, files: Mapping[str, str]) -> Counter[str]:

@@ -71,8 +71,8 @@ class Accounts:
 
     Attributes:
         planned: names that the plan has.
-        kept: names that only the switch has, and that stay: `admin`, and accounts with a password. An account of
-            fabricc has a key and no password, so one without is an account that the plan no longer has.
+        kept: names that only the switch has, and that stay: `admin`, and accounts with a password and no key. An
+            account of fabricc has a key, so one with a key is an account that the plan no longer has.
     """
 
     planned: set[str] = field(default_factory=set)
@@ -83,17 +83,16 @@ class Accounts:
         """Return the accounts of two configurations."""
         planned = {match[1] for one in plan if (match := _ACCOUNT.match(one.head))}
         found = [match for one in running if (match := _ACCOUNT.match(one.head))]
-        kept = {
-            match[1]
-            for match in found
-            if match[1] == ADMIN or (match[2] == "password" and match[3] not in (None, _NO_PASSWORD))
-        }
-        return cls(planned, kept - planned)
+        keyed = {match[1] for match in found if match[2] == "sshkey"}
+        guarded = {match[1] for match in found if match[2] == "password" and match[3] != _NO_PASSWORD}
+        admins = {match[1] for match in found if match[1] == ADMIN}
+        return cls(planned, (guarded - keyed | admins) - planned)
 
     def keeps(self, head: str) -> bool:
         """Return whether a line of an account is the switch's own."""
         if match := _ACCOUNT.match(head):
-            return match[1] in self.kept or (match[1] in self.planned and match[2] == "passphrase")
+            own = match[1] in self.kept and match[2] != "sshkey"
+            return own or (match[1] in self.planned and match[2] == "passphrase")
         match = _SNMP_USER.match(head)
         return match is not None and match[1] in self.planned | self.kept
 

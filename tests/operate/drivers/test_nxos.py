@@ -18,6 +18,7 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
 )
 
+from fabricc.operate.devices.running import differences
 from fabricc.operate.drivers import nxos, nxos_replace
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
@@ -37,6 +38,8 @@ username ops password 5 $5$OPS  role network-operator
 username bob password 5 !  role network-admin
 username bob sshkey ssh-ed25519 AAAA
 username carol passphrase  lifetime 99999
+username dan password 5 $5$DAN  role network-admin
+username dan sshkey ssh-ed25519 CCCC
 banner motd ^
 username mallory password 5 $5$EVIL  role network-admin
 ^
@@ -212,6 +215,7 @@ def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driv
         assert kept in switch.running, kept
     for gone in (
         "bob",
+        "dan",
         "mallory",
         "vlan 20",
         "switchport access vlan",
@@ -222,6 +226,17 @@ def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driv
     ):
         assert gone not in switch.running, gone
     assert switch.startup == switch.running
+
+
+def test_an_account_that_stays_is_no_difference_of_a_push(switch: NxosSwitch, driver: Any) -> None:
+    switch.running = FACTORY
+    driver.load_replace_candidate(config=PLAN)
+    driver.commit_config()
+    name = "running-config.cfg"
+    assert differences("nxos", {name: driver.get_config()["running"]}, {name: PLAN}) == []
+    added = switch.running + "username eve password 5 !  role network-admin\n"
+    (extra,) = differences("nxos", {name: added}, {name: PLAN})
+    assert extra.path == "user[eve]/role"
 
 
 def test_a_switch_that_runs_its_plan_is_unchanged_and_asked_little(switch: NxosSwitch, driver: Any) -> None:

@@ -36,6 +36,7 @@ FEATURES = ("nxapi", "scp-server", "grpc", "openconfig", "tacacs+", "bgp", "lldp
 """In the order a device prints them; the first two are what NAPALM 5.2 needs to replace a configuration. Without
 `openconfig` the gRPC agent knows Cisco's own paths alone (Cisco Network as Code, nxos.system.grpc)."""
 USER_ROLE = "network-admin"
+NO_PASSWORD = "!"
 SYSLOG_SEVERITY = 6
 ACCESS_LIST = "FABRICC-ACCESS"
 ACCESS_LIST_V6 = "FABRICC-ACCESS-V6"
@@ -261,6 +262,11 @@ def _dynamic_ports(text: str) -> str | None:
     return ",".join(names) if names and len(names) == len(found) else None
 
 
+def _role(user: str, password: str, role: str) -> Mapping[str, Value]:
+    """The role of an account; one with a password and no key is the switch's own, see `finish`."""
+    return {f"user[{user}]/{'role' if password == NO_PASSWORD else 'device_role'}": role}
+
+
 def _dynamic_mac(address: str) -> Mapping[str, Value]:
     return {} if address.lower() == DEFAULT_DLB_MAC else {"load_balancing/mac": address}
 
@@ -272,7 +278,7 @@ ROWS: Sequence[Row] = (
     Fact("feature <rest>", "system/feature[{0}]", "on"),
     Silent("no feature <rest>"),
     Fact("username <word> sshkey <rest>", lambda user, key: {f"user[{user}]/ssh_key": key.strip('"')}),
-    Fact("username <word> password [5|8|9] <word> role <word>", "user[{0}]/role"),
+    Fact("username <word> password [5|8|9] <word> role <word>", _role),
     Fact("username <word> role <word>", "user[{0}]/role"),
     Silent("username <word> passphrase <rest>"),
     Silent("ip domain-lookup"),
@@ -334,6 +340,10 @@ _GUARDS = (_VTY + "access-class", _VTY + "ipv6 access-class", _SNMP + "use-ipv4a
 def finish(document: Document) -> None:
     """State what only several lines together say."""
     facts, lines, scope = document.reading.facts, document.reading.lines, document.scope
+    for path in [path for path in facts if path.endswith("/device_role")]:
+        account = path.removesuffix("/device_role")
+        if f"{account}/ssh_key" in facts:
+            facts[f"{account}/role"], lines[f"{account}/role"] = facts.pop(path), lines.pop(path)
     for kind in ("ntp", "dns", "syslog"):
         document.put_set(f"management/{kind}", scope.table(kind))
         for server, (_, line) in scope.table(kind).items():
