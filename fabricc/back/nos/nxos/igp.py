@@ -208,7 +208,7 @@ ROWS: Sequence[Row] = (
             dhcp, service dhcp, ip load-sharing per-packet, ip adjacency, ip arp, ipv6 nd, ipv6 neighbor, ip
             nat, ip verify, ip icmp, system routing, system urpf, ip wccp, ip sticky-arp, hardware profile ecmp,
             hardware ecmp, hardware forwarding, hardware ip, hardware profile forwarding-mode, hardware profile
-            urpf, hardware profile multicast, ip source-route, ip route static bfd, ipv6 route static bfd, bfd
+            urpf, hardware profile multicast, ip route static bfd, ipv6 route static bfd, bfd
             echo-interface, bfd slow-timer, bfd echo-rx-interval, bfd fabricpath, bfd startup-timer, bfd echo,
             bfd ipv4, bfd ipv6, bfd multihop, bfd interface, hsrp timers, ip tcp, segment-routing, mpls, install
             feature-set, feature-set, router rip, ip proxy-arp, ip directed-broadcast, ip gratuitous-arp, ip

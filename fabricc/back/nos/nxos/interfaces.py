@@ -57,9 +57,12 @@ class PortKind(NamedTuple):
         speed_mbps: None for a child, whose speed the breakout sets; `fec` is an NX-OS word or None.
         mtu: None at the default.
         layer3: whether the port has an address of any kind.
+        pfc: whether PFC is on or off; None for an unused port. Without a word, DCBX of the other end may turn it on
+            (Nexus 9000 QoS guide 10.5, priority flow control: `auto` negotiates, and is the default).
+        quiet: whether router advertisements are suppressed: hosts have no use for the ToR as an IPv6 router by RA.
     """
 
-    pfc: bool
+    pfc: bool | None
     watchdog: bool
     speed_mbps: int | None
     fec: str | None
@@ -68,6 +71,7 @@ class PortKind(NamedTuple):
     queuing_in: str | None
     queuing_out: str | None
     layer3: bool
+    quiet: bool
 
 
 def fec(port: Port) -> str | None:
@@ -83,6 +87,16 @@ def fec(port: Port) -> str | None:
 def routed(port: Port) -> bool:
     """Whether the port has an address of any kind."""
     return bool(port.ipv4 or port.ipv6 or port.unnumbered)
+
+
+def is_paused(switch: Switch, port: Port) -> bool:
+    """Whether a used port carries lossless classes."""
+    return bool(switch.qos.lossless) and port.profile is not None
+
+
+def quiet(port: Port) -> bool:
+    """Whether the port has an IPv6 address towards a host, which would hear router advertisements there."""
+    return port.direction is Direction.HOST and bool(port.ipv6)
 
 
 def breakouts(switch: Switch) -> list[tuple[str, str]]:
@@ -103,7 +117,7 @@ def ports(switch: Switch) -> list[tuple[Port, PortKind]]:
     for port in switch.ports:
         split, layer3 = port.children > 1, routed(port)
         alike = port.speed_gbps, port.lanes, port.mtu, port.profile, port.trusted, port.cable_m
-        key = (port.direction is UNUSED, split, layer3, *alike)
+        key = (port.direction is UNUSED, split, layer3, quiet(port), *alike)
         kind = kinds.get(key)
         if kind is None:
             kind = kinds[key] = _kind(switch, port)
@@ -113,10 +127,10 @@ def ports(switch: Switch) -> list[tuple[Port, PortKind]]:
 
 def _kind(switch: Switch, port: Port) -> PortKind:
     used = port.direction is not UNUSED
-    paused = used and bool(switch.qos.lossless) and port.profile is not None
+    paused = used and is_paused(switch, port)
     pause = qos.pause_of(switch, port)
     return PortKind(
-        pfc=paused,
+        pfc=paused if used else None,
         watchdog=paused and switch.qos.watchdog is not None,
         speed_mbps=port.speed_gbps * 1000 if port.children == 1 else None,
         fec=fec(port) if used else None,
@@ -125,6 +139,7 @@ def _kind(switch: Switch, port: Port) -> PortKind:
         queuing_in=qos.input_policy(pause) if pause else None,
         queuing_out=qos.output_policy(port.profile) if used else None,
         layer3=routed(port),
+        quiet=quiet(port),
     )
 
 
@@ -152,6 +167,10 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[paths["fec_code"]] = encoding
         if routed(port):
             facts[paths["redirects"]] = "off"
+        if not is_paused(switch, port):
+            facts[paths["qos_setting[priority-flow-control]"]] = "off"
+        if quiet(port):
+            facts[paths["ra"]] = "suppressed"
         if port.unnumbered:
             facts[paths["link_local"]] = "bia"
             facts[paths["ra_max_s"]] = ADVERTISEMENTS.max_s

@@ -207,6 +207,7 @@ def state(facts: Facts, switch: Switch) -> None:
     define(facts, "management_vrf", {"gateway": management.gateway})
     facts |= {f"system/feature[{feature}]": "on" for feature in features(switch)}
     facts |= {f"user[{user.name}]/role": USER_ROLE for user in management.users}
+    facts |= {"platform/source_route": "off", "platform/cdp": "off"}
     for kind in ("ntp", "dns", "syslog"):
         facts |= {f"structure/{kind}/{server}": ONCE for server in getattr(management, kind)}
     if management.ntp:
@@ -282,6 +283,9 @@ ROWS: Sequence[Row] = (
     Fact("username <word> role <word>", "user[{0}]/role"),
     Silent("username <word> passphrase <rest>"),
     Silent("ip domain-lookup"),
+    Fact("no ip source-route", "platform/source_route", "off"),
+    Fact("ip source-route", "platform/source_route", "on"),
+    Fact("no cdp enable", "platform/cdp", "off"),
     Entry(f"ip name-server <word>... {_USE_VRF}", "dns"),
     Entry(f"ntp server <word> [prefer] {_USE_VRF}", "ntp"),
     Fact("ntp source-interface <word>", "management/ntp_source"),

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
 ORDER = (
-    "hostname", "policy-map type network-qos", "feature", "username", "ip domain-lookup", "ip name-server",
+    "hostname", "policy-map type network-qos", "feature", "username", "no ip source-route", "ip domain-lookup",
+    "ip name-server",
     "tacacs-server", "aaa group", "ip access-list", "ipv6 access-list",
     "class-map type qos", "policy-map type qos", "policy-map type queuing", "system qos", "copp",
-    "priority-flow-control", "lldp", "snmp-server", "ntp", "aaa a", "logging", "ip load-sharing", "ip prefix-list",
+    "priority-flow-control", "no cdp enable", "lldp", "snmp-server", "ntp", "aaa a", "logging", "ip load-sharing",
+    "ip prefix-list",
     "ipv6 prefix-list", "ip community-list", "route-map", "vrf context", "bfd", "hardware profile",
     "interface breakout", "interface Ethernet", "interface mgmt0", "interface loopback0", "line vty", "nxapi", "grpc",
     "router bgp",
@@ -173,7 +175,7 @@ def test_only_lossless_ports_pause() -> None:
     assert text_of("cloudscale/numbered").count("priority-flow-control mode on") == 5
     lossy = text_of("cloudscale/lossy")
     assert "pause" not in lossy
-    assert "priority-flow-control" not in lossy
+    assert lossy.count("priority-flow-control mode off") == lossy.count("priority-flow-control") == 5
 
 
 def test_classes_without_marking_have_none() -> None:
