@@ -12,6 +12,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.cli import options, output
+from fabricc.compiler.affected_specs import is_spec
+from fabricc.compiler.finding import POLICY_NAME
 from fabricc.compiler.result import exit_status
 from fabricc.front.spec.canonical import canonical, first_difference
 from fabricc.tree import EmitError
@@ -21,8 +23,9 @@ from fabricc.tree.file import write_file
 @click.command("fmt")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.PATH)
 @click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a file would change.")
+@click.option("--changed", is_flag=True, help="Skip files that are neither specs nor review policies.")
 @options.format_option
-def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
+def command(files: tuple[Path, ...], check: bool, changed: bool, format_: str) -> int:
     """Lay out FILEs (specs, policies, catalogs): indentation, spacing, blank lines.
 
     The order of keys, quotes and comments stay, and the result is read again and compared before it is written.
@@ -30,14 +33,16 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
     """
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
-    changed = 0
+    rewritten = 0
+    if changed:
+        files = tuple(path for path in files if path.name == POLICY_NAME or is_spec(path))
     for path in files:
         wrong, text, laid_out = _laid_out(path)
         sources[str(path)] = text
         found += wrong
         if wrong or laid_out == text:
             continue
-        changed += 1
+        rewritten += 1
         if check:
             found.append(_differs(path, text, laid_out))
             continue
@@ -48,7 +53,7 @@ def command(files: tuple[Path, ...], check: bool, format_: str) -> int:
     output.tell(found, format_, sources)
     failed = any(d.severity is Severity.ERROR for d in found)
     if format_ == "text" and not failed:
-        output.out(f"{plural(len(files), 'file')}: {changed} laid out anew")
+        output.out(f"{plural(len(files), 'file')}: {rewritten} laid out anew")
     return exit_status(found)
 
 

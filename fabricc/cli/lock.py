@@ -12,6 +12,7 @@ from fabricc.base.diagnostics import Position
 from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce, repin_option
+from fabricc.compiler.affected_specs import affected_specs
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import own_lock
 from fabricc.compiler.lock_file import lock_change, lost_lock, second_lock, write_lock
@@ -27,12 +28,18 @@ if TYPE_CHECKING:
 @options.specs_argument
 @click.option("--check", is_flag=True,
               help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs.")  # fmt: skip
+@options.changed_option
 @repin_option("Change the fewest numbers that the spec has outgrown, or KEY alone: may renumber.")
 @click.option("--own", is_flag=True,
               help="Write NAME.lock beside NAME.yaml, for one of several specs in a folder.")  # fmt: skip
 @options.format_option
 def command(
-    specs: tuple[Path, ...], check: bool, repin: tuple[str, ...] | None, own: bool, format_: str
+    specs: tuple[Path, ...],
+    check: bool,
+    changed: bool,
+    repin: tuple[str, ...] | None,
+    own: bool,
+    format_: str,
 ) -> int:
     """Write fabricc.lock beside each SPEC: the numbers that addresses and names follow from.
 
@@ -41,6 +48,10 @@ def command(
     """
     if check and (own or repin is not None):
         raise click.UsageError(f"--check and {'--own' if own else '--repin'} exclude each other.")
+    if changed and not check:
+        raise click.UsageError("--changed needs --check.")
+    if changed:
+        specs = tuple(affected_specs(specs, Path()))
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
     told: list[str] = []

@@ -30,7 +30,24 @@ class FilePath(click.Path):
 PATH = FilePath(path_type=Path)
 
 spec_argument = click.argument("spec", type=PATH)
-specs_argument = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=PATH)
+
+
+class ChangeableArgument(click.Argument):
+    """Operands that may be missing with `--changed`, when a commit only deletes files."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the operands; without `--changed` there has to be one."""
+        self.required = not ctx.params.get("changed")
+        return super().process_value(ctx, value)
+
+
+specs_argument = click.argument(
+    "specs", metavar="SPEC...", nargs=-1, required=True, type=PATH, cls=ChangeableArgument
+)
+changed_option = click.option(
+    "--changed", is_flag=True, is_eager=True,
+    help="SPEC... are changed files: check every spec of the repository that reads one of them.",
+)  # fmt: skip
 tree_argument = click.argument("tree", type=PATH)
 spec_option = click.option("--spec", type=PATH, help="The tree's spec, if it is not found by itself.")
 network_option = click.option(

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.cli import options, output
+from fabricc.compiler.affected_specs import affected_specs
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.finding import POLICY_NAME
 from fabricc.compiler.result import exit_status
+from fabricc.review.diff.review_policy import load_policy
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
@@ -17,11 +20,19 @@ if TYPE_CHECKING:
 
 @click.command("validate")
 @options.specs_argument
+@options.changed_option
 @options.format_option
-def command(specs: tuple[Path, ...], format_: str) -> int:
-    """Check SPEC: YAML, schema, meaning, whether the hardware can do it and the chosen NOS can say it."""
+def command(specs: tuple[Path, ...], changed: bool, format_: str) -> int:
+    """Check SPEC: YAML, schema, meaning, whether the hardware can do it and the chosen NOS can say it.
+
+    With --changed, the policies among the files are checked too.
+    """
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}
+    if changed:
+        policies = [path for path in specs if path.name == POLICY_NAME]
+        found += [each for path in policies for each in load_policy(path, path.parent)[1]]
+        specs = tuple(affected_specs(specs, Path()))
     verdicts = []
     for spec in specs:
         compiled = compile_spec(spec)

@@ -16,6 +16,10 @@ LOCK_NAME = "fabricc.lock"
 """The lock of the specs of a folder that have none of their own."""
 
 
+POLICY_NAME = "fabricc-policy.yaml"
+"""The review policy beside the specs of a folder."""
+
+
 def find_spec(tree: Path, manifest: Manifest) -> Path | None:
     """The spec of the tree: on this user's record, or of its name above the tree and inside its repository."""
     recorded = record.spec_of(tree)

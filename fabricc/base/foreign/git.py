@@ -243,6 +243,18 @@ class Repository:
             raise _no_repository(self.top, answer.stderr)
         return list(dict.fromkeys(os.fsdecode(path) for path in answer.out.split(b"\0") if path))
 
+    def deleted_files(self) -> list[str]:
+        """Return the files of the commit that is checked out that its index lacks, below the top.
+
+        Raises:
+            GitError: they cannot be listed.
+        """
+        asked = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=D", "HEAD")
+        answer = ask(self.top, *asked, limit=LARGEST)
+        if answer.status:
+            raise _not_here("the files of the commit that is checked out")
+        return [os.fsdecode(path) for path in answer.out.split(b"\0") if path]
+
     def tracks(self, name: str) -> bool:
         """Return whether the index or the commit that is checked out has a file of this name in the folder.
 

@@ -15,6 +15,7 @@ from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.base_revision import choose_comparison
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.finding import POLICY_NAME
 from fabricc.compiler.revision import SpecHistory, unreadable
 from fabricc.compiler.spec_search import (
     Found,
@@ -29,7 +30,6 @@ from fabricc.review.diff.causes import spec_changes
 from fabricc.review.diff.control_files import find_control_files
 from fabricc.review.diff.model_figures import changed_figures
 from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.review_policy import NAME as POLICY_NAME
 from fabricc.review.diff.review_policy import spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side

@@ -10,6 +10,7 @@ from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
+from fabricc.compiler.finding import POLICY_NAME
 from fabricc.review.diff.impact import is_access, row_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.names import fold
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import Document
     from fabricc.review.diff.model import Group, Review
 
-NAME = "fabricc-policy.yaml"
 _APPROVALS = ("require_label_for_lossless", "require_label_for_access", "require_label_for_control_files")
 
 
@@ -56,7 +56,7 @@ class Policy:
 
 def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnostic, ...]]:
     """The policy at `path`, or the one in the folder, or one that forbids nothing; FAB9023 for what is wrong."""
-    named = path or folder / NAME
+    named = path or folder / POLICY_NAME
     try:
         raw = files.read(named, limit=MAX_BYTES)
     except FileNotFoundError:

@@ -112,6 +112,62 @@ def test_hooks_pass_what_is_in_order_and_stop_what_is_not(repository: Path, else
     assert "Did you mean dgx-h100" in told
 
 
+DAMAGED_ALONE = {
+    "lock": ("zones/a/fabricc.lock", lambda text: "".join(text.splitlines(keepends=True)[:-1]), "FAB3900"),
+    "own lock": ("zones/b/east.lock", lambda text: "".join(text.splitlines(keepends=True)[:-1]), "FAB3900"),
+    "catalog": ("zones/a/parts.yaml", lambda _: "models: {x: {}}\n", "zones/a/parts.yaml"),
+    "overlay": ("zones/b/extra.conf", lambda _: "<<<<<<< ours\n", "zones/b/extra.conf"),
+    "identities": ("zones/a/serials.csv", lambda _: "device;name\n", "zones/a/serials.csv"),
+    "policy": ("fabricc-policy.yaml", lambda _: "forbid_nothing_known: true\n", "FAB9023"),
+    "spec of another name": (
+        "zones/b/east.yaml",
+        lambda text: text.replace("dgx-h100", "dgx-h1000"),
+        "Did you",
+    ),
+    "deleted lock": ("zones/a/fabricc.lock", None, "zones/a/cluster.yaml"),
+}
+"""File that a commit changes alone, how (None: it is deleted), and a text of the failed hook."""
+
+
+@needs_pre_commit
+@pytest.mark.slow
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["written by init", "from a bare repository"])
+def test_hooks_check_the_specs_that_read_a_file_of_the_commit(repository: Path, elsewhere: bool) -> None:
+    hooks_as_published(repository, elsewhere=elsewhere)
+    spec = (repository / "cluster.yaml").read_text("utf-8")
+    for name, more in (
+        ("a/cluster.yaml", "catalog: [parts.yaml]\nidentities: {devices: serials.csv}\n"),
+        ("b/east.yaml", "overlays: [{file: extra.conf, nos: eos, tiers: [spine]}]\n"),
+    ):
+        place = repository / "zones" / name
+        place.parent.mkdir(parents=True)
+        place.write_text(spec + more, "utf-8")
+    (repository / "zones/a/parts.yaml").write_text("{}\n")
+    (repository / "zones/a/serials.csv").write_text("device,name\n")
+    (repository / "zones/b/extra.conf").write_text("banner motd\nowned\nEOF\n")
+    (repository / "values.yaml").write_text("cluster:   {of: another program}\n")
+    assert run(["lock", str(repository / "zones/a/cluster.yaml")]) == 0
+    assert run(["lock", "--own", str(repository / "zones/b/east.yaml")]) == 0
+    status, shown = hooks(repository)
+    assert status == 0, shown
+    git(repository, "commit", "-qm", "zones")
+    for kind, (name, damage, text) in DAMAGED_ALONE.items():
+        path = repository / name
+        before = path.read_text("utf-8")
+        path.unlink() if damage is None else path.write_text(damage(before), "utf-8")
+        git(repository, "add", "-A")
+        done = subprocess.run(
+            ["pre-commit", "run"], cwd=repository, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1, (kind, done.stdout)
+        assert text in done.stdout, (kind, done.stdout)
+        git(repository, "reset", "-q", "--hard")
+    (repository / "note.txt").write_text("no file of a spec\n")
+    git(repository, "add", "-A")
+    done = subprocess.run(["pre-commit", "run"], cwd=repository, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 CI = [
     ("github-workflows", FILES["workflow.yml"]),
     ("gitlab-ci", FILES["gitlab-ci.yml"]),

@@ -1,0 +1,101 @@
+"""Find the specs of a repository that read a set of changed files, such as those of one commit."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricc.base.documents.reader import MAX_BYTES
+from fabricc.base.foreign import files, git
+from fabricc.base.foreign.git import GitError
+from fabricc.compiler.finding import LOCK_NAME, own_lock
+from fabricc.tree.manifest import is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_YAML = (".yaml", ".yml")
+_SPEC_NAMES = ("cluster.yaml", "cluster.yml")
+_MANIFEST = "manifest.json"
+_KEYS = (rb"['\"]?cluster['\"]?[ \t]*:", rb"['\"]?(gpus|tors)['\"]?[ \t]*:")
+_BLOCK_KEYS = tuple(re.compile(rb"(?m)^" + key) for key in _KEYS)
+_FLOW_KEYS = tuple(re.compile(rb"(?m)(^|[{,])[ \t]*" + key) for key in _KEYS)
+
+
+def affected_specs(changed: Iterable[Path], folder: Path) -> list[Path]:
+    """Return the specs that are among changed files, and those that read one of them.
+
+    A spec reads its lock, and every file whose name its text contains: catalogs, overlays, identities, GUIDs. Deleted
+    files of the index of Git count as changed; programs such as pre-commit do not list them.
+
+    Args:
+        changed: The files.
+        folder: A folder of the repository that has them; specs are found in the whole repository.
+    """
+    top = Path(os.path.realpath(files.clone_of(folder / "_") or folder))
+    real = {Path(os.path.realpath(path.parent), path.name) for path in changed} | _deleted(top)
+    names = {os.fsencode(path.name) for path in real}
+    found = []
+    for spec, text in _specs(top):
+        locks = {own_lock(spec), spec.parent / LOCK_NAME}
+        # A name may be escaped in YAML, so that a spec with escapes is checked whatever it names.
+        if spec in real or locks & real or any(name in text for name in names) or (names and b"\\" in text):
+            found.append(spec)
+    here = Path.cwd()
+    return [spec.relative_to(here) if spec.is_relative_to(here) else spec for spec in sorted(found)]
+
+
+def is_spec(path: Path) -> bool:
+    """Return whether a file is a spec, also a damaged one."""
+    return _is_spec(path, _text(path, None))
+
+
+def _text(path: Path, root: Path | None) -> bytes:
+    """Return the bytes of a file; none where it cannot be read."""
+    try:
+        return files.read(path, root=root, limit=MAX_BYTES)
+    except OSError:
+        return b""
+
+
+def _is_spec(path: Path, text: bytes) -> bool:
+    """Return whether a file is a spec: by its name, by a lock of its own, or by keys that every spec has."""
+    keys = _FLOW_KEYS if text.lstrip().startswith(b"{") else _BLOCK_KEYS
+    return path.name in _SPEC_NAMES or own_lock(path).is_file() or all(key.search(text) for key in keys)
+
+
+def _specs(top: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield the specs of a repository and their texts; hidden folders and built trees contain none."""
+    for folder, folders, names in os.walk(top):
+        if _is_tree(Path(folder), names):
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(folder, name)
+            if not name.endswith(_YAML):
+                continue
+            text = _text(path, top)
+            if _is_spec(path, text):
+                yield path, text
+
+
+def _is_tree(folder: Path, names: list[str]) -> bool:
+    """Return whether a folder is a tree that fabricc built."""
+    if _MANIFEST not in names:
+        return False
+    try:
+        return is_ours(files.read(folder / _MANIFEST))
+    except OSError:
+        return False
+
+
+def _deleted(top: Path) -> set[Path]:
+    """Return the files that the index of Git deletes; none where there is no repository that can be read."""
+    try:
+        repository = git.Repository.of(top)
+        return {repository.top / path for path in repository.deleted_files()}
+    except GitError:
+        return set()
