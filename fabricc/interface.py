@@ -61,6 +61,7 @@ def check(
     tree: Path | str,
     spec: Path | str | None = None,
     *,
+    lock: Path | str | None = None,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> BuildResult:
@@ -69,10 +70,17 @@ def check(
     Args:
         tree: what `build` wrote, `build/<cluster>`.
         spec: its spec; None to look for it where the last build or the tree's parents have it.
+        lock: its lock; None for the one beside the spec.
         jobs: worker processes; None for one per usable CPU.
         progress: as for `build`.
     """
-    result, _ = check_tree(_path(tree), None if spec is None else _path(spec), jobs=jobs, progress=progress)
+    result, _ = check_tree(
+        _path(tree),
+        None if spec is None else _path(spec),
+        lock=None if lock is None else _path(lock),
+        jobs=jobs,
+        progress=progress,
+    )
     return result
 
 

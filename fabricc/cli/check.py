@@ -18,6 +18,7 @@ from fabricc.compiler.recheck import check_tree
 @click.command("check")
 @options.tree_argument
 @options.spec_option
+@options.lock_option
 @click.option("--sim", is_flag=True,
               help="InfiniBand: also run opensm from these files on simulated switches (ibsim).")  # fmt: skip
 @click.option("--found", multiple=True, metavar="FILE", type=options.PATH,
@@ -34,6 +35,7 @@ from fabricc.compiler.recheck import check_tree
 def command(
     tree: Path,
     spec: Path | None,
+    lock: Path | None,
     sim: bool,
     found: tuple[Path, ...],
     committed: str | None,
@@ -42,11 +44,11 @@ def command(
 ) -> int:
     """Read back every file of TREE (build/<cluster>) and compare it with a fresh plan of its spec."""
     if committed is not None:
-        if spec is None or sim or found:
-            raise click.UsageError("--committed needs --spec, and goes with neither --sim nor --found.")
+        if spec is None or lock or sim or found:
+            raise click.UsageError("--committed needs --spec, and excludes --lock, --sim and --found.")
         return _committed(tree, committed, spec, jobs, format_)
     with output.progress() as bar:
-        result, sources = check_tree(tree, spec, jobs=jobs, progress=bar, simulate=sim)
+        result, sources = check_tree(tree, spec, lock=lock, jobs=jobs, progress=bar, simulate=sim)
     if found:
         compared = compare_files(tree, found)
         result = replace(result, diagnostics=(*result.diagnostics, *compared))

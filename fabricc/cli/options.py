@@ -50,6 +50,9 @@ changed_option = click.option(
 )  # fmt: skip
 tree_argument = click.argument("tree", type=PATH)
 spec_option = click.option("--spec", type=PATH, help="The tree's spec, if it is not found by itself.")
+lock_option = click.option(
+    "--lock", type=PATH, metavar="FILE", help="The spec's lock, if it is not beside the spec."
+)
 network_option = click.option(
     "--network", metavar="NAME",
     help="Which network, where the cluster has several: compute, or one of `networks`.",

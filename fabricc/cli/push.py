@@ -34,6 +34,7 @@ from fabricc.cli.words import switches
               help="Write Nornir's SimpleInventory, without secrets, and end.")  # fmt: skip
 @options.access_option
 @options.spec_option
+@options.lock_option
 @options.network_option
 @click.option("--tree-digest", metavar="SHA256",
               help="What the tree's digest must be, in place of the proof that the spec gives its files.")  # fmt: skip
@@ -94,6 +95,8 @@ def command(mode: str | None, rollback: int | None, inventory_out: Path | None, 
         raise click.UsageError(
             "--plan, --dry-run, --try, --resume, --rollback, --status and --inventory-out exclude each other."
         )
+    if chosen["lock"] and mode not in ("plan", "dry-run", "try"):
+        raise click.UsageError("--lock goes with --plan, --dry-run and --try.")
     if chosen["record"] and mode != "try":
         raise click.UsageError("--record keeps what --try finds.")
     if chosen["hook"] and (chosen["no_drain"] or mode == "try"):

@@ -65,7 +65,9 @@ def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, c
 
 def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     digest = (chosen["tree_digest"] or "").lower().removeprefix("sha256:")
-    source = read_source(chosen["tree"], chosen["spec"], digest=digest, network=chosen["network"])
+    source = read_source(
+        chosen["tree"], chosen["spec"], lock=chosen["lock"], digest=digest, network=chosen["network"]
+    )
     asked = chosen | {"drain": not chosen["no_drain"], "congestion": Congestion(chosen["congestion"])}
     absent = chosen["access_file"] is None and not (source.spec.parent / NAME).exists()
     unasked = mode == "status" or (mode == "plan" and absent)

@@ -36,7 +36,7 @@ def digests(paths: Iterable[Path]) -> dict[str, str]:
 def manifest_inputs(plan: PlannedSpec) -> dict[str, str]:
     """The manifest's inputs: the spec's meaning, the lock, the user's catalog files, overlays and templates by name."""
     spec = plan.spec
-    folder = str(plan.lock_path.resolve().parent) + "/"
+    folder = str(plan.path.resolve().parent) + "/"
     overlays = (entry.file for entry in spec.overlays)
     named = {*spec.catalog_files, *overlays, *spec.identity_files, spec.infiniband and spec.infiniband.guids}
     files = {

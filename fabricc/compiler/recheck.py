@@ -38,6 +38,7 @@ def check_tree(
     tree: Path,
     spec_path: Path | None = None,
     *,
+    lock: Path | None = None,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     simulate: bool = False,
@@ -47,6 +48,7 @@ def check_tree(
     Args:
         tree: what `build` wrote, `build/<cluster>`.
         spec_path: its spec; None to look for it where the last build or the tree's parents have it.
+        lock: its lock; None for the one beside the spec.
         jobs: worker processes; None for one per usable CPU.
         progress: called as `build` does.
         simulate: also run the subnet manager on simulated switches (InfiniBand only).
@@ -57,7 +59,7 @@ def check_tree(
     try:
         result, sources = read_consistently(
             tree,
-            lambda: _checked(tree, spec_path, jobs, progress, simulate=simulate),
+            lambda: _checked(tree, spec_path, lock, jobs, progress, simulate=simulate),
             lambda found: found[0].exit_status != 0,
         )
     except TreeError as error:
@@ -68,6 +70,7 @@ def check_tree(
 def _checked(
     tree: Path,
     spec_path: Path | None,
+    lock: Path | None,
     jobs: int | None,
     progress: Callable[[str, int, int], None] | None,
     *,
@@ -82,7 +85,7 @@ def _checked(
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
         remedy = f"Name it: `fabricc check {tree} --spec PATH`."
         return BuildResult(diagnostics=(Diagnostic("FAB6015", Severity.ERROR, message, None, remedy),)), {}
-    compiled = compile_spec(spec_path, gaps=False)
+    compiled = compile_spec(spec_path, gaps=False, lock_path=lock)
     sources = compiled.sources
     if not compiled.sound:
         return BuildResult(diagnostics=compiled.diagnostics), sources

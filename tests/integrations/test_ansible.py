@@ -46,6 +46,7 @@ def environment(folder: Path) -> dict[str, str]:
         "ANSIBLE_NOCOLOR": "1",
         "PYTHONPATH": f"{ROOT}:{SIMULATED}",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "XDG_CACHE_HOME": str(folder / "cache"),
         "XDG_STATE_HOME": str(folder / "state"),
     }
 
@@ -160,6 +161,40 @@ def test_what_is_wrong_fails_with_findings_and_check_mode_writes_nothing(folder:
     )
 
 
+def test_in_check_mode_tasks_work_on_what_the_build_would_write(folder: Path) -> None:
+    def check(tree: object, **options: object) -> Any:
+        return run_alone(folder, "check", tree=str(tree), _ansible_check_mode=True, **options)
+
+    first = run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True)
+    assert check(first["tree"])["files"] == first["files"]
+    assert not (folder / "build").exists()
+    assert not (folder / "fabricc.lock").exists()
+    failed = check("build/zone")
+    assert failed["msg"].startswith("FAB6013")
+    assert failed["msg"].endswith("use the path `tree` that it returns.")
+    assert run_alone(folder, "build", spec="cluster.yaml")["changed"]
+    lock = (folder / "fabricc.lock").read_text()
+    (folder / "cluster.yaml").write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
+    second = run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True, _ansible_diff=True)
+    assert check(second["tree"])["files"] == second["files"]
+    push = run_alone(folder, "push", tree=second["tree"], access="none.yaml", _ansible_check_mode=True)
+    assert "FAB9120" not in push["msg"]
+    assert "none.yaml" in push["msg"]
+    assert (folder / "fabricc.lock").read_text() == lock
+    Path(second["tree"], "manifest.json").write_text("{}")
+    assert check(second["tree"])["failed"]
+
+
+def test_check_mode_removes_the_trees_of_earlier_days(folder: Path) -> None:
+    old, new = (
+        Path(run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True)["tree"])
+        for _ in range(2)
+    )
+    os.utime(old.parents[1], (0, 0))
+    run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True)
+    assert (old.exists(), new.exists()) == (False, True)
+
+
 @pytest.mark.slow
 def test_check_mode_refuses_what_a_build_refuses_and_looks_through_no_link(folder: Path) -> None:
     (folder / "secret").write_text("of somebody else\n")
@@ -220,6 +255,9 @@ def test_a_push_changes_once_and_check_mode_asks_for_diffs(network: Network) -> 
         "settle": 2, "drain_wait": 0, "confirm_within": 10, "keep": "50%", "adopt": True,
     }  # fmt: skip
     task = {"fabricc.fabric.push": push}
+    tasks = [build(spec=str(network.spec)), {"fabricc.fabric.push": push | {"tree": "{{ r0.tree }}"}}]
+    built, previewed = played(network.folder, tasks, "--check")
+    assert (built["changed"], set(previewed["switches"])) == (True, set(network.source.devices))
     (would,) = played(network.folder, [task], "--check", "--diff")
     switches = set(network.source.devices)
     assert (would["changed"], set(would["switches"])) == (True, switches)

@@ -145,13 +145,19 @@ def _of_versions(addresses: AddressPlan, versions: Container[int]) -> AddressPla
 
 
 def read_source(
-    tree: Path, spec: Path | None = None, *, digest: str = "", network: str | None = None
+    tree: Path,
+    spec: Path | None = None,
+    *,
+    lock: Path | None = None,
+    digest: str = "",
+    network: str | None = None,
 ) -> BuiltTree:
     """Read a tree once, and prove that its bytes, its spec and its lock belong together.
 
     Args:
         tree: what `build` wrote, `build/<cluster>`.
         spec: its spec; None to look where the last build or the tree's parents have it.
+        lock: its lock; None for the one beside the spec.
         digest: what the tree's must be; "" for any.
         network: the one whose switches are meant, where there are several.
 
@@ -175,7 +181,7 @@ def read_source(
     if path is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
         raise RefusedError("FAB6015", message, "Name it with --spec.")
-    compiled = compile_spec(path, gaps=False, ethernet_only=True)
+    compiled = compile_spec(path, gaps=False, ethernet_only=True, lock_path=lock)
     if not compiled.sound:
         raise RefusedError.of(compiled.diagnostics, compiled.sources)
     if compiled.lock_before != compiled.lock_text:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
+import tempfile
+import time
 import traceback
+from pathlib import Path
 
 from ansible.module_utils.basic import missing_required_lib
 
@@ -15,6 +20,45 @@ except ImportError:
     IMPORT_ERROR = traceback.format_exc()
 else:
     IMPORT_ERROR = None
+
+
+PREVIEWS = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "fabricc" / "check-mode"
+"""Trees that builds in check mode left for the tasks after them, each in a folder with its lock and NOTE."""
+NOTE = "build.json"
+"""Spec and lock of such a tree."""
+KEEP_S = 86_400
+"""Seconds after which a build in check mode removes the trees of earlier ones."""
+
+
+def make_preview_folder():
+    """Return a new folder for the tree of a build in check mode; folders older than a day are removed."""
+    PREVIEWS.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for old in PREVIEWS.iterdir():
+        if not old.is_symlink() and old.is_dir() and time.time() - old.stat().st_mtime > KEEP_S:
+            shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(dir=PREVIEWS))
+
+
+def note_preview(folder, spec, lock):
+    """Record the spec and the lock of the tree in a preview folder."""
+    (folder / NOTE).write_text(json.dumps({"spec": str(Path(spec).absolute()), "lock": str(lock)}))
+
+
+def preview_of(module, tree):
+    """Return spec and lock of a tree that a build in check mode left; an empty table for other trees."""
+    folder = Path(tree).absolute().parent.parent
+    if not module.check_mode or folder.parent != PREVIEWS.absolute() or not (folder / NOTE).is_file():
+        return {}
+    return json.loads((folder / NOTE).read_text())
+
+
+def explain_check_mode(module, tree, message):
+    """Return the message of a failed task; in check mode with a remedy for trees that do not exist yet."""
+    if not module.check_mode or preview_of(module, tree):
+        return message
+    return (
+        f"{message}\nIn check mode `build` writes nothing to its `dest`: use the path `tree` that it returns."
+    )
 
 
 def required(module):
@@ -57,7 +101,7 @@ def wrong(findings):
 
 
 def told(module, words, operand):
-    """The exit status and the JSON of a verb with its options; the task fails where that could not begin."""
+    """Return the exit status and the JSON of a verb with its options; the task fails where that could not begin."""
     required(module)
     # -P: nothing is imported from the folder that the task runs in.
     command = [sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", operand]
@@ -70,5 +114,7 @@ def told(module, words, operand):
         )
     if "diagnostics" in found:
         findings = found["diagnostics"]
-        module.fail_json(msg=wrong(findings), rc=status, findings=findings)
+        module.fail_json(
+            msg=explain_check_mode(module, operand, wrong(findings)), rc=status, findings=findings
+        )
     return status, found

@@ -43,7 +43,10 @@ options:
     type: int
 attributes:
   check_mode:
-    description: Builds in a temporary folder and tells what would change.
+    description:
+      - Builds in a folder below C(~/.cache/fabricc) and reports what would change.
+      - RV(tree) is the tree in that folder, so that the tasks after this one work on it. Check mode of this module
+        removes such folders after a day.
     support: full
   diff_mode:
     description: Shows each file of the tree that changes, 200 at most.
@@ -65,7 +68,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 tree:
-  description: Path of the tree.
+  description: Path of the tree; in check mode of the tree that was built aside.
   returned: success
   type: str
   sample: build/zone-a
@@ -106,7 +109,13 @@ from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.fabricc.fabric.plugins.module_utils.interface import plain, required, wrong
+from ansible_collections.fabricc.fabric.plugins.module_utils.interface import (
+    make_preview_folder,
+    note_preview,
+    plain,
+    required,
+    wrong,
+)
 
 MOST = 200
 
@@ -151,8 +160,8 @@ def compared(new, old):
     return [str(path) for path in paths], shown
 
 
-def aside(fabricc, spec, dest, folder, repin, options):
-    """What a build would come to: the same, of a copy of its tree in a folder; and the folder of trees there."""
+def build_aside(fabricc, spec, dest, folder, repin, options):
+    """Build a copy of a tree in a folder; return the result, the folder of trees there and the lock."""
     compiled = fabricc.compile_spec(spec, repin=repin)
     trees = Path(folder, "trees")
     trees.mkdir()
@@ -162,9 +171,10 @@ def aside(fabricc, spec, dest, folder, repin, options):
             shutil.copy2(old, copy, follow_symlinks=False)
         elif old.is_dir():
             shutil.copytree(old, copy, symlinks=True, copy_function=linked)
-    return dataclasses.replace(compiled, lock_path=Path(folder, "fabricc.lock")).write(
-        trees, **options
-    ), trees
+    lock = Path(folder, compiled.lock_path.name)
+    if compiled.lock_path.is_file():
+        shutil.copy2(compiled.lock_path, lock)
+    return dataclasses.replace(compiled, lock_path=lock).write(trees, **options), trees, lock
 
 
 def main():
@@ -185,13 +195,16 @@ def main():
     options = {"jobs": wanted["jobs"], "frozen": wanted["frozen"], "check": wanted["prove"]}
     told = {}
     if module.check_mode or module._diff:
-        with tempfile.TemporaryDirectory(dir=module.tmpdir) as folder:
-            result, trees = aside(fabricc, spec, dest, folder, wanted["repin"], options)
-            if result.tree is not None:
-                paths, shown = compared(result.tree, dest / result.cluster)
-                told = {"changed_files": paths[:MOST]} | ({"diff": shown} if module._diff else {})
-                result = dataclasses.replace(result, tree=dest / result.cluster)
-            findings = plain(result.diagnostics, {str(trees): str(dest)})
+        folder = make_preview_folder() if module.check_mode else Path(tempfile.mkdtemp(dir=module.tmpdir))
+        result, trees, lock = build_aside(fabricc, spec, dest, folder, wanted["repin"], options)
+        if result.tree is not None:
+            paths, shown = compared(result.tree, dest / result.cluster)
+            told = {"changed_files": paths[:MOST]} | ({"diff": shown} if module._diff else {})
+        findings = plain(result.diagnostics, {str(trees): str(dest), str(lock): str(spec.parent / lock.name)})
+        if module.check_mode and result.tree is not None and not result.exit_status:
+            note_preview(folder, spec, lock)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
     if not module.check_mode:
         result = fabricc.build(spec, dest, repin=wanted["repin"], **options)
         findings = plain(result.diagnostics)

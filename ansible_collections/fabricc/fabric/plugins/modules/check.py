@@ -28,7 +28,7 @@ options:
     type: int
 attributes:
   check_mode:
-    description: Changes nothing in any mode.
+    description: Changes nothing in any mode. Checks the tree that M(fabricc.fabric.build) returned in check mode.
     support: full
   diff_mode:
     description: There is nothing to show.
@@ -64,7 +64,13 @@ findings:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.fabricc.fabric.plugins.module_utils.interface import plain, required, wrong
+from ansible_collections.fabricc.fabric.plugins.module_utils.interface import (
+    explain_check_mode,
+    plain,
+    preview_of,
+    required,
+    wrong,
+)
 
 
 def main():
@@ -77,10 +83,14 @@ def main():
         },
         supports_check_mode=True,
     )
-    result = required(module).check(module.params["tree"], module.params["spec"], jobs=module.params["jobs"])
+    fabricc, tree, spec = required(module), module.params["tree"], module.params["spec"]
+    built = preview_of(module, tree)
+    result = fabricc.check(
+        tree, spec or built.get("spec"), lock=built.get("lock"), jobs=module.params["jobs"]
+    )
     findings = plain(result.diagnostics)
     if result.exit_status:
-        module.fail_json(msg=wrong(findings), findings=findings)
+        module.fail_json(msg=explain_check_mode(module, tree, wrong(findings)), findings=findings)
     module.exit_json(
         changed=False, files=result.files, links=result.links, counts=dict(result.counts), findings=findings
     )

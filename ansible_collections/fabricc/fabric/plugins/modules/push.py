@@ -75,7 +75,9 @@ options:
     type: int
 attributes:
   check_mode:
-    description: Asks every switch for its own diff and changes nothing.
+    description:
+      - Asks every switch for its own diff and changes nothing.
+      - Accepts the tree that M(fabricc.fabric.build) returned in check mode.
     support: full
   diff_mode:
     description: Shows the switches' own diffs, secrets masked.
@@ -128,7 +130,7 @@ findings:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.fabricc.fabric.plugins.module_utils.interface import told, wrong
+from ansible_collections.fabricc.fabric.plugins.module_utils.interface import preview_of, told, wrong
 
 OPTIONS = {
     "spec": "path",
@@ -170,7 +172,9 @@ def main():
     command, tree = words(module.params), module.params["tree"]
     shown = {}
     if module.check_mode or module._diff:
-        found = told(module, [*command, "--dry-run"], tree)[1]
+        built = preview_of(module, tree)
+        stated = [f"--{name}={value}" for name, value in built.items() if not module.params.get(name)]
+        found = told(module, [*command, *stated, "--dry-run"], tree)[1]
         diffs = {name: one.pop("diff") or "" for name, one in found["switches"].items()}
         shown = {"switches": found["switches"], "waves": found["waves"]}
         if module._diff:
