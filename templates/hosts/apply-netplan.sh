@@ -8,9 +8,10 @@ expected() {
         /^    [^ ].*:$/ { port = $1; sub(/:$/, "", port); next }
         /^      [^ ]/ { section = $1; if (section == "mtu:") print "mtu", port, $2; next }
         section == "addresses:" { print "address", port, $2 }
-        section == "routes:" && $2 == "to:" { to = $3 }
+        section == "routes:" && $2 == "to:" { to = $3; via = "" }
         section == "routes:" && $1 == "via:" { via = $2 }
-        section == "routes:" && $1 == "table:" { print "route", port, to, via, $2 }
+        section == "routes:" && $1 == "table:" { print (via ? "route" : "link"), port, to, (via ? via : "-"), $2 }
+        section == "routes:" && $1 == "metric:" { print "main", port, to, via, $2 }
         section == "routing-policy:" && $2 == "from:" { from = $3 }
         section == "routing-policy:" && $1 == "table:" { table = $2 }
         section == "routing-policy:" && $1 == "priority:" { print "rule", port, from, table, $2 }
@@ -21,22 +22,69 @@ rebuild_initramfs() {
     update-initramfs -u
 }
 
-reload=
+# The file that networkd applies to a port, as networkd itself records it.
+verify_owner() {
+    owner=$(sed -n 's/^NETWORK_FILE=//p' "/run/systemd/netif/links/$(cat "/sys/class/net/$1/ifindex")" 2>/dev/null) || owner=
+    case $owner in
+    '' | */10-netplan-"$1".network) ;;
+    *) differs "$1: networkd uses $owner and not the planned file; remove the port from where that comes from" ;;
+    esac
+}
 
-activate_port() {
-    reload=yes
+# netplan reads all files together, so they are tried together before one is installed.
+install_network() {
+    trial=$scratch/trial
+    for folder in usr/lib/netplan etc/netplan run/netplan; do
+        mkdir -p "$trial/$folder"
+        ! ls "/$folder"/*.yaml >/dev/null 2>&1 || cp "/$folder"/*.yaml "$trial/$folder/"
+    done
+    cp etc/netplan/*.yaml "$trial/etc/netplan/"
+    chmod 600 "$trial/etc/netplan"/*
+    netplan generate --root-dir "$trial"
+    for file in etc/netplan/*.yaml; do
+        if ! is_installed "$file"; then
+            install_file "$file"
+            echo "$file" >> "$scratch/installed"
+        fi
+    done
+}
+
+default_routes() {
+    ip route show default
+    ip -6 route show default
+}
+
+# Whether this host still has a way out, if it had one.
+keeps_default() {
+    tries=0
+    until [ -z "$1" ] || [ -n "$(default_routes)" ]; do
+        [ "$tries" -lt 15 ] || return 1
+        sleep 1
+        tries=$((tries + 1))
+    done
 }
 
 # netplan takes all ports at once; networkd leaves those alone whose settings stay.
 activate_network() {
-    [ -n "$reload" ] || return 0
-    if booted; then
-        netplan apply
-        changed="$changed network"
-        echo 'changed: network'
-    else
+    if ! booted; then
         netplan generate
-        later 'systemd is not running here: addresses, routes and rules come with the next boot'
+        rm -rf /run/systemd/system # which means a running systemd, and netplan makes it
+        rm -f "$STATE_FOLDER/open/network"
+        : > "$scratch/waits"
+        return 0
     fi
+    before=$(default_routes)
+    if netplan apply && keeps_default "$before"; then
+        rm -f "$STATE_FOLDER/open/network"
+        changed network
+        return 0
+    fi
+    echo 'netplan apply failed, or took the default route away' >&2
+    : >> "$scratch/installed"
+    while read -r file; do
+        restore_file "$file"
+    done < "$scratch/installed"
+    netplan apply
+    return 1
 }
 

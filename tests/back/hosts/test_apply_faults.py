@@ -1,0 +1,180 @@
+"""The apply script reports the state that a host has, and a step that fails does not keep a host off its fabric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, stages
+from tests.back.hosts.test_peers import namespaces
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+
+UBUNTU = 'ID=ubuntu\nVERSION_ID="24.04"'
+TOOL = """
+tool() {
+    cat > "$folder/bin/$1"
+    chmod 755 "$folder/bin/$1"
+}
+for name in systemctl udevadm update-initramfs dracut; do
+    printf '#!/bin/sh\\nexit 0\\n' | tool "$name"
+done
+mac=$(cat /sys/class/net/rail1/address)
+"""
+RUNNING = (
+    WORLD
+    + TOOL
+    + """
+mkdir -p /run/systemd/system
+# netplan writes the files; networkd, which it reloads through systemd, is started here with them.
+tool netplan << 'NETPLAN'
+#!/bin/sh
+[ "$1" = apply ] || exec /usr/sbin/netplan "$@"
+/usr/sbin/netplan generate
+sed -i s/^PermanentMACAddress/MACAddress/ /run/systemd/network/*.network # a veth has no permanent address
+[ ! -e /run/networkd.pid ] || kill "$(cat /run/networkd.pid)"
+timeout -k 1 120 /lib/systemd/systemd-networkd > /run/log 2>&1 < /dev/null &
+echo $! > /run/networkd.pid
+NETPLAN
+trap '[ ! -e /run/networkd.pid ] || kill "$(cat /run/networkd.pid)"' EXIT
+"""
+)
+
+
+def run(script: str, root: Path, variant: str = "ubuntu-24.04", release: str = UBUNTU) -> dict[str, str]:
+    return stages(script, root, variant, release)
+
+
+@needs_networkd
+def test_a_module_that_does_not_load_keeps_no_host_off_its_fabric(tmp_path: Path) -> None:
+    script = """
+printf '#!/bin/sh\\necho "modprobe: Invalid argument" >&2\\nexit 1\\n' | tool modprobe
+printf '#!/bin/sh\\nexit 0\\n' | tool modinfo
+stage apply sh "$folder/tree/apply"
+stage again sh "$folder/tree/apply"
+"""
+    seen = run(RUNNING + script, tmp_path)
+    assert "failed: module nvidia_peermem (status 1)\n" in seen["apply"]
+    assert "changed: rail0: configured\n" in seen["apply"]
+    assert "changed: network\n" in seen["apply"]
+    assert "no address" not in seen["again"]
+    assert "differs: module nvidia_peermem is not loaded\n" in seen["again"]
+    assert seen["again"].endswith("status 3\n")
+
+
+@needs_networkd
+def test_a_missing_port_is_a_difference_once_its_name_was_installed(tmp_path: Path) -> None:
+    script = """
+ip link del rail1
+stage apply sh "$folder/tree/apply"
+stage again sh "$folder/tree/apply"
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(WORLD + script, tmp_path)
+    assert "note: there is no port rail1 until the next boot, which names it\n" in seen["apply"]
+    assert "status" not in seen["apply"]
+    assert "differs: there is no port rail1 (a new name takes a reboot)" in seen["again"]
+    assert "nothing to change" not in seen["again"]
+    assert seen["again"].endswith("status 3\n")
+    assert seen["check"].endswith("status 1\n")
+
+
+@needs_networkd
+def test_a_port_that_another_netplan_file_has_is_reported(tmp_path: Path) -> None:
+    script = """
+printf 'network:\\n  version: 2\\n  ethernets:\\n    enp64s0np0:\\n      match: {macaddress: "%s"}\\n' "$mac" \\
+    > /etc/netplan/50-cloud-init.yaml
+printf '      dhcp4: true\\n' >> /etc/netplan/50-cloud-init.yaml
+chmod 600 /etc/netplan/*
+stage apply sh "$folder/tree/apply"
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(RUNNING + script, tmp_path)
+    for stage in ("apply", "check"):
+        assert (
+            "differs: /etc/netplan/50-cloud-init.yaml names rail1, its MAC address or its card" in seen[stage]
+        )
+        assert (
+            "differs: rail1: networkd uses /run/systemd/network/10-netplan-enp64s0np0.network" in seen[stage]
+        )
+        assert "names rail0" not in seen[stage]
+    assert seen["apply"].endswith("status 3\n")
+    assert seen["check"].endswith("status 1\n")
+
+
+OTHERS = {
+    "/etc/NetworkManager/system-connections/wired.nmconnection": "[connection]\\ninterface-name=rail1\\n",
+    "/etc/sysconfig/network-scripts/ifcfg-ens1": "HWADDR=$mac\\n",
+    "/etc/systemd/network/05-mine.link": "[Match]\\nPath=pci-0000:40:00.0\\n[Link]\\nName=mine\\n",
+    "/run/udev/rules.d/70-persistent-net.rules": 'ATTR{address}=="$mac", NAME="eth5"\\n',
+    "/etc/network/interfaces": "iface rail1 inet dhcp\\n",
+}
+
+
+@pytest.mark.parametrize("file", OTHERS)
+def test_other_files_that_name_a_port_are_reported(tmp_path: Path, file: str) -> None:
+    text = OTHERS[file].replace('"', '\\"')
+    script = f"""
+card=$(sed -n 's/^Path=pci-//p' "$folder/tree/etc/systemd/network/10-fabricc-rail1.link")
+mkdir -p "$(dirname {file})" /run/etc/network/interfaces.d
+printf "# rail0\\n{text}" | sed "s/0000:40:00.0/$card/" > {file}
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(WORLD + TOOL + script, tmp_path, "rhel-9", RHEL)
+    assert f"differs: {file} names rail1, its MAC address or its card as well" in seen["check"]
+    assert f"{file} names rail0" not in seen["check"]
+
+
+@needs_networkd
+def test_a_step_that_failed_stays_open(tmp_path: Path) -> None:
+    script = """
+printf '#!/bin/sh\\nexit 7\\n' | tool update-initramfs
+stage apply sh "$folder/tree/apply" --firmware
+stage check sh "$folder/tree/apply" --check
+stage again sh "$folder/tree/apply"
+printf '#!/bin/sh\\necho rebuilt\\n' | tool update-initramfs
+stage repaired sh "$folder/tree/apply"
+stage clean sh "$folder/tree/apply" --check
+"""
+    seen = run(RUNNING + script, tmp_path)
+    assert "changed: network\n" in seen["apply"]
+    assert "failed: rebuild of the initramfs (status 7)\n" in seen["apply"]
+    assert "differs: an earlier run left a step open: initramfs\n" in seen["check"]
+    assert "failed: rebuild of the initramfs (status 7)\n" in seen["again"]
+    assert seen["again"].endswith("status 3\n")
+    assert "rebuilt\n" in seen["repaired"]
+    assert "status" not in seen["repaired"]
+    assert seen["clean"].endswith("as planned\n")
+
+
+@needs_networkd
+def test_a_file_that_netplan_refuses_is_not_installed(tmp_path: Path) -> None:
+    script = """
+printf 'network:\\n  version: 2\\n  ethernets:\\n    eno1: {addresses: [10.9.9.9/99]}\\n' > /etc/netplan/90-mine.yaml
+stage apply sh "$folder/tree/apply"
+stage files ls /etc/netplan
+"""
+    seen = run(WORLD + script, tmp_path)
+    assert "failed: installation of the network files" in seen["apply"]
+    assert "changed: rail0: configured\n" in seen["apply"]  # the NICs do not wait for it
+    assert seen["apply"].endswith("status 3\n")
+    assert "60-fabricc.yaml" not in seen["files"]
+
+
+@needs_networkd
+def test_the_previous_network_file_comes_back_when_netplan_fails(tmp_path: Path) -> None:
+    script = """
+printf '# earlier\\nnetwork:\\n  version: 2\\n' > /etc/netplan/60-fabricc.yaml
+printf '#!/bin/sh\\n[ "$1" != apply ] || { echo "Error" >&2; exit 78; }\\nexit 0\\n' | tool netplan
+stage apply sh "$folder/tree/apply"
+stage file cat /etc/netplan/60-fabricc.yaml
+"""
+    seen = run(RUNNING + script, tmp_path)
+    assert "failed: activation of the network" in seen["apply"]
+    assert "restored: /etc/netplan/60-fabricc.yaml\n" in seen["apply"]
+    assert seen["file"].startswith("# earlier\n")
+    assert seen["apply"].endswith("status 3\n")
