@@ -69,7 +69,15 @@ def planned(host: Host) -> Facts:
 _OF_NETWORK = pattern(
     "|".join(
         re.escape(marked(path, "%")).replace("%", "-([a-z]+)")
-        for path in (netplan.FILE, interfaces.RDMA_NAMES, qos.SCRIPT, qos.UNIT, qos.HOOK)
+        for path in (
+            netplan.FILE,
+            keyfile.CARRIER,
+            interfaces.RDMA_NAMES,
+            interfaces.SYSCTL,
+            qos.SCRIPT,
+            qos.UNIT,
+            qos.HOOK,
+        )
     )
 )
 _OF_PORT = pattern(r".*fabricc-([a-z]+)\d+[a-z]?\.(?:link|nmconnection)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import keyfile, netplan, words
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, HostPort
 
 RDMA_NAMES = "etc/udev/rules.d/60-rdma-persistent-naming.rules"
+SYSCTL = "etc/sysctl.d/90-fabricc.conf"
 _LINKS = "etc/systemd/network/10-fabricc-"
+_ARP = (("arp_ignore", 1), ("arp_announce", 2), ("rp_filter", 2))
 
 SYSTEMS: Mapping[str, Network] = {
     "ubuntu-22.04": netplan,
@@ -35,7 +38,26 @@ def render(host: Host) -> dict[str, str]:
         files[f"{_LINKS}{port.name}.link"] = _link(port.name, pci, port.mtu, nic.ring_rx, nic.ring_tx)
     if placed:
         files[words.own(RDMA_NAMES, host)] = _rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
+    if kernel := _kernel_settings(host):
+        lines = "\n".join([f"{key} = {value}" for key, value in kernel])
+        files[words.own(SYSCTL, host)] = words.fill(words.template("sysctl.conf.j2"), settings=lines)
     return files
+
+
+def _kernel_settings(host: Host) -> list[tuple[str, int]]:
+    """Return the kernel settings of ports that share an IPv4 subnet with another port of the host.
+
+    A kernel answers ARP for every address of the host on each port (RFC 1122, 3.3.4.2, the weak model), which is
+    wrong only where two ports hear the same request. They are set for a port and not for the host: container
+    networks need other values on their interfaces (kubernetes issue 71555).
+    """
+    subnets = [ip_interface(port.ipv4).network if port.ipv4 else None for port in host.ports]
+    return [
+        (f"net.ipv4.conf.{words.word(port.name)}.{key}", value)
+        for port, subnet in zip(host.ports, subnets, strict=True)
+        if subnet and subnets.count(subnet) > 1
+        for key, value in _ARP
+    ]
 
 
 @lru_cache(maxsize=1024)
@@ -66,6 +88,7 @@ def state(facts: Facts, host: Host) -> None:
     """Add the facts of the ports."""
     for port in host.ports:
         _state_port(facts, host, port)
+    facts.update([(f"sysctl[{key}]", value) for key, value in _kernel_settings(host)])
     SYSTEMS[host.os].state(facts, host)
 
 
@@ -130,4 +153,6 @@ READERS: Mapping[str, Reader] = {
         r"rdma[\2]/pci",
         r"\1",
     ),
+    words.marked(SYSCTL, "*"): words.each_line(r"([^=]*?)\s*=\s*(.*)", r"sysctl[\1]", r"\2"),
+    **keyfile.CARRIER_READERS,
 }

@@ -5,7 +5,17 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import decimal, on_link, ports_of, rule_priority, settings, word
+from fabricc.back.hosts.words import (
+    decimal,
+    ignores_carrier,
+    marked,
+    on_link,
+    own,
+    ports_of,
+    rule_priority,
+    settings,
+    word,
+)
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -16,6 +26,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, HostPort
 
 FOLDER = "etc/NetworkManager/system-connections/"
+CARRIER = "etc/NetworkManager/conf.d/90-fabricc.conf"
 ACTIVATION = "apply-networkmanager.sh"
 
 _SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "fabricc")
@@ -28,7 +39,20 @@ def identity(host: Host, port: HostPort) -> str:
 
 def render(host: Host) -> dict[str, str]:
     """The files, path below the host's root -> text; no port has a default route."""
-    return {f"{FOLDER}fabricc-{word(port.name)}.nmconnection": _text(host, port) for port in host.ports}
+    files = {f"{FOLDER}fabricc-{word(port.name)}.nmconnection": _text(host, port) for port in host.ports}
+    names = [word(port.name) for port in host.ports if ignores_carrier(port)]
+    if names:
+        files[own(CARRIER, host)] = (
+            "# A connection cannot state this: the ports keep their addresses, rules and routes while a link is down.\n"
+            f"[device-{_unit(host.network)}]\n"
+            f"match-device={','.join([f'interface-name:={name}' for name in names])}\n"
+            "ignore-carrier=yes\n"
+        )
+    return files
+
+
+def _unit(network: str) -> str:
+    return f"fabricc-{network}" if network else "fabricc"
 
 
 def _text(host: Host, port: HostPort) -> str:
@@ -68,6 +92,8 @@ def state(facts: Facts, host: Host) -> None:
         facts[prefix + "connection/uuid"] = identity(host, port)
         facts[prefix + "connection/type"] = "ethernet"
         facts[prefix + "connection/autoconnect"] = "true"
+        if ignores_carrier(port):
+            facts[prefix + "ignore_carrier"] = "true"
         for family, address in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
             facts[f"{prefix}{family}_method"] = "disabled" if address is None else "manual"
             if address is not None:
@@ -115,4 +141,25 @@ def read(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
+_DEVICE_SECTION = pattern(r"device[A-Za-z0-9_-]*\.([a-z-]+)")
+_NAMED_DEVICE = pattern(r"interface-name:=?([^*?]+)")
+
+
+def read_carrier(reading: Reading, file: str, text: str) -> None:
+    """Add the ports that keep their configuration without a carrier, from a file in NetworkManager's conf.d."""
+    names: list[str] = []
+    for number, key, value, line in settings(text):
+        section = _DEVICE_SECTION.fullmatch(key)
+        devices = [_NAMED_DEVICE.fullmatch(each) for each in value.split(",")]
+        if section and section[1] == "match-device" and all(devices):
+            names = [device[1] for device in devices if device]
+        elif section and section[1] == "ignore-carrier" and names:
+            ignored = "true" if value in ("yes", "true", "on", "1") else "false"
+            for name in names:
+                reading.put(f"interface[{name}]/ignore_carrier", ignored, file, number)
+        else:
+            reading.unknown.append((file, number, line))
+
+
 READERS: Mapping[str, Reader] = {f"{FOLDER}*": read}
+CARRIER_READERS: Mapping[str, Reader] = {marked(CARRIER, "*"): read_carrier}

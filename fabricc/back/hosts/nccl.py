@@ -106,8 +106,10 @@ def settings(host: Host) -> dict[str, Value]:
     told["cross_nic"] = crossing = cross_nic(host)
     if needs_pxn(host, crossing):
         told["pxn_disable"] = 0
-    if host.rail_isolated and host.model.gpu_interconnect != ALL_JOINED:
-        told["net_disable_intra"] = 1  # else GPUs of one host use the network between rails that do not meet
+    # GPUs of one host do not meet over rails that do not meet, nor where a pod's IPv6 lookup ends at its own loopback
+    # (NVIDIA/nccl issue 1405).
+    if host.model.gpu_interconnect != ALL_JOINED and (host.rail_isolated or v6):
+        told["net_disable_intra"] = 1
     told |= {"qps_per_connection": host.recommended_qps, "split_data_on_qps": 0, "timeout": _TIMEOUT}
     if (
         host.spreads_packets

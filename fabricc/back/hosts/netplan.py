@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import decimal, on_link, own, ports_of, rule_priority
+from fabricc.back.hosts.words import decimal, ignores_carrier, on_link, own, ports_of, rule_priority
 from fabricc.back.reading.tree import leaves
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.patterns import pattern
@@ -23,7 +23,9 @@ FILE = "etc/netplan/60-fabricc.yaml"
 ACTIVATION = "apply-netplan.sh"
 
 _PLAIN_KEY = pattern(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as anything but text
-_SCALARS = {"mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional"}
+_SCALARS = {
+    "mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional", "ignore-carrier": "ignore_carrier",
+}  # fmt: skip
 _TRUTHS = dict.fromkeys(("true", "yes", "on", "y"), "true") | dict.fromkeys(
     ("false", "no", "off", "n"), "false"
 )
@@ -83,7 +85,7 @@ def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: lis
         rules += (
             f'\n        - from: "{source}/{bits}"{table}\n          priority: {rule_priority(port.table)}'
         )
-    block = _head(port.name, port.mtu)
+    block = _head(port.name, port.mtu, ignores_carrier(port))
     if addresses:
         block += f"\n      addresses:{addresses}"
     if routes:
@@ -92,10 +94,11 @@ def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: lis
 
 
 @lru_cache(maxsize=256)
-def _head(name: str, mtu: int) -> str:
+def _head(name: str, mtu: int, ignore_carrier: bool) -> str:
     """The lines of a port that are the same on every host."""
     key = name if _PLAIN_KEY.fullmatch(name) else json.dumps(name)  # whose strings are YAML's
-    return f"    {key}:\n      mtu: {mtu}\n      link-local: []\n      accept-ra: false\n      optional: true"
+    carrier = "\n      ignore-carrier: true" if ignore_carrier else ""
+    return f"    {key}:\n      mtu: {mtu}\n      link-local: []\n      accept-ra: false\n      optional: true{carrier}"
 
 
 def state(facts: Facts, host: Host) -> None:
@@ -107,6 +110,8 @@ def state(facts: Facts, host: Host) -> None:
         facts[prefix + "link_local"] = "none"
         facts[prefix + "accept_ra"] = "false"
         facts[prefix + "optional"] = "true"
+        if ignores_carrier(port):
+            facts[prefix + "ignore_carrier"] = "true"
 
 
 def read(reading: Reading, file: str, text: str) -> None:

@@ -30,8 +30,8 @@ _PROCEDURE = "\n# --- the procedure, the same on every host ---\n"
 _PER_LINE = 16  # code points per line of the script's table
 _DEVICE = "sys-subsystem-net-devices-%i.device"
 
-_PortRow = tuple[str, str, int, int]
-"""What the script knows of a port: netdev, RDMA device, cable length in metres, port of its NIC from 1."""
+_PortRow = tuple[str, str, int, int, str]
+"""Netdev of a port, RDMA device, cable length in meters, port of its NIC from 1, and words about IPv6 or ""."""
 
 
 # --- what NICs make of the fabric's classes -----------------------------------------------------------
@@ -88,7 +88,16 @@ def _marked(flags: tuple[bool, ...], separator: str) -> str:
 
 
 def _rows(host: Host) -> tuple[_PortRow, ...]:
-    return tuple([(port.name, port.rdma, port.cable_m, _firmware_port(port)) for port in host.ports])
+    return tuple(
+        [(port.name, port.rdma, port.cable_m, _firmware_port(port), _source6(port)) for port in host.ports]
+    )
+
+
+def _source6(port: HostPort) -> str:
+    """Return the IPv6 source address of a port and its table, as the script assigns them; "" without such routes."""
+    if port.ipv6 is None or port.gateway6 is None:
+        return ""
+    return f" source6={port.ipv6.partition('/')[0]} table={port.table}"
 
 
 def _firmware_port(port: HostPort) -> int:
@@ -135,8 +144,8 @@ def _script(
     view = qos_view(classes, nic, spread, rdma_class)
     pairs = [f"{dscp},{priority}" for dscp, priority in enumerate(view.qos.dscp_priority)]
     rows = [
-        f"{word(name)}) rdma={word(rdma)} cable_m={cable_m} port={port} ;;"
-        for name, rdma, cable_m, port in ports
+        f"{word(name)}) rdma={word(rdma)} cable_m={cable_m} port={port}{source6} ;;"
+        for name, rdma, cable_m, port, source6 in ports
     ]
     cnp_dscp, cnp_priority = view.cnp or ("", "")
     head, _, body = template(_TEMPLATE).partition(_PROCEDURE)
@@ -159,7 +168,7 @@ def _script(
         congestion="".join(f"{key}={value}\n" for key, value in view.congestion),
         firmware="".join(f"{key}={value}\n" for key, value in view.firmware),
         ports="\n".join(rows),
-        names=" ".join(name for name, _, _, _ in ports),
+        names=" ".join(name for name, *_ in ports),
     )
     return filled + _PROCEDURE + body.replace("{{ family }}\n", _family(nic.driver))
 
@@ -167,6 +176,9 @@ def _script(
 @cache
 def _family(driver: str) -> str:
     return "".join(template(name) for name in nics.FAMILIES[driver].procedure)
+
+
+_SOURCE6 = pattern(r" source6=(\S+) table=([0-9]+)")
 
 
 # --- their facts --------------------------------------------------------------------------------------
@@ -187,11 +199,13 @@ def state(facts: Facts, host: Host) -> None:
         return
     alike, of_port = _stated(host.classes, host.nic, host.spreads_packets, host.rdma_class, _unit(host))
     facts.update(alike)
-    for name, rdma, cable_m, port in _rows(host):
+    for name, rdma, cable_m, port, source6 in _rows(host):
         prefix = f"interface[{name}]/"
         facts[prefix + "rdma"] = rdma
         facts[prefix + "cable_m"] = cable_m
         facts[prefix + "firmware_port"] = port
+        if stated := _SOURCE6.fullmatch(source6):
+            facts[f"{prefix}device_rule[{stated[1]}/128]"] = f"table {stated[2]}"
         for leaf, value in of_port:
             facts[prefix + leaf] = value
 
@@ -229,7 +243,7 @@ _ASSIGNMENT = pattern(r"([A-Z_]+)=('?)([^']*)('?)")
 _SETTING = pattern(r"([A-Za-z][A-Za-z0-9_/-]*)=([0-9]+)")
 _PAIR = pattern(r"([0-9]+),([0-9]+)")
 _PFC_LIST = pattern(r"[01](,[01]){7}")
-_PORT_ROW = pattern(r"(\S+)\) rdma=(\S+) cable_m=([0-9]+) port=([0-9]+) ;;")
+_PORT_ROW = pattern(r"(\S+)\) rdma=(\S+) cable_m=([0-9]+) port=([0-9]+)( source6=\S+ table=[0-9]+)? ;;")
 _HOOK_RULE = pattern(
     r'ACTION!="remove", SUBSYSTEM=="net", KERNEL=="([^"]+)", TAG\+="systemd", '
     r'ENV\{SYSTEMD_WANTS\}\+="([^"]+)@%k\.service"'
@@ -248,6 +262,8 @@ _FRAME = frozenset(
         "# shellcheck disable=SC2034  # no family of NICs uses all of these",
         "set -eu",
         "mode=apply",
+        "source6=''",
+        "table=''",
         "case ${1:-} in",
         "--check | --firmware)",
         "mode=${1#--}",
@@ -321,6 +337,8 @@ def _read_script(reading: Reading, file: str, text: str) -> None:
         reading.put(prefix + "rdma", row[2], file, number)
         reading.put(prefix + "cable_m", decimal(row[3]), file, number)
         reading.put(prefix + "firmware_port", decimal(row[4]), file, number)
+        if source := _SOURCE6.fullmatch(row[5] or ""):
+            reading.put(f"{prefix}device_rule[{source[1]}/128]", f"table {source[2]}", file, number)
         for variable, leaf in _OF_PORTS.items():
             value, stated_at = values.get(variable, ("", number))
             reading.put(prefix + leaf, _priority_set(variable, value), file, stated_at)

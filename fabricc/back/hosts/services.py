@@ -1,4 +1,4 @@
-"""The system below the ports: kernel settings, limits, modules, and the script that installs and applies all files."""
+"""The system below the ports: limits, modules, and the script that installs and applies all files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host
 
-SYSCTL = "etc/sysctl.d/90-fabricc.conf"
 LIMITS = "etc/security/limits.d/90-rdma.conf"
 SERVICE_LIMITS = "etc/systemd/system.conf.d/90-fabricc.conf"
 MODULES = "etc/modules-load.d/fabricc.conf"
@@ -42,7 +41,6 @@ def render(host: Host) -> dict[str, str]:
     return {
         MODULES: template(GPUS[host.model.gpu_vendor].modules_template),
         APPLY: apply_script(host.os, bool(host.beside), host.network),
-        SYSCTL: template("sysctl.conf.j2"),
         LIMITS: template("limits.conf.j2"),
         SERVICE_LIMITS: template("service-limits.conf.j2"),
     }
@@ -82,13 +80,7 @@ def state(facts: Facts, host: Host) -> None:
 
 @lru_cache(maxsize=64)
 def _stated(system: str, gpu_vendor: str, networks: bool, home: str) -> Facts:
-    arp = (("arp_ignore", 1), ("arp_announce", 2), ("rp_filter", 2))
     return {
-        **{
-            f"sysctl[net.ipv4.conf.{scope}.{key}]": value
-            for scope in ("all", "default")
-            for key, value in arp
-        },
         **{f"limit[{who}]/{kind}/memlock": "unlimited" for who in ("*", "root") for kind in ("soft", "hard")},
         "service_limit[DefaultLimitMEMLOCK]": "infinity",
         **{f"module[{name}]": "load" for name in (*_RDMA_MODULES, *GPUS[gpu_vendor].modules)},
@@ -114,7 +106,6 @@ def _read_apply(reading: Reading, file: str, text: str) -> None:
 
 
 READERS: Mapping[str, Reader] = {
-    SYSCTL: each_line(r"([^=]*?)\s*=\s*(.*)", r"sysctl[\1]", r"\2"),
     LIMITS: each_line(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", r"limit[\1]/\2/\3", r"\4"),
     SERVICE_LIMITS: _read_service_limits,
     MODULES: each_line(r"(.*)", r"module[\1]", "load"),

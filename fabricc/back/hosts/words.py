@@ -73,6 +73,15 @@ def on_link(address: str, prefix: str) -> bool:
     return not address.endswith(("/31", "/127")) and str(ip_interface(address).network) == prefix
 
 
+def ignores_carrier(port: HostPort) -> bool:
+    """Return whether a port keeps its addresses, rules and routes while its link is down.
+
+    A RoCE device loses the GID of an address with the address, and queue pairs with the GID. A port with routes in
+    the main table must give them up, because sockets then use the next port.
+    """
+    return port.metric is None
+
+
 def rule_priority(table: int) -> int:
     """Priority of the policy rules that lead to a rail's table: 1000 plus the table's offset from 100."""
     return 1000 + table - 100

@@ -7,13 +7,19 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.hosts import netplan, qos, render, services
+from fabricc.back.hosts import interfaces, netplan, qos, render
+from tests.back.hosts import test_script
 from tests.back.hosts.variants import VARIANTS
+
+if TYPE_CHECKING:
+    from fabricc.fabric.model import Host
 
 NETWORKD = Path("/lib/systemd/systemd-networkd")
 
@@ -140,13 +146,79 @@ def test_networkd_sends_each_source_by_its_own_rail(tmp_path: Path, variant: str
     assert not [route for route in routes4 + routes6 if route["dst"] == "default"]
 
 
+def in_one_subnet(host: Host) -> Host:
+    """Return the host with all its rails in one segment, as with EVPN."""
+    ports = tuple(
+        replace(each, ipv4=f"10.0.0.{each.rail + 2}/24", gateway4="10.0.0.1", ipv6=None)
+        for each in host.ports
+    )
+    return replace(host, ports=ports)
+
+
 @needs_namespaces
 @pytest.mark.skipif(not shutil.which("sysctl"), reason="sysctl is not installed")
-def test_the_kernel_takes_every_setting(tmp_path: Path) -> None:
-    (tmp_path / "settings").write_text(render(VARIANTS["plain"])[services.SYSCTL])
-    done = isolated('sysctl -p "$1"', str(tmp_path / "settings"))
+def test_kernel_settings_are_those_of_ports_that_share_a_subnet(tmp_path: Path) -> None:
+    assert not [path for path in render(VARIANTS["eight-rails"]) if "sysctl" in path]
+    text = render(in_one_subnet(VARIANTS["plain"]))[interfaces.SYSCTL]
+    assert not re.search(r"conf\.(all|default)\.", text)
+    (tmp_path / "settings").write_text(text)
+    ports = "for name in rail0 rail1; do ip link add $name type veth peer name p$name; done\n"
+    done = isolated(
+        ports + 'sysctl -p "$1"; sysctl -n net.ipv4.conf.all.arp_ignore', str(tmp_path / "settings")
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "net.ipv4.conf.all.arp_ignore = 1" in done.stdout
+    assert "net.ipv4.conf.rail1.arp_ignore = 1" in done.stdout
+    assert done.stdout.endswith("\n0\n")
+
+
+LOOKUP = """
+for number in 0 1; do
+    ip link add "rail$number" type veth peer name "p$number"
+    ip link set "p$number" up
+    ip link set "rail$number" up
+    ip -6 address add "fd00:0:0:$number::1/127" dev "rail$number" nodad
+    ip -6 route add fd00::/32 via "fd00:0:0:$number::" dev "rail$number" table "10$number"
+    ip -6 rule add from "fd00:0:0:$number::1" lookup "10$number" priority "100$number"
+done
+ip address add 10.0.0.1/31 dev rail0
+ip address add 10.1.0.1/31 dev rail1
+ip route add 10.0.0.0/10 via 10.0.0.0 dev rail0 table 100
+ip rule add from 10.0.0.1 lookup 100 priority 1000
+for number in 0 1; do
+    sh "$1" --check "rail$number" | sed 's/^/before: /' || true
+    sh "$1" "rail$number"
+    sh "$1" --check "rail$number"
+done
+sh "$1" rail0
+echo "v4: $(ip -o route get 10.1.0.1 from 10.0.0.1 oif rail0)"
+echo "v6: $(ip -o route get fd00:0:0:1::1 from fd00::1 oif rail0)"
+echo "own: $(ip -o route get fd00::1 from fd00::1 oif rail0)"
+echo "socket: $(ip -o route get fd00:0:0:1::1 from fd00::1)"
+echo "other: $(ip -o route get fd00:0:9::1 from fd00:0:0:1::1 oif rail1)"
+ip -6 rule
+"""
+
+
+@needs_namespaces
+def test_rdma_between_rails_of_a_host_leaves_by_the_rail_over_ipv6_too(tmp_path: Path) -> None:
+    """The lookup is that of a queue pair: source and device given (NVIDIA/nccl issue 1405)."""
+    for name in ("rail0", "rail1"):
+        test_script.port(tmp_path, name, f"mlx5_{name.replace('rail', 'r')}")
+    test_script.tools(tmp_path)
+    script = tmp_path / "fabricc-roce"
+    host = VARIANTS["dual-stack"]
+    script.write_text(render(host)[qos.SCRIPT])
+    settings = "export PATH=$2/bin:$PATH SYSFS=$2/sys STATE=$2/state RECORD=$2/record\n"
+    done = isolated(settings + LOOKUP, str(script), str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    seen = dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+    assert "before: rail0: first table of RDMA over IPv6 is local, planned own" in done.stdout
+    assert " via 10.0.0.0 dev rail0 table 100 " in seen["v4"]
+    assert " via fd00:: dev rail0 table 100 " in seen["v6"]
+    assert "local fd00::1 " in seen["own"]
+    assert "local fd00:0:0:1::1 " in seen["socket"]
+    assert " via fd00:0:0:1:: dev rail1 table 101 " in seen["other"]
+    assert done.stdout.count("from all lookup local") == 1
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
