@@ -34,7 +34,7 @@ verify_nic() {
     verify_dcb
     [ -d "${cc%/ports*}" ] || {
         # The folder shows the driver's state only after it is made, which a check does not do.
-        note "no ${cc%/ports*}: congestion control is not looked at"
+        not_seen "congestion control, for want of ${cc%/ports*}"
         return 0
     }
     while read -r file value; do

@@ -1,4 +1,13 @@
-# --- ConnectX and BlueField: mlnx_qos, and the driver's ecn folder ---
+# --- ConnectX and BlueField: mlnx_qos, or dcb of iproute2 without it, and the driver's ecn folder ---
+has_mlnx_qos() {
+    command -v mlnx_qos >/dev/null
+}
+
+# Every code point has an entry: a driver that was loaded with some keeps them for those that have none.
+default_priority() {
+    echo none
+}
+
 field() {
     printf '%s\n' "$state" | sed -n "s/^$1: *//p"
 }
@@ -55,7 +64,7 @@ spread() {
     }
 }
 
-verify_nic() {
+verify_mlnx_qos() {
     state=$(mlnx_qos -i "$netdev")
     same 'DCBX mode' "$(field 'DCBX mode')" 'OS controlled'
     same 'trust' "$(field 'Priority trust state')" "$TRUST"
@@ -66,6 +75,14 @@ verify_nic() {
     case $PFC in
     *1*) same 'cable length' "$(field 'Cable len')" "$cable_m" ;;
     esac
+}
+
+verify_nic() {
+    if has_mlnx_qos; then
+        verify_mlnx_qos
+    else
+        verify_dcb
+    fi
     ecn=$SYSFS/class/net/$netdev/ecn
     if [ -d "$ecn" ]; then
         while read -r file value; do
@@ -84,7 +101,7 @@ SETTINGS
     fi
 }
 
-configure_nic() {
+configure_mlnx_qos() {
     # DCBX in the hands of the operating system: lldpad must not run beside this.
     mlnx_qos -i "$netdev" -d os
     mlnx_qos -i "$netdev" --trust="$TRUST"
@@ -98,6 +115,16 @@ configure_nic() {
     case $PFC in
     *1*) mlnx_qos -i "$netdev" --cable_len="$cable_m" ;;
     esac
+}
+
+configure_nic() {
+    refuse_dpu
+    if has_mlnx_qos; then
+        configure_mlnx_qos
+    else
+        dcb dcbx set dev "$netdev" host cee ieee # the driver takes all three or none
+        configure_dcb
+    fi
     ecn=$SYSFS/class/net/$netdev/ecn
     if [ ! -d "$ecn" ]; then
         quiet=
@@ -124,24 +151,55 @@ configure_device() {
 # Settings of a port end in its number, those of the whole NIC do not.
 kept() {
     case $1 in
-    ROCE_ADAPTIVE_ROUTING_EN) echo "$1" ;;
+    ROCE_ADAPTIVE_ROUTING_EN | INTERNAL_CPU_OFFLOAD_ENGINE) echo "$1" ;;
     *) echo "$1_P$port" ;;
+    esac
+}
+
+# What mlxconfig shows of a setting: its value, or with ` until reset` when another one comes with the next boot.
+query() {
+    mlxconfig -d "$address" -e query "$1" 2>/dev/null | awk -v key="$1" '
+        $1 == key || $2 == key { for (i = NF - 1; i <= NF; i++) { sub(/.*\(/, "", $i); sub(/\).*/, "", $i) }
+            print ($(NF - 1) == $NF) ? $NF : $(NF - 1) " until reset" }'
+}
+
+# A port that has no LINK_TYPE is an Ethernet port by its make (sriov-network-operator calls the type static).
+lacks() {
+    case $1 in
+    LINK_TYPE_*) [ -z "$(query "$1")" ] ;;
+    *) return 1 ;;
+    esac
+}
+
+# In DPU mode a BlueField's own system owns the port, and the settings of this host have no effect.
+refuse_dpu() {
+    case $FIRMWARE in
+    *INTERNAL_CPU_OFFLOAD_ENGINE=*) ;;
+    *) return 0 ;;
+    esac
+    address=$(pci_address)
+    if [ -z "$address" ] || ! command -v mlxconfig >/dev/null; then
+        return 0
+    fi
+    case $(query INTERNAL_CPU_OFFLOAD_ENGINE) in
+    0*)
+        echo "fabricc-roce: $netdev: the BlueField is in DPU mode: run --firmware, reset the NIC, then apply" >&2
+        exit 5
+        ;;
     esac
 }
 
 # Settings that the NIC keeps: what is in force must be what comes with the next boot.
 verify_firmware() {
     address=$(pci_address)
+    [ -n "$FIRMWARE" ] || return 0
     if [ -z "$address" ] || ! command -v mlxconfig >/dev/null; then
-        note 'no mlxconfig: the settings kept in the NIC are not looked at'
+        not_seen 'the settings that the NIC keeps, for want of mlxconfig'
         return 0
     fi
     for pair in $FIRMWARE; do
         key=$(kept "${pair%=*}")
-        have=$(mlxconfig -d "$address" -e query "$key" | awk -v key="$key" '
-            $1 == key || $2 == key { for (i = NF - 1; i <= NF; i++) { sub(/.*\(/, "", $i); sub(/\).*/, "", $i) }
-                print ($(NF - 1) == $NF) ? $NF : $(NF - 1) " until reset" }')
-        same "$key" "$have" "${pair#*=}"
+        lacks "$key" || same "$key" "$(query "$key")" "${pair#*=}"
     done
 }
 
@@ -149,7 +207,8 @@ configure_firmware() {
     address=$(pci_address)
     set --
     for pair in $FIRMWARE; do
-        set -- "$@" "$(kept "${pair%=*}")=${pair#*=}"
+        key=$(kept "${pair%=*}")
+        lacks "$key" || set -- "$@" "$key=${pair#*=}"
     done
     [ $# -gt 0 ] || return 0
     mlxconfig -y -d "$address" set "$@"

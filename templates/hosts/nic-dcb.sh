@@ -59,15 +59,3 @@ configure_dcb() {
     [ -z "$(dscp_words)" ] || dcb app add dev "$netdev" dscp-prio $(dscp_words)
 }
 
-configure_device() {
-    :
-}
-
-verify_firmware() {
-    :
-}
-
-configure_firmware() {
-    note 'this NIC keeps no settings that the fabric needs'
-}
-

@@ -39,13 +39,13 @@ class Family:
 
 
 FAMILIES = {
-    "mlx5_core": Family(("nic-connectx.sh",), ecn_bits=ECT_0),
+    "mlx5_core": Family(("nic-dcb.sh", "nic-connectx.sh"), ecn_bits=ECT_0),
     # AMD, ROCm cluster networking, and node-scraper (NicPlugin) look at these three with `niccli nvm -getoption`.
-    "bnxt_en": Family(("nic-dcb.sh", "nic-bnxt.sh"),
+    "bnxt_en": Family(("nic-dcb.sh", "nic-plain.sh", "nic-bnxt.sh"),
         kept="support_rdma, performance_profile, pcie_relaxed_ordering"),
-    "ice": Family(("nic-dcb.sh", "nic-irdma.sh"), unsaid_cnp=True),
+    "ice": Family(("nic-dcb.sh", "nic-plain.sh", "nic-irdma.sh"), unsaid_cnp=True),
     "ionic": Family(("nic-ionic.sh",),
-        cannot="nicctl has no cable length, sets all NICs of the host at once and has no documented output"),
+        cannot="nicctl has no cable length and no documented output of what is set"),
 }  # fmt: skip
 """Driver -> family."""
 

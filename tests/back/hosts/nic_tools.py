@@ -137,7 +137,9 @@ def setpci(state, arguments):
 
 
 def mlxconfig(state, arguments):
-    settings = state.setdefault("mlxconfig", {"LINK_TYPE_P1": "1"})
+    settings = state.setdefault("mlxconfig", {"LINK_TYPE_P1": "1", "INTERNAL_CPU_OFFLOAD_ENGINE": "1"})
+    if os.environ.get("LACKS") == arguments[-1]:
+        sys.exit("-E- The Device doesn't support this parameter")
     if "set" in arguments:
         settings.update(pair.split("=") for pair in arguments[arguments.index("set") + 1 :])
         return ""
@@ -157,7 +159,16 @@ def mlxreg(state, arguments):
 
 
 def nicctl(state, arguments):
-    return "\nPort : 04908170-1\n  MTU : 9216\nPort : 04908170-2\n" if arguments == ["show", "port"] else ""
+    if arguments == ["show", "card"]:
+        cards = [
+            f"{card}  0000:{bus}:00.0  salina  A  FPL"
+            for card, bus in (("42424650-1", "17"), ("42424650-2", "40"))
+        ]
+        return "\n".join(["Id  PCIe BDF  ASIC  F/W partition  Serial number", *cards, ""])
+    if arguments[:2] == ["show", "port"]:
+        ports = {"42424650-1": "04908170-1", "42424650-2": "04908170-2"}
+        return f"\nPort : {ports[arguments[-1]]}\n  MTU : 9216\n"
+    return ""
 
 
 QUESTIONS = ("show", "query", "-a", "-g", "--get", "--show-priv-flags")

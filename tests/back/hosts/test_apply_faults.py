@@ -56,8 +56,14 @@ printf '#!/bin/sh\\necho "modprobe: Invalid argument" >&2\\nexit 1\\n' | tool mo
 printf '#!/bin/sh\\nexit 0\\n' | tool modinfo
 stage apply sh "$folder/tree/apply"
 stage again sh "$folder/tree/apply"
+mkdir -p /etc/fabricc
+printf 'nvidia_peermem\nib_umad\nrdma_cm\nrdma_ucm\n' > /etc/fabricc/leave-out
+sh "$folder/tree/apply" --firmware >/dev/null || true
+stage without sh "$folder/tree/apply"
 """
     seen = run(RUNNING + script, tmp_path)
+    assert "nothing to change\n" in seen["without"]
+    assert "status" not in seen["without"]
     assert "failed: module nvidia_peermem (status 1)\n" in seen["apply"]
     assert "changed: rail0: configured\n" in seen["apply"]
     assert "changed: network\n" in seen["apply"]

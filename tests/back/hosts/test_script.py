@@ -45,7 +45,10 @@ def port(root: Path, net: str, rdma: str) -> None:
     for address, kind in (("0000:17:00.0", "0x060400"), ("0000:18:00.0", "0x020000")):
         (devices / address).mkdir(parents=True, exist_ok=True)
         (devices / address / "class").write_text(kind + "\n")
-    (root / f"sys/class/net/{net}/device").symlink_to(devices / "0000:18:00.0")
+    below = root / "sys/devices/pci0000:15/0000:17:00.0/0000:18:00.0"
+    below.mkdir(parents=True, exist_ok=True)
+    (root / f"sys/class/net/{net}/device").symlink_to(below)
+    (root / f"sys/class/net/{net}/ifindex").write_text("4\n")
 
 
 def tools(root: Path) -> None:
@@ -65,6 +68,7 @@ def run(root: Path, variant: str, *arguments: str, **environment: str) -> subpro
         "SYSFS": str(root / "sys"),
         "RECORD": str(root / "record"),
         "STATE": str(root / "state"),
+        "RUN_FOLDER": str(root),
         **environment,
     }
     return subprocess.run(
@@ -232,26 +236,112 @@ def test_intel_is_told_its_protocol(tmp_path: Path, variant: str, on: str) -> No
     assert {"24:0", "25:0", "27:0"} <= set(entries)
 
 
-def test_pollara_is_set_port_by_port(tmp_path: Path) -> None:
+def test_an_event_of_a_pollara_port_configures_this_port_alone(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "ionic_r0")
     assert run(tmp_path, "pollara", "rail0").returncode == 0
     calls = recorded(tmp_path)
-    qos = "nicctl update qos"
+    qos, port = "nicctl update qos", "-p 04908170-1"
     assert calls[:2] == [
-        "nicctl update port --all --pause-type pfc --rx-pause enable --tx-pause enable",
-        f"{qos} --classification-type dscp",
+        f"nicctl update port {port} --pause-type pfc --rx-pause enable --tx-pause enable",
+        f"{qos} --classification-type dscp -b 0000:17:00.0",
     ]
-    for uuid in ("04908170-1", "04908170-2"):
-        assert f"{qos} dscp-to-priority -p {uuid} --dscp 0-25,27-47,49-63 --priority 0" in calls
-        assert f"{qos} dscp-to-priority -p {uuid} --dscp 26 --priority 3" in calls
-        assert f"{qos} pfc -p {uuid} --priority 3 --no-drop enable" in calls
-        assert f"{qos} pfc -p {uuid} --priority 6 --no-drop disable" in calls
-        assert f"{qos} scheduling -p {uuid} --priority 0,3,6 --dwrr 10,90,0 --rate-limit 0,0,10" in calls
+    assert f"{qos} dscp-to-priority {port} --dscp 0-25,27-47,49-63 --priority 0" in calls
+    assert f"{qos} dscp-to-priority {port} --dscp 26 --priority 3" in calls
+    assert f"{qos} pfc {port} --priority 3 --no-drop enable" in calls
+    assert f"{qos} pfc {port} --priority 6 --no-drop disable" in calls
+    assert f"{qos} scheduling {port} --priority 0,3,6 --dwrr 10,90,0 --rate-limit 0,0,10" in calls
+    assert not any("--all" in call or "04908170-2" in call for call in calls)
     dcqcn = next(call for call in calls if call.startswith("nicctl update dcqcn"))
     assert dcqcn.startswith("nicctl update dcqcn -r ionic_r0 -i 1 --ai-rate 160 ")
     assert dcqcn.endswith("--cnp-dscp 48")
+    assert (run(tmp_path, "pollara", "rail0").stdout, recorded(tmp_path)) == ("", calls)
+    (tmp_path / "sys/class/net/rail0/ifindex").write_text("9\n")  # a reset of the NIC makes a new device
+    assert run(tmp_path, "pollara", "rail0").stdout == "rail0: configured\n"
+
+
+def test_a_pollara_check_does_not_pass_for_what_it_cannot_read(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "ionic_r0")
+    before = run(tmp_path, "pollara", "--check", "rail0")
+    assert before.returncode == 1
+    assert (
+        "rail0: state of its settings is not written since the device appeared, planned written"
+        in before.stdout
+    )
+    assert run(tmp_path, "pollara", "rail0").returncode == 0
     checked = run(tmp_path, "pollara", "--check", "rail0")
-    assert (checked.returncode, "not looked at" in checked.stderr) == (0, True)
+    assert (checked.returncode, checked.stdout.startswith("not looked at: rail0: classes, PFC")) == (4, True)
+
+
+def test_a_pollara_whose_card_is_not_found_is_left_alone(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "ionic_r0")
+    device = tmp_path / "sys/class/net/rail0/device"
+    device.unlink()
+    (tmp_path / "sys/devices/pci0000:99/0000:99:00.0").mkdir(parents=True)
+    device.symlink_to(tmp_path / "sys/devices/pci0000:99/0000:99:00.0")
+    done = run(tmp_path, "pollara", "rail0")
+    assert done.returncode == 1
+    assert "nothing is configured" in done.stderr
+    assert not (tmp_path / "record").exists()
+
+
+def test_a_connectx_without_mlnx_qos_is_set_with_dcb(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    (tmp_path / "bin/mlnx_qos").unlink()
+    shutil.rmtree(tmp_path / "sys/class/net/rail0/ecn")
+    done = run(tmp_path, "connectx-7", "rail0")
+    assert (done.returncode, done.stdout) == (0, "rail0: configured\n"), done.stderr
+    calls = recorded(tmp_path)
+    assert calls[0] == "dcb dcbx set dev rail0 host cee ieee"
+    assert "dcb pfc set dev rail0 prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off delay 5" in calls
+    entries = next(call for call in calls if call.startswith("dcb app add")).split()[6:]
+    assert len(entries) == 64
+    assert {"24:0", "26:3", "48:6"} <= set(entries)
+    assert run(tmp_path, "connectx-7", "--firmware", "rail0").returncode == 0
+    assert run(tmp_path, "connectx-7", "--check", "rail0").returncode == 0
+    assert run(tmp_path, "connectx-7", "rail0").stdout == ""
+
+
+def test_a_nic_without_a_link_type_keeps_the_other_settings(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    lacks = {"LACKS": "LINK_TYPE_P1"}
+    assert run(tmp_path, "connectx-7", "rail0", **lacks).returncode == 0
+    assert run(tmp_path, "connectx-7", "--firmware", "rail0", **lacks).returncode == 0
+    assert recorded(tmp_path)[-1].endswith(" set CNP_802P_PRIO_P1=6 CNP_DSCP_P1=48 ROCE_CC_PRIO_MASK_P1=8")
+    assert run(tmp_path, "connectx-7", "--check", "rail0", **lacks).returncode == 0
+
+
+def test_a_bluefield_in_dpu_mode_is_reported_and_not_configured(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    state = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
+    dpu = [tmp_path / "bin/mlxconfig", "-y", "-d", "x", "set", "INTERNAL_CPU_OFFLOAD_ENGINE=0"]
+    subprocess.run(dpu, env=os.environ | state, check=True)
+    done = run(tmp_path, "bluefield-3", "rail0")
+    assert (done.returncode, "DPU mode" in done.stderr) == (5, True)
+    assert not (tmp_path / "record").exists()
+    checked = run(tmp_path, "bluefield-3", "--check", "rail0")
+    assert "rail0: INTERNAL_CPU_OFFLOAD_ENGINE is 0, planned 1\n" in checked.stdout
+    assert run(tmp_path, "bluefield-3", "--firmware", "rail0").returncode == 0
+    assert run(tmp_path, "bluefield-3", "rail0").returncode == 0
+
+
+def test_access_control_stays_where_the_operator_leaves_it_out(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    (tmp_path / "leave-out").write_text("access-control\n")
+    leaves = {"LEAVE_OUT": str(tmp_path / "leave-out")}
+    assert run(tmp_path, "connectx-7", "rail0", **leaves).returncode == 0
+    assert run(tmp_path, "connectx-7", "--firmware", "rail0", **leaves).returncode == 0
+    assert not [call for call in recorded(tmp_path) if "ACS" in call]
+    assert run(tmp_path, "connectx-7", "--check", "rail0", **leaves).returncode == 0
+    assert "access control" in run(tmp_path, "connectx-7", "--check", "rail0").stdout
+
+
+def test_a_check_without_mlxconfig_says_what_it_did_not_read(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    (tmp_path / "bin/mlxconfig").unlink()
+    assert run(tmp_path, "connectx-7", "rail0").returncode == 0
+    checked = run(tmp_path, "connectx-7", "--check", "rail0")
+    assert checked.returncode == 4
+    assert "not looked at: rail0: the settings that the NIC keeps, for want of mlxconfig\n" in checked.stdout
 
 
 @pytest.mark.skipif(not shutil.which("dcb"), reason="dcb (iproute2) is not installed")
