@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from napalm.base.exceptions import (
     CommandErrorException,
+    CommandTimeoutException,
     CommitError,
+    ConnectAuthError,
     ConnectionException,
     MergeConfigException,
     NapalmException,
@@ -17,17 +21,25 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers import linux_views, nvue_views
+from fabricc.operate.drivers import linux_views, nvue_revisions, nvue_views
+from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.nvue_revisions import APPLIED, CONFIRM, PENDING, SETTLED, Revisions
 from fabricc.operate.drivers.redact import excerpt, redacted
 from fabricc.operate.drivers.single import one_text
 
 FILE = "startup.yaml"
 _YAML = re.compile(r"\s*(?:---|- \w[\w-]*:|[\w-]+:\s|\[|\{)")
 _CHANGES = re.compile(r"(?m)^nv (?:set|unset) ")
-_FAILED = re.compile(r"(?im)^.*\b(?:error|invalid|failed|ays_fail|apply_fail)\b.*$")
+_POLL_S = 1.0
+_SHARED = {"vtysh": ("frrvty", "-c 'show version'", "-h"), "lldpcli": ("_lldpd", "show configuration", "-v")}
+"""Programs whose sockets only root and one group may use: the group, a request, and an option that needs no daemon."""
+_PROBE = (
+    'if [ "$(id -u)" = 0 ] || id -nG | grep -qw {group} || {program} {request} > /dev/null 2>&1; then echo plain; '
+    "elif {sudo} {program} {option} > /dev/null 2>&1; then echo sudo; else echo none; fi"
+)
 
 
 class CumulusDriver(LinuxSession):
@@ -36,44 +48,159 @@ class CumulusDriver(LinuxSession):
     **Candidate.** `startup.yaml`, the whole configuration: the file, a folder with it alone, or its text. NVUE loads it
     into a pending revision (`nv config replace`; a merge is `nv config patch`) and validates it there.
 
+    **Outcome.** Exit statuses and the states of `nv config revision -o json` decide, never words of other output.
+
     **Commit.** `nv config apply -y`, with `--confirm SECONDS` when there is `revert_in`: NVUE itself goes back unless
     `nv config apply --confirm-yes` comes. `nv config save` follows the confirmation. `rollback()` applies the revision
-    that was applied before the last commit. The text of `--confirm-status` is assumed: not tried on a switch.
+    that was applied before the last commit. A commit of another session is neither confirmed nor undone.
 
     Args:
         hostname: name or address.
-        username: login; in the group `nvapply`, or with `sudo -n`.
+        username: login whose role has the command class `nvapply`. For BGP and LLDP it is also in the groups `frrvty`
+            and `_lldpd`, or `sudo -n` lets it run vtysh and lldpcli.
         password: of the login; never shown.
         timeout: seconds for connecting and for each answer.
         optional_args: those of `fabricc.operate.drivers.shell.Shell`, and
 
-            * `sudo` (True): run commands through `sudo -n`.
-            * `private_dir` (`/var/lib/napalm-cumulus`), `session` (random), `lock_timeout` (300 s),
+            * `sudo` (True): run vtysh and lldpcli through `sudo -n` where the login needs it; nothing else uses sudo.
+            * `private_dir` (`~/.napalm-cumulus`), `session` (random), `lock_timeout` (300 s),
               `commit_timeout` (300 s).
     """
 
-    FOLDER = "/var/lib/napalm-cumulus"
+    FOLDER = "~/.napalm-cumulus"
     platform = "cumulus"
 
-    def _nv(self, words: str, failure: type[NapalmException]) -> str:
-        """Output of `nv config …`, which says some failures with exit status 0."""
-        said = self._run(f"nv config {words}", failure, limit_s=self._patience)
-        if wrong := _FAILED.findall(said):
-            text = redacted("; ".join(wrong[:5]), self.password)
-            raise failure(f"{self.hostname}: nv config {words.split()[0]}: {text}")
-        return said
+    def __init__(self, *login: Any, **named: Any) -> None:
+        super().__init__(*login, **named)
+        self._access: dict[str, str] = {}
+        self._candidate = self._base = ""
 
-    def _applied(self) -> str:
-        """The revision that is applied; the history begins with it.
+    def open(self) -> None:
+        """Connect, log in and find out how the login runs vtysh and lldpcli."""
+        super().open()
+        sudo = "sudo -n" if self.optional_args.get("sudo", True) else "false"
+        probes = (
+            _PROBE.format(group=group, request=request, option=option, program=program, sudo=sudo)
+            for program, (group, request, option) in _SHARED.items()
+        )
+        self._access = dict(zip(_SHARED, self._run("; ".join(probes)).split(), strict=False))
+
+    def _sudo(self) -> str:
+        """Return nothing: NVUE lets its own roles run `nv`, and accounts with keys have no password for sudo."""
+        return ""
+
+    def _outputs(self, *commands: Sequence[str]) -> list[str]:
+        return [
+            self._run(f"{'sudo -n ' * (self._access.get(words[0]) == 'sudo')}{shlex.join(words)}")
+            for words in commands
+        ]
+
+    def _require_access(self) -> None:
+        """Refuse a login that could not look at BGP after the change.
+
+        Raises:
+            ReplaceConfigException: Neither its groups nor sudo let it run vtysh.
+        """
+        if self._access.get("vtysh") == "none":
+            raise ReplaceConfigException(
+                f"{self.hostname}: {self.username} may not run vtysh, and sudo asks for a password; "
+                f"run `sudo usermod -aG frrvty,_lldpd {self.username}` on the switch"
+            )
+
+    # Revisions.
+
+    def _nv(self, words: str, failure: type[NapalmException]) -> str:
+        """Return the output of `nv config ...`; only its exit status says whether it failed."""
+        return self._run(f"nv config {words}", failure, limit_s=self._patience)
+
+    def _ask_again(self, command: Sequence[str]) -> Any:
+        """Return the JSON of a command that changes nothing, over a new connection where the old one breaks.
+
+        Raises:
+            ConnectionException: The switch does not answer in the time of a commit, or with something else than JSON.
+        """
+        text, until = "", time.monotonic() + self._patience
+        while not text:
+            try:
+                text = self._run(shlex.join(command)) or " "
+            except (CommandTimeoutException, ConnectionException) as error:
+                if isinstance(error, ConnectAuthError) or time.monotonic() > until:
+                    raise
+                self._reconnect()
+        return self._parsed(text, f"the answer to `{shlex.join(command)}`")
+
+    def _reconnect(self) -> None:
+        time.sleep(_POLL_S)
+        self._shell.close()
+        with suppress(CommandTimeoutException, ConnectionException):
+            try:
+                self._shell.open()
+            except ConnectAuthError as error:
+                raise CommitError(str(error)) from None
+
+    def _revisions(self) -> Revisions:
+        """Return the revisions of the switch.
+
+        Raises:
+            ConnectionException: The answer cannot be parsed.
+        """
+        try:
+            return nvue_revisions.parse_revisions(self._ask_again(nvue_revisions.REVISIONS))
+        except AnswerError as error:
+            raise ConnectionException(f"{self.hostname}: {error}") from None
+
+    def _applied(self, revisions: Revisions) -> str:
+        """Return the revision that is applied.
 
         Raises:
             CommitError: NVUE names none.
         """
-        history = json.loads(self._nv("history -o json", CommitError) or "[]")
-        for entry in history:
-            if entry.get("state", "applied") == "applied":
-                return str(entry.get("ref") or entry.get("revision") or entry.get("apply-id"))
-        raise CommitError(f"{self.hostname}: NVUE names no applied revision")
+        try:
+            return nvue_revisions.find_applied(self._ask_again(nvue_revisions.HISTORY), revisions)
+        except AnswerError as error:
+            raise CommitError(f"{self.hostname}: {redacted(str(error), self.password)}") from None
+
+    def _waiting(self, revisions: Revisions) -> str:
+        """Return the revision that waits for its confirmation, "" when none does.
+
+        Raises:
+            CommitError: This driver did not commit it.
+        """
+        waiting = nvue_revisions.names_in(revisions, CONFIRM)
+        if waiting:
+            self._require_own_commit()
+        if foreign := sorted(waiting - {self._kept("committed")}):
+            raise CommitError(
+                f"{self.hostname}: revision {foreign[0]} of another session waits for confirmation; "
+                "confirm or undo it there, or wait for its timer"
+            )
+        return next(iter(waiting), "")
+
+    def _apply(self, words: str, revision: str, wanted: frozenset[str]) -> None:
+        """Run `nv config apply ...` and require that a revision then has one of the wanted states.
+
+        A lost answer is no outcome: the state is asked for over a new connection until NVUE has settled it.
+
+        Raises:
+            CommitError: NVUE refused it, or the revision has another state.
+            ConnectionException: The connection broke, and the command had no effect.
+        """
+        before = self._revisions().get(revision, {})
+        lost: NapalmException | None = None
+        try:
+            self._nv(f"apply {words}", CommitError)
+        except (CommandTimeoutException, ConnectionException) as error:
+            lost = error
+        until = time.monotonic() + self._patience
+        while (found := self._revisions().get(revision, {})).get("state") not in SETTLED:
+            if time.monotonic() > until:
+                break
+            time.sleep(_POLL_S)
+        if lost and found == before:
+            raise lost
+        if found.get("state") not in wanted:
+            issues = nvue_revisions.describe_issues(found, self.password)
+            raise CommitError(f"{self.hostname}: revision {revision} was not applied: {issues}")
 
     # Configuration.
 
@@ -81,10 +208,11 @@ class CumulusDriver(LinuxSession):
         """Load the whole configuration into a pending revision.
 
         Raises:
-            ReplaceConfigException: NVUE refuses it.
+            ReplaceConfigException: NVUE refuses it, or the login could not look at BGP after the change.
             SessionLockedException: another session holds a candidate.
             CommitConfirmException: a commit waits for confirmation.
         """
+        self._require_access()
         self._load(
             one_text(filename, config, FILE, ReplaceConfigException), "replace", ReplaceConfigException
         )
@@ -103,7 +231,18 @@ class CumulusDriver(LinuxSession):
         with self._loading({FILE: text}):
             self._keep(FILE, text, failure)
             self._run("nv config detach || true")
-            self._nv(f"{verb} {self._folder}/{FILE}", failure)
+            before = self._revisions()
+            self._base = self._applied(before)
+            output = self._nv(f"{verb} {self._folder}/{FILE}", failure)
+            after = self._revisions()
+            found = nvue_revisions.names_in(after, PENDING) - nvue_revisions.names_in(before, PENDING)
+            if len(found) != 1:
+                states = ", ".join(after[name]["state"] for name in sorted(after.keys() - before.keys()))
+                reason = (
+                    excerpt(output, self.password) or f"the new revision has the state {states or 'none'}"
+                )
+                raise failure(f"{self.hostname}: nv config {verb} made no pending revision: {reason}")
+            (self._candidate,) = found
 
     def _files_of(self, config: str) -> dict[str, str]:
         return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
@@ -116,6 +255,9 @@ class CumulusDriver(LinuxSession):
         """Forget the pending revision of this session and give the lock back."""
         if self._files:
             self._run("nv config detach || true")
+        if self._candidate:
+            self._run(f"nv config delete {shlex.quote(self._candidate)} || true")
+        self._candidate = ""
         self._unlock(FILE)
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
@@ -124,31 +266,42 @@ class CumulusDriver(LinuxSession):
         `message` is kept in NVUE's history; NVUE goes back after `revert_in` seconds unless confirmed.
 
         Raises:
-            CommitError: NVUE refuses; what ran before still runs.
+            CommitError: NVUE refuses, or another change came in between; what ran before still runs.
         """
         if not self._files:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         self._lock()
-        self._keep("before", f"{self._applied()}\n", CommitError)
+        revisions = self._revisions()
+        self._waiting(revisions)
+        if (applied := self._applied(revisions)) != self._base:
+            raise CommitError(
+                f"{self.hostname}: revision {applied} was applied by another session after this candidate was loaded; "
+                "compare again"
+            )
+        self._keep("before", f"{applied}\n", CommitError)
+        self._keep("committed", f"{self._candidate}\n", CommitError)
         self._sign_commit()
-        words = "apply -y" + (f" --confirm {revert_in}s" if revert_in else "")
-        self._nv(words + (f" -m {shlex.quote(message)}" if message else ""), CommitError)
+        saved = self._saved() if revert_in else ""
+        words = "-y" + (f" --confirm {revert_in}s" if revert_in else "")
+        words += f" -m {shlex.quote(message)}" if message else ""
+        candidate, self._candidate = self._candidate, ""
+        self._apply(words, candidate, frozenset({CONFIRM}) if revert_in else APPLIED)
         if not revert_in:
             self._nv("save", CommitError)
+        elif self._saved() != saved:
+            self.rollback()
+            raise CommitError(
+                f"{self.hostname}: NVUE saved the commit before its confirmation, so it was undone; "
+                "run `nv set system config auto-save state disabled` and `nv config apply` on the switch"
+            )
         self._unlock(FILE)
 
-    def has_pending_commit(self) -> bool:
-        """Whether NVUE waits for a confirmation."""
-        return self._commit_left_s() is not None
+    def _saved(self) -> str:
+        return self._document("nv config show -r startup -o yaml")
 
-    def _commit_left_s(self) -> float | None:
-        """Seconds until NVUE goes back, as `--confirm-status` prints them; None when no commit waits."""
-        try:
-            said = self._run("nv config apply --confirm-status")
-        except CommandErrorException:
-            return None
-        found = re.search(r"\d+", said)
-        return float(found[0]) if found and not re.search(r"(?i)\bno\b|not ", said) else None
+    def has_pending_commit(self) -> bool:
+        """Return whether an apply waits for its confirmation."""
+        return bool(nvue_revisions.names_in(self._revisions(), CONFIRM))
 
     def get_holds(self) -> list[Hold]:
         """Claims of every session, and the pending revision of a person with this account. Not part of NAPALM."""
@@ -156,40 +309,52 @@ class CumulusDriver(LinuxSession):
         return [*found, Hold(Claim.CANDIDATE, self.username)] if self._has_foreign_revision() else found
 
     def _has_foreign_revision(self) -> bool:
-        """Whether this account has a pending revision that no session of this driver made."""
+        """Return whether this account has a pending revision that no session of this driver made."""
         if self._kept("lock"):
             return False
         return bool(_CHANGES.search(self._run("nv config diff -o commands 2> /dev/null || true")))
 
     def confirm_commit(self) -> None:
-        """Keep and save what waits.
+        """Confirm the commit that waits, and save it.
 
         Raises:
-            CommitError: nothing waits.
+            CommitError: Nothing waits, NVUE went back already, or another session committed it.
         """
-        if not self.has_pending_commit():
+        if not (waiting := self._waiting(self._revisions())):
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
-        self._require_own_commit()
-        self._nv("apply --confirm-yes", CommitError)
+        self._settle("--confirm-yes", waiting, APPLIED)
         self._nv("save", CommitError)
         self._run(f"rm -f {self._folder}/owner")
+
+    def _settle(self, option: str, waiting: str, wanted: frozenset[str]) -> None:
+        """Answer NVUE's wait for a confirmation, a second time where the first answer did not arrive."""
+        try:
+            self._apply(option, waiting, wanted)
+        except (CommandTimeoutException, ConnectionException):
+            self._apply(option, waiting, wanted)
 
     def rollback(self) -> None:
         """Go back to the revision before the last commit, whether it waits for confirmation or not.
 
         Raises:
-            CommitError: there is none, or NVUE refuses.
+            CommitError: There is none, another session committed since then, or NVUE refuses.
         """
         before = self._kept("before")
         if not before:
             raise CommitError(f"{self.hostname}: nothing to roll back to")
-        if self.has_pending_commit():
-            self._require_own_commit()
-            self._nv("apply --confirm-no", CommitError)
-        else:
-            self._nv(f"apply {shlex.quote(before)} -y", CommitError)
+        revisions = self._revisions()
+        if waiting := self._waiting(revisions):
+            self._settle("--confirm-no", waiting, SETTLED - {CONFIRM})
+        elif (applied := self._applied(revisions)) == self._kept("committed"):
+            self._apply(f"{shlex.quote(before)} -y", before, APPLIED)
+            if (applied := self._applied(self._revisions())) != before:
+                raise CommitError(f"{self.hostname}: revision {applied} is still applied")
+        elif applied != before:
+            raise CommitError(
+                f"{self.hostname}: revision {applied} of another session is applied; it is left alone"
+            )
         self._nv("save", CommitError)
-        self._run(f"rm -f {self._folder}/before {self._folder}/owner")
+        self._run(f"cd {self._folder} && rm -f before committed owner")
 
     # Getters.
 

@@ -1,4 +1,4 @@
-"""A session on a Linux switch whose own tools apply configurations: commands as root, a private folder, a lock."""
+"""A session on a Linux switch whose own tools apply configurations: its commands, a private folder, a lock."""
 
 from __future__ import annotations
 
@@ -60,20 +60,23 @@ class LinuxSession(LinuxDriver):
         given: str = "",
         limit_s: float | None = None,
     ) -> str:
-        """Return the standard output of a shell command as root, without what login scripts print before it.
+        """Return the standard output of a shell command, without what login scripts print before it.
 
         Raises:
             NapalmException: `failure`, with the end of what it said.
         """
-        sudo = "sudo -n " if self.optional_args.get("sudo", True) else ""
         framed = f"echo {_BEGINS}; {command}"
-        ran = self._shell.run(f"{sudo}sh -c {shlex.quote(framed)}", given.encode(), limit_s)
+        ran = self._shell.run(f"{self._sudo()}sh -c {shlex.quote(framed)}", given.encode(), limit_s)
         before, begins, out = ran.out.partition(f"{_BEGINS}\n")
         out = out if begins else before
         if ran.status:
             said = excerpt(ran.err or out, self.password, longest=500, end=True)
             raise failure(f"{self.hostname}: {command[:60]}: exit status {ran.status}: {said}")
         return out
+
+    def _sudo(self) -> str:
+        """Return what stands before every command: the drivers' commands run as root unless `sudo` is off."""
+        return "sudo -n " if self.optional_args.get("sudo", True) else ""
 
     def _outputs(self, *commands: Sequence[str]) -> list[str]:
         return [self._run(shlex.join(command)) for command in commands]

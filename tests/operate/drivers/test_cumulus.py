@@ -10,12 +10,14 @@ from napalm.base.exceptions import (
     CommitConfirmException,
     CommitError,
     ConnectionClosedException,
+    ConnectionException,
     ReplaceConfigException,
     SessionLockedException,
 )
 
 from fabricc.operate.drivers.holds import Claim
-from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
+from tests.operate.drivers.servers.device import Device
+from tests.operate.drivers.servers.linux_switch import PASSWORD, USER, LinuxSwitch, linux_switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +53,13 @@ def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwit
 def test_a_pending_revision_of_a_person_is_neither_loaded_over_nor_dropped(
     switch: LinuxSwitch, driver: Any
 ) -> None:
-    (switch.root / "pending").write_text("- set: {system: {hostname: person}}\n")
+    driver.cli(["echo '- set: {system: {hostname: person}}' > ~/person.yaml; nv config patch ~/person.yaml"])
     (hold,) = driver.get_holds()
     assert (hold.claim, hold.owner, hold.own) == (Claim.CANDIDATE, "admin", False)
     with pytest.raises(SessionLockedException, match="pending revision"):
         driver.load_replace_candidate(config=NEW)
     driver.discard_config()
-    assert "person" in switch.text("pending")
+    assert "person" in driver.cli(["nv config diff"])["nv config diff"]
 
 
 def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: LinuxSwitch, driver: Any) -> None:
@@ -94,14 +96,140 @@ def test_without_confirmation_nvue_goes_back(switch: LinuxSwitch, driver: Any) -
         driver.confirm_commit()
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_connection_lost_at_the_commit_is_said(switch: LinuxSwitch, driver: Any, when: str) -> None:
-    switch.faults.drop_commit = when
+def test_a_commit_whose_answer_is_lost_is_asked_for_again(switch: LinuxSwitch, driver: Any) -> None:
+    switch.faults.drop_commit = "after"
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    assert driver.has_pending_commit()
+    assert switch.text("running.json") == NEW
+
+
+def test_a_commit_that_did_not_arrive_is_reported(switch: LinuxSwitch, driver: Any) -> None:
+    switch.faults.drop_commit = "before"
     driver.load_replace_candidate(config=NEW)
     with pytest.raises(ConnectionClosedException):
         driver.commit_config(revert_in=60)
-    driver.open()
-    assert driver.has_pending_commit() == (when == "after")
+    assert not driver.has_pending_commit()
+    assert switch.text("running.json") == OLD
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("method", "text"), [("confirm_commit", NEW), ("rollback", OLD)])
+def test_a_lost_confirmation_is_completed(
+    switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, when: str, method: str, text: str
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    usual, drops = LinuxSwitch.serve, [when]
+
+    def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
+        if "apply --confirm-" in command and drops:
+            self.faults.drop_commit = drops.pop()
+            command = f": nv config apply -y; {command}"
+        usual(self, channel, command)
+
+    monkeypatch.setattr(LinuxSwitch, "serve", serve)
+    getattr(driver, method)()
+    assert not drops
+    assert not driver.has_pending_commit()
+    assert switch.text("running.json") == switch.text("startup") == text
+
+
+def test_words_of_the_configuration_and_of_old_messages_are_no_outcome(
+    switch: LinuxSwitch, driver: Any
+) -> None:
+    severe = (
+        "- set:\n    system:\n      syslog: {severity error: {}, description: invalid failed apply_fail}\n"
+    )
+    driver.load_replace_candidate(config=severe)
+    assert "severity error" in driver.compare_config()
+    driver.commit_config(message="error: fix what failed", revert_in=60)
+    driver.confirm_commit()
+    assert driver.check_candidate(NEW) == []
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config()
+    driver.rollback()
+    assert switch.text("running.json") == switch.text("startup") == severe
+
+
+@pytest.mark.parametrize("seconds", [None, 60])
+def test_the_state_of_the_revision_decides_with_exit_status_0(
+    switch: LinuxSwitch, driver: Any, seconds: int | None
+) -> None:
+    switch.faults.nvue = ("apply_fail",)
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(CommitError, match="state apply_fail; switchd did not restart"):
+        driver.commit_config(revert_in=seconds)
+    assert switch.text("running.json") == switch.text("startup") == OLD
+
+
+def test_an_unparsable_answer_is_an_error(switch: LinuxSwitch, driver: Any) -> None:
+    switch.faults.nvue = ("not_json",)
+    for ask in (driver.has_pending_commit, lambda: driver.load_replace_candidate(config=NEW)):
+        with pytest.raises(ConnectionException, match="nv config revision"):
+            ask()
+
+
+def test_automatic_saving_before_the_confirmation_is_undone(switch: LinuxSwitch, driver: Any) -> None:
+    switch.faults.nvue = ("saves_early",)
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(CommitError, match="auto-save state disabled"):
+        driver.commit_config(revert_in=60)
+    assert switch.text("running.json") == switch.text("startup") == OLD
+    assert not driver.has_pending_commit()
+
+
+def test_changes_of_another_account_are_left_alone(switch: LinuxSwitch, driver: Any) -> None:
+    theirs = "- set: {system: {hostname: theirs}}"
+
+    def run(words: str) -> None:
+        driver.cli([f"export NVUE_USER=other; echo '{theirs}' > ~/their.yaml; {words}"])
+
+    driver.load_replace_candidate(config=NEW)
+    run("nv config replace ~/their.yaml && nv config apply -y --confirm 60s")
+    for act in (driver.commit_config, driver.confirm_commit):
+        with pytest.raises(CommitError, match="somebody else made the commit that waits"):
+            act()
+    run("nv config apply --confirm-yes")
+    with pytest.raises(CommitError, match="applied by another session"):
+        driver.commit_config()
+    driver.discard_config()
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config()
+    run("nv config replace ~/their.yaml && nv config apply -y")
+    with pytest.raises(CommitError, match="it is left alone"):
+        driver.rollback()
+    assert switch.text("running.json").strip() == theirs
+
+
+@pytest.mark.parametrize(
+    ("words", "sudo", "allowed"),
+    [
+        ((), True, True),
+        (("sudo_password",), True, True),
+        (("vtysh_denied",), True, True),
+        (("vtysh_denied", "sudo_password"), True, False),
+        (("vtysh_denied",), False, False),
+    ],
+)
+def test_sudo_is_used_where_needed_and_missing_rights_are_refused_before_the_change(
+    switch: LinuxSwitch, words: tuple[str, ...], sudo: bool, allowed: bool
+) -> None:
+    switch.faults.nvue = words
+    options = {**switch.device.options, "sudo": sudo}
+    with Device("cumulus", switch.device.host, USER, PASSWORD, options).connect() as one:
+        if not allowed:
+            with pytest.raises(ReplaceConfigException, match="usermod -aG frrvty"):
+                one.load_replace_candidate(config=NEW)
+            assert switch.text("running.json") == OLD
+            return
+        one.load_replace_candidate(config=NEW)
+        one.commit_config(revert_in=60)
+        one.confirm_commit()
+        switch.neighbors = dict
+        assert one.get_bgp_neighbors()["global"]["router_id"] == "192.0.2.1"
+        assert one.get_identity()["hostname"]
+    assert switch.text("startup") == NEW
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ class Release:
 
     Attributes:
         on, off: the words of most switches; `enable`: the key of most of them.
-        auto_save: key and word below `system config auto-save`.
+        auto_save: key and word below `system config auto-save` that turn it off; a push saves what it confirmed.
         dns, syslog, ntp: whether the servers are below `service <name> <vrf>` or `system <name>`.
         lldp, snmp: whether they are below `service` or `system`.
         lldp_state: LLDP can be switched on and off.
@@ -42,7 +42,7 @@ class Release:
     on: str = "on"
     off: str = "off"
     enable: str = "enable"
-    auto_save: tuple[str, str] = ("state", "enabled")
+    auto_save: tuple[str, str] = ("state", "disabled")
     dns: str = "service"
     syslog: str = "service"
     ntp: str = "service"
@@ -79,7 +79,7 @@ _5_15 = replace(_5_13,
 RELEASES: dict[str, Release] = {
     release.name: release
     for release in (
-        replace(_5_10, name="5.9", auto_save=("enable", "on")), _5_10, _5_11, _5_12, _5_13,
+        replace(_5_10, name="5.9", auto_save=("enable", "off")), _5_10, _5_11, _5_12, _5_13,
         replace(_5_13, name="5.14"), _5_15,
     )
 }  # fmt: skip

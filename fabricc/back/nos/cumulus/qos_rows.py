@@ -66,7 +66,7 @@ _QOS = node("qos",
     node("congestion-control",
         node(GLOBAL, table("traffic-class", "<numbers>", Keep("ecn <word>", "ecn"))),
         entry("<word>", table("traffic-class", "<numbers>",
-            fixed("ecn: enable"),
+            Keep("ecn <word>", "ecn"),
             fixed("red: disable"),
             Keep("min-threshold <integer>", "ecn_min_bytes"),
             Keep("max-threshold <integer>", "ecn_max_bytes"),
@@ -205,12 +205,15 @@ class Policy(File):
         return [*stated, ("headroom/dynamic_th", *buffers.values.get("alpha", (None, buffers.line)))]
 
     def _marking(self, name: str) -> list[Stated]:
+        """Return the thresholds of the queues that a profile marks; those of other queues have no effect."""
         profile = self.marking.get(name) if name else None
-        return [
-            (f"queue[{queue}]/{leaf}", *scope.values.get(leaf, (None, scope.line)))
-            for queue, scope in entries(profile, "traffic-class").items()
-            for leaf in _THRESHOLDS
-        ]
+        stated: list[Stated] = []
+        for queue, scope in entries(profile, "traffic-class").items():
+            ecn, line = scope.values.get("ecn", (None, scope.line))
+            for leaf in _THRESHOLDS:
+                value = scope.values.get(leaf, (None, scope.line)) if ecn == "enable" else (None, line)
+                stated.append((f"queue[{queue}]/{leaf}", *value))
+        return stated
 
 
 def _joined(table: Mapping[Value, Said]) -> str:

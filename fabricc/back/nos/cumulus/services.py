@@ -137,7 +137,8 @@ def hash_seed(tier_index: int) -> int:
 def factory(release: Release) -> Tree:
     """What a new switch has below `system` beside its accounts, which `nv config replace` would drop if it were absent.
 
-    Roles and their commands, the filters of the control plane, SSH, the API, automatic saving and drop monitoring.
+    Roles and their commands, the filters of the control plane, SSH, the API and drop monitoring; and, other than on a
+    new switch, automatic saving is off.
     """
     everything: Tree = {"action": "allow", "command-path": {"/": {"permission": "all"}}}
     key, word = release.auto_save

@@ -209,3 +209,12 @@ def test_no_damage_within_a_line_makes_it_fail(text: str) -> None:
 )  # fmt: skip
 def test_a_number_without_end_is_no_number(path: str) -> None:
     CUMULUS.read({FILE: with_entry(path, {"9" * 5000: {"host": "192.0.2.1", "priority": "9" * 5000}})})
+
+
+@pytest.mark.parametrize("word", ["disable", "disabled", "off"])
+def test_a_profile_that_does_not_mark_states_no_thresholds(word: str) -> None:
+    """The thresholds of a queue mean nothing while its marking is off."""
+    off = re.sub(r"(?m)ecn: enable$", f"ecn: '{word}'", TEXT)
+    stated, expected = CUMULUS.read({FILE: off}).facts, CUMULUS.read({FILE: TEXT}).facts
+    assert any("ecn_min_bytes" in path for path in expected)
+    assert not [path for path in stated if "ecn_" in path]

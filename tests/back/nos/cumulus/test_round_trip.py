@@ -200,7 +200,7 @@ def test_a_file_without_header_is_read_by_its_looks(release: str) -> None:
     assert missing == HEADER
     # What tells 5.9 from 5.10 is one word of automatic saving.
     assert sorted(text for _, _, text in reading.unknown) == (
-        ["enable: 'on'", "state: enabled is missing"] if release == "5.9" else []
+        ["enable: 'off'", "state: disabled is missing"] if release == "5.9" else []
     )
 
 

@@ -99,8 +99,8 @@ def test_a_user_named_cumulus_gets_the_key_of_the_spec() -> None:
 
 
 def test_auto_save_is_a_state_from_5_10() -> None:
-    assert content("numbered", "5.9")["system"]["config"]["auto-save"] == {"enable": "on"}
-    assert content("numbered", "5.10")["system"]["config"]["auto-save"] == {"state": "enabled"}
+    assert content("numbered", "5.9")["system"]["config"]["auto-save"] == {"enable": "off"}
+    assert content("numbered", "5.10")["system"]["config"]["auto-save"] == {"state": "disabled"}
 
 
 def test_name_servers_move_below_system_with_5_11_and_syslog_with_5_13() -> None:

@@ -21,6 +21,8 @@ class Faults:
         banner: what a login script prints before each answer.
         updater: faults of SONiC's updater and its daemons: `slow=SECONDS` for each change, `unlisted_cable`,
             `no_buffermgrd`.
+        nvue: faults of Cumulus: `apply_fail` with exit status 0, `saves_early`, `not_json`, `sudo_password`,
+            `vtysh_denied` without sudo.
         old_frr: FRR is older than 10.2, and cannot undo BFD's timers.
     """
 
@@ -35,3 +37,4 @@ class Faults:
     planted: tuple[str, ...] = ()
     banner: str = ""
     updater: tuple[str, ...] = ()
+    nvue: tuple[str, ...] = ()

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
     import paramiko
 
 USER, PASSWORD = "admin", "linux pässword"
-_PROGRAMS = ("config", "show", "docker", "vtysh", "nv", "redis-dump", "sonic-cfggen", "systemctl")
+_PROGRAMS = (
+    "config",
+    "show",
+    "docker",
+    "vtysh",
+    "nv",
+    "redis-dump",
+    "sonic-cfggen",
+    "systemctl",
+    "sudo",
+    "id",
+)
 
 
 @dataclass(slots=True)
@@ -63,7 +74,7 @@ class LinuxSwitch:
             name for name in ("reject", "fail_commit", "disk_full", "old_frr") if getattr(self.faults, name)
         ]
         faults = self.root / f"faults.{threading.get_ident()}"
-        faults.write_text(" ".join([*words, *self.faults.updater]))
+        faults.write_text(" ".join([*words, *self.faults.updater, *self.faults.nvue]))
         faults.replace(self.root / "faults")
         (self.root / "planted").write_text("\n".join(self.faults.planted))
         (self.root / "counted.json").write_text(json.dumps(asdict(self.counted)))
@@ -73,6 +84,7 @@ class LinuxSwitch:
         environment = {
             "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
             "SWITCH_ROOT": str(self.root),
+            "HOME": str(self.root / "home"),
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(self.root / "lib"),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -116,12 +128,15 @@ def linux_switch(folder: Path, driver: str, running: str, frr: str = "") -> Iter
     root = folder / "switch"
     (root / "etc/sonic/frr").mkdir(parents=True)
     (root / "bin").mkdir()
+    (root / "home").mkdir()
     for name in _PROGRAMS:
         script = root / "bin" / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$0.py" "$@"\n')
         script.chmod(0o755)
         program = Path(f"{script}.py")
-        program.write_text(Path(__file__).with_name("linux_tools.py").read_text())
+        source = "nvue_tools.py" if name == "nv" else "linux_tools.py"
+        program.write_text(Path(__file__).with_name(source).read_text())
+    (root / "bin/linux_tools.py").write_text(Path(__file__).with_name("linux_tools.py").read_text())
     updater = root / "lib/generic_config_updater"
     updater.mkdir(parents=True)
     (updater / "__init__.py").write_text("")

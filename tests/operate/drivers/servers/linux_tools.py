@@ -1,7 +1,7 @@
-"""Programs of a SONiC or Cumulus switch, in so far as the drivers call them; each is a copy of this file.
+"""Programs of a SONiC or Cumulus switch, in so far as the drivers call them; each is a copy of this file, but for `nv`.
 
 State lies in the folder SWITCH_ROOT: `running.json` (CONFIG_DB or NVUE's tree), `frr` (what FRR runs), `bgp_mode` (how
-the bgp container started), checkpoints and revisions. The file `faults` holds words: `reject`, `fail_commit`,
+the bgp container started) and checkpoints. The file `faults` holds words: `reject`, `fail_commit`,
 `disk_full`, and those of sonic_updater.py, which stands in for SONiC's updater.
 """
 
@@ -237,7 +237,11 @@ def reload_frr(words: list[str]) -> None:
 
 def vtysh(words: list[str]) -> None:
     """`vtysh -C -f FILE`, `vtysh -c COMMAND`, and timers that are set to their defaults, which FRR does not print."""
-    if words[0] == "-C":
+    if faulty("vtysh_denied") and "AS_ROOT" not in os.environ:
+        fail("Exiting: failed to connect to any daemons.")
+    if words[0] == "-h":
+        print("Usage : vtysh [OPTION...]")
+    elif words[0] == "-C":
         if "bogus" in place(words[2]).read_text():
             fail("line 1: % Unknown command: bogus", 2)
         if bad := planted(place(words[2]).read_text()):
@@ -258,109 +262,17 @@ def vtysh(words: list[str]) -> None:
         print((ROOT / "vtysh" / words[1].replace(" ", "_")).read_text())
 
 
-def nv(words: list[str]) -> None:
-    """NVUE's `nv config …` and `nv show …`."""
-    if words[0] == "show":
-        nv_show(words[1:])
-        return
-    verb, rest = words[1], words[2:]
-    running, pending, waiting = ROOT / "running.json", ROOT / "pending", ROOT / "waiting.json"
-    revisions = ROOT / "revisions"
-    revisions.mkdir(exist_ok=True)
-    wait = json.loads(waiting.read_text()) if waiting.exists() else None
-    if wait and time.time() > wait["until"]:
-        running.write_text(wait["before"])
-        waiting.unlink()
-        wait = None
-    if verb in ("replace", "patch"):
-        text = Path(rest[0]).read_text()
-        if bad := planted(text):
-            name, _, value = bad[0][1].strip().partition(": ")
-            print(f"Error: Invalid config: '{value}' is not valid for '{name}'")
-            return
-        if faulty("reject") or "bogus" in text:
-            print("Error: invalid value for hashed-password: S3CRET")
-        else:
-            pending.write_text(text if verb == "replace" else running.read_text() + text)
-    elif verb == "detach":
-        pending.unlink(missing_ok=True)
-    elif verb == "diff":
-        old, new = running.read_text().splitlines(), pending.read_text().splitlines()
-        print(*(f"nv set {one}" for one in new if one not in old), sep="\n")
-        print(*(f"nv unset {one}" for one in old if one not in new), sep="\n")
-    elif verb == "history":
-        names = sorted((one.name for one in revisions.iterdir()), key=int, reverse=True)
-        print(json.dumps([{"ref": name, "state": "applied"} for name in names]))
-    elif verb == "show":
-        revision = rest[rest.index("-r") + 1]
-        print(
-            {"applied": running, "startup": ROOT / "startup", "pending": pending}[revision].read_text(),
-            end="",
-        )
-    elif verb == "save":
-        shutil.copy(running, ROOT / "startup")
-    elif verb == "apply":
-        apply(rest, running, pending, waiting, revisions, wait)
+def id(words: list[str]) -> None:  # noqa: A001 - programs are found by their names
+    """`id -u` and `id -nG` of a login that is not root."""
+    print("1000" if words == ["-u"] else "admin sudo nvapply")
 
 
-def nv_show(words: list[str]) -> None:
-    """`nv show …` of counters and health, as NVIDIA's Cumulus Linux guide prints them ("Show QoS Counters")."""
-    told = counted()
-    if words[:2] == ["system", "health"]:
-        issues = {name: {"issue": text} for name, text in told["alarms"].items()}
-        print(json.dumps({"status": "Not OK" if issues else "OK", "issues": issues}))
-        return
-    if words == ["interface", "-o", "json"]:
-        print(json.dumps({name: {} for name in (*told["ports"], "eth0", "lo")}))
-        return
-
-    def of(what: str, n: int) -> int:
-        return int(told[what].get(words[1], {}).get(str(n), 0))
-
-    if words[2:] == ["qos", "pfc-watchdog"]:
-        print("                 operational  applied \n---------------  -----------  ------- ")
-        print("state            enabled      enabled \n\nPFC WD Status \n=========================== ")
-        print("    traffic-class  status    deadlock-count \n    -------------  --------  -------------- \n")
-        for n in range(8):
-            print(f"    {n:<13}  {'OK':<8}  {of('storms', n):<14} ")
-    elif words[2:] == ["counters", "qos"]:
-        print("Ingress Buffer Statistics\n============================")
-        print("    priority-group  rx-frames  rx-buffer-discards  rx-shared-buffer-discards")
-        print("    --------------  ---------  ------------------  -------------------------")
-        for n in range(8):
-            print(f"    {n:<14}  {0:<9}  {str(of('dropped', n)) + ' Bytes':<18}  {'0 Bytes':<25}")
-        print("\nPFC Statistics\n=================")
-        print("    switch-priority  rx-pause-frames  rx-pause-duration  tx-pause-frames  tx-pause-duration")
-        print("    ---------------  ---------------  -----------------  ---------------  -----------------")
-        for n in range(8):
-            print(f"    {n:<15}  {of('pfc_rx', n):<15}  {0:<17}  {of('pfc_tx', n):<15}  {0:<17}")
-        marked = sum(told["marked"].get(words[1], {}).values())
-        print("\nQos Port Statistics\n======================\n    Counter             Receive  Transmit")
-        print("    ------------------  -------  --------")
-        print(f"    ecn-marked-packets  n/a      {marked:<8}\n    mc-buffer-discards  n/a      0       ")
-
-
-def apply(rest, running, pending, waiting, revisions, wait):  # type: ignore[no-untyped-def]
-    """`nv config apply …`."""
-    if rest[0] == "--confirm-status":
-        print(
-            f"{wait['until'] - time.time():.0f} seconds left to confirm"
-            if wait
-            else "No apply waits to be confirmed"
-        )
-    elif rest[0] in ("--confirm-yes", "--confirm-no"):
-        if rest[0] == "--confirm-no":
-            running.write_text(wait["before"])
-        waiting.unlink()
-    elif faulty("fail_commit"):
-        print("apply_fail: failed to apply: No space left on device")
-    else:
-        before = running.read_text()
-        shutil.copy(pending if rest[0] == "-y" else revisions / rest[0], running)
-        shutil.copy(running, revisions / str(len(list(revisions.iterdir())) + 1))
-        if "--confirm" in rest:
-            seconds = int(rest[rest.index("--confirm") + 1].rstrip("s"))
-            waiting.write_text(json.dumps({"before": before, "until": time.time() + seconds}))
+def sudo(words: list[str]) -> None:
+    """`sudo -n PROGRAM ...`; with the fault `sudo_password` it would ask for a password."""
+    if faulty("sudo_password"):
+        fail("sudo: a password is required")
+    os.environ["AS_ROOT"] = "1"
+    os.execvp(words[1], words[1:])
 
 
 if __name__ == "__main__":

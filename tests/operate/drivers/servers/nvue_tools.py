@@ -1,0 +1,222 @@
+"""A stand-in of NVUE's `nv`, which answers as published answers do.
+
+Forms: `nv config history` as NVIDIA's public tests parse it (`apply-meta.rev_id`, `ref` as `apply/.../done`), states of
+`nv config revision` as NVIDIA's "Config Commands" and published clients have them, with `transition.issue`.
+
+State is in the folder SWITCH_ROOT: `running.json` is applied, `startup` is saved, `revisions` has the text of each
+revision, `nvue.json` the rest. The file `faults` holds words: `reject`, `fail_commit` (exit status 1), `apply_fail`
+(exit status 0), `saves_early` (an apply is saved before its confirmation), `not_json`.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from linux_tools import ROOT, counted, fail, faulty, planted
+
+RUNNING, STARTUP, REVISIONS, STATE = (
+    ROOT / "running.json",
+    ROOT / "startup",
+    ROOT / "revisions",
+    ROOT / "nvue.json",
+)
+USER = os.environ.get("NVUE_USER", "admin")
+"""Each account has a pending revision of its own."""
+OLD_MESSAGE = "fix invalid MTU after failed link"
+
+
+def read_state() -> dict:  # type: ignore[type-arg]
+    """The state of NVUE; a switch starts with one applied revision."""
+    if STATE.exists():
+        state = json.loads(STATE.read_text())
+    else:
+        state = {
+            "revisions": {"1": {"state": "applied_and_saved"}},
+            "history": [],
+            "pending": {},
+            "waiting": {},
+        }
+        add_history(state, "1", OLD_MESSAGE)
+    waiting = state["waiting"]
+    if waiting and time.time() > waiting["until"]:
+        go_back(state)
+    return state
+
+
+def add_history(state: dict, revision: str, message: str) -> None:  # type: ignore[type-arg]
+    """Put an apply before the older ones."""
+    number = len(state["history"]) + 1
+    details = {
+        "method": "CLI",
+        "reason": "Config update",
+        "rev_id": revision,
+        "state_controls": {},
+        "user": "admin",
+    }
+    entry = {
+        "apply-id": f"rev_{revision}_apply_{number}",
+        "apply-meta": details,
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
+        "message": message,
+        "ref": f"apply/2022-08-01_07.51.45_HN1{number}/done",
+    }
+    state["history"].insert(0, entry)
+    state["revisions"][revision]["last-apply"] = {"apply-id": entry["apply-id"]}
+
+
+def go_back(state: dict) -> None:  # type: ignore[type-arg]
+    """Undo the apply that waits."""
+    waiting, state["waiting"] = state["waiting"], {}
+    RUNNING.write_text(waiting["before"])
+    state["revisions"][waiting["revision"]]["state"] = "confirm_fail"
+
+
+def save(state: dict, revision: str) -> None:  # type: ignore[type-arg]
+    """Write the startup configuration."""
+    STARTUP.write_text(RUNNING.read_text())
+    if state["revisions"][revision]["state"] == "applied":
+        state["revisions"][revision]["state"] = "applied_and_saved"
+
+
+def complete(state: dict, revision: str) -> None:  # type: ignore[type-arg]
+    """End an apply; it is saved at once unless the configuration turns automatic saving off."""
+    state["revisions"][revision]["state"] = "applied"
+    if "state: disabled" not in RUNNING.read_text().partition("auto-save:")[2][:40]:
+        save(state, revision)
+
+
+def load(state: dict, verb: str, text: str) -> None:  # type: ignore[type-arg]
+    """`nv config replace` and `nv config patch`; a refused file leaves an invalid revision."""
+    revision = str(max(map(int, state["revisions"])) + 1)
+    refusal = ""
+    if bad := planted(text):
+        name, _, value = bad[0][1].strip().partition(": ")
+        refusal = f"Error: Invalid config: '{value}' is not valid for '{name}'"
+    elif faulty("reject") or "bogus" in text:
+        refusal = "Error: invalid value for hashed-password: S3CRET"
+    state["revisions"][revision] = {"state": "invalid" if refusal else "pending"}
+    if refusal:
+        print(refusal)
+        return
+    (REVISIONS / revision).write_text(text if verb == "replace" else RUNNING.read_text() + text)
+    state["pending"][USER] = revision
+
+
+def apply(state: dict, words: list[str]) -> None:  # type: ignore[type-arg]
+    """`nv config apply [REVISION] -y [--confirm SECONDSs] [-m TEXT]`, `--confirm-yes` and `--confirm-no`."""
+    waiting = state["waiting"]
+    if words[0] in ("--confirm-yes", "--confirm-no"):
+        if not waiting:
+            fail("Error: No apply is waiting for confirmation")
+        if words[0] == "--confirm-no":
+            go_back(state)
+        else:
+            state["waiting"] = {}
+            complete(state, waiting["revision"])
+        return
+    revision = state["pending"][USER] if words[0] == "-y" else words[0]
+    if revision not in state["revisions"]:
+        fail(f"Error: Unknown revision {revision}")
+    if faulty("fail_commit"):
+        fail("apply_fail: failed to apply: No space left on device")
+    if faulty("apply_fail"):
+        issue = {"severity": "error", "code": "client_error", "message": "switchd did not restart"}
+        state["revisions"][revision] |= {"state": "apply_fail", "transition": {"issue": {"0": issue}}}
+        return
+    before = RUNNING.read_text()
+    RUNNING.write_text((REVISIONS / revision).read_text())
+    add_history(state, revision, words[words.index("-m") + 1] if "-m" in words else "Config update")
+    state["pending"].pop(USER, None)
+    if "--confirm" not in words:
+        complete(state, revision)
+        return
+    seconds = int(words[words.index("--confirm") + 1].rstrip("s"))
+    state["waiting"] = {"before": before, "revision": revision, "until": time.time() + seconds}
+    state["revisions"][revision]["state"] = "confirm"
+    if faulty("saves_early"):
+        save(state, revision)
+
+
+def nv(words: list[str]) -> None:
+    """NVUE's `nv config ...` and `nv show ...`."""
+    if words[0] == "show":
+        nv_show(words[1:])
+        return
+    verb, rest, state = words[1], words[2:], read_state()
+    if verb in ("replace", "patch"):
+        load(state, verb, Path(rest[0]).read_text())
+    elif verb == "detach":
+        if revision := state["pending"].pop(USER, ""):
+            state["revisions"][revision]["state"] = "detached"
+    elif verb == "delete":
+        del state["revisions"][rest[0]]
+    elif verb == "diff":
+        old, new = (
+            RUNNING.read_text().splitlines(),
+            (REVISIONS / state["pending"][USER]).read_text().splitlines(),
+        )
+        print(*(f"nv set {one}" for one in new if one not in old), sep="\n")
+        print(*(f"nv unset {one}" for one in old if one not in new), sep="\n")
+    elif verb in ("history", "revision"):
+        print(
+            "Traceback"
+            if faulty("not_json")
+            else json.dumps(state["history" if verb == "history" else "revisions"])
+        )
+    elif verb == "show":
+        revision = rest[rest.index("-r") + 1]
+        files = {
+            "applied": RUNNING,
+            "startup": STARTUP,
+            "pending": REVISIONS / state["pending"].get(USER, ""),
+        }
+        print(files[revision].read_text(), end="")
+    elif verb == "save":
+        save(state, state["history"][0]["apply-meta"]["rev_id"])
+    elif verb == "apply":
+        apply(state, rest)
+    STATE.write_text(json.dumps(state))
+
+
+def nv_show(words: list[str]) -> None:
+    """`nv show …` of counters and health, as NVIDIA's Cumulus Linux guide prints them ("Show QoS Counters")."""
+    told = counted()
+    if words[:2] == ["system", "health"]:
+        issues = {name: {"issue": text} for name, text in told["alarms"].items()}
+        print(json.dumps({"status": "Not OK" if issues else "OK", "issues": issues}))
+        return
+    if words == ["interface", "-o", "json"]:
+        print(json.dumps({name: {} for name in (*told["ports"], "eth0", "lo")}))
+        return
+
+    def of(what: str, n: int) -> int:
+        return int(told[what].get(words[1], {}).get(str(n), 0))
+
+    if words[2:] == ["qos", "pfc-watchdog"]:
+        print("                 operational  applied \n---------------  -----------  ------- ")
+        print("state            enabled      enabled \n\nPFC WD Status \n=========================== ")
+        print("    traffic-class  status    deadlock-count \n    -------------  --------  -------------- \n")
+        for n in range(8):
+            print(f"    {n:<13}  {'OK':<8}  {of('storms', n):<14} ")
+    elif words[2:] == ["counters", "qos"]:
+        print("Ingress Buffer Statistics\n============================")
+        print("    priority-group  rx-frames  rx-buffer-discards  rx-shared-buffer-discards")
+        print("    --------------  ---------  ------------------  -------------------------")
+        for n in range(8):
+            print(f"    {n:<14}  {0:<9}  {str(of('dropped', n)) + ' Bytes':<18}  {'0 Bytes':<25}")
+        print("\nPFC Statistics\n=================")
+        print("    switch-priority  rx-pause-frames  rx-pause-duration  tx-pause-frames  tx-pause-duration")
+        print("    ---------------  ---------------  -----------------  ---------------  -----------------")
+        for n in range(8):
+            print(f"    {n:<15}  {of('pfc_rx', n):<15}  {0:<17}  {of('pfc_tx', n):<15}  {0:<17}")
+        marked = sum(told["marked"].get(words[1], {}).values())
+        print("\nQos Port Statistics\n======================\n    Counter             Receive  Transmit")
+        print("    ------------------  -------  --------")
+        print(f"    ecn-marked-packets  n/a      {marked:<8}\n    mc-buffer-discards  n/a      0       ")
+
+
+if __name__ == "__main__":
+    nv(sys.argv[1:])
