@@ -28,6 +28,7 @@ from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan
 from fabricc.front.planning.carried import carried, with_switches_called
 from fabricc.front.planning.endpoints import asks, with_out_of_band
+from fabricc.front.planning.host_cables import with_host_cable
 from fabricc.front.planning.renaming import unknown
 from fabricc.front.planning.touched import touched
 from fabricc.front.spec.document import listed
@@ -238,7 +239,8 @@ def compile_spec(
         renewed(lock, spec.cluster, lock_before),
         digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
     )
-    known = replace(known, lock_text=lock_text, sources=sources, inputs=inputs)
+    planned_spec = spec if fabric is None else with_host_cable(spec, fabric)
+    known = replace(known, loaded=planned_spec, lock_text=lock_text, sources=sources, inputs=inputs)
     return replace(
         known,
         planned=fabric,

@@ -10,6 +10,7 @@ from fabricc.compiler.host_facts import host_fact_findings
 from fabricc.compiler.inputs import digests
 from fabricc.compiler.planned import PlannedSpec
 from fabricc.compiler.quoting import input_texts
+from fabricc.front.planning.host_cables import with_host_cable
 from fabricc.front.planning.infiniband.plan import plan, touched
 from fabricc.front.spec.lock import renewed
 
@@ -39,8 +40,11 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
     if planned.fabric is not None:
         found = settled(spec, [*found, *host_fact_findings(spec, planned.fabric.wiring)])
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
+    if planned.fabric is not None:
+        spec = with_host_cable(spec, planned.fabric.wiring)
     return replace(
         known,
+        loaded=spec,
         infiniband=planned.fabric,
         lock_text=renewed(planned.lock, spec.cluster, known.lock_before),
         diagnostics=tuple(found),

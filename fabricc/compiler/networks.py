@@ -9,6 +9,7 @@ from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
 from fabricc.front.planning import plan
 from fabricc.front.planning.carried import with_hosts_called
+from fabricc.front.planning.host_cables import with_host_cable
 from fabricc.front.planning.networks import joined, meeting, shared_ports, with_front_end, with_hosts
 from fabricc.front.planning.touched import touched
 from fabricc.front.spec.lock import EMPTY_LOCK
@@ -78,6 +79,7 @@ def with_networks(
             fabric, unfit = completed(filled, folder, planned.fabric, sources, gaps=gaps)
             found += [*planned.diagnostics, *own.told(repinned), *unfit]
             locks[name] = replace(planned.lock, number=stated.network.number)
+            filled = filled if fabric is None else with_host_cable(filled, fabric)
             networks[name] = Network(filled, fabric, planned.draft, repinned)
         diagnostics += [replace(each, message=f"{name}: {each.message}") for each in found]
     fabrics = [each.fabric for each in networks.values() if each.fabric is not None]

@@ -12,6 +12,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.host_facts import host_facts
+from fabricc.compiler.materials import materials
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,3 +159,47 @@ def test_the_nic_operator_gets_no_file_that_it_cannot_honor(tmp_path: Path, clas
     spec = compiled(tmp_path, "model: dgx-h100", f"priorities: {{{classes}}}\n")
     assert ("jobs/kubernetes/nic-configuration.yaml" in job_files(spec.fabric)) == (not wrong)
     assert [wrong in message for message in found(spec, "FAB5622")] == [True] * bool(wrong)
+
+
+@pytest.mark.parametrize(("tors", "told"), [("qm9700", True), ("qm8700", False)], ids=["ndr", "hdr"])
+def test_the_subnet_manager_of_fast_switches_is_a_finding(tmp_path: Path, tors: str, told: bool) -> None:
+    model = "dgx-h100" if told else "dgx-a100"
+    tiers = f"fabric: infiniband\ntors: {{model: {tors}}}\nspines: {{model: {tors}, count: 2}}\n"
+    spec = compiled(tmp_path, f"model: {model}", "", tiers)
+    assert bool(found(spec, "FAB5623")) == told
+    assert spec.infiniband is not None
+
+
+def test_a_refused_routing_engine_asks_for_no_code_point(tmp_path: Path) -> None:
+    tiers = "fabric: infiniband\ntors: {model: qm9700}\nspines: {model: qm9700, count: 2}\n"
+    spec = compiled(
+        tmp_path, "model: dgx-h100", "infiniband: {routing: ar_updn}\npriorities: {rdma: {}}\n", tiers
+    )
+    assert {each.code for each in spec.diagnostics} == {"FAB1004"}
+
+
+@pytest.mark.parametrize(
+    "model", ["dgx-h100", "dgx-h200", "dgx-b200", "dgx-b300-2x400", "hgx-8gpu", "hgx-2x200", "gb200-nvl72"]
+)
+@pytest.mark.parametrize("tor", ["sn5600", "sn5400", "7060x6-64pe"])
+def test_default_host_cables_can_be_bought(tmp_path: Path, model: str, tor: str) -> None:
+    nos = "sonic" if tor != "7060x6-64pe" else "eos"
+    tiers = f"tors: {{model: {tor}, nos: {nos}}}\nspines: {{model: {tor}, nos: {nos}, count: 2}}\n"
+    spec = compiled(tmp_path, f"model: {model}", CLASSES, tiers)
+    if not spec.sound:
+        pytest.skip(f"{model} does not fit {tor}")
+    lacking = [lack.kind for lack in materials(spec.fabric).lacking]
+    assert "host" not in lacking
+    assert spec.spec.assumptions["cables.host.medium"] == spec.fabric.cable_kinds["host"].medium
+
+
+def test_the_medium_that_the_spec_names_is_kept(tmp_path: Path) -> None:
+    spec = compiled(tmp_path, "model: dgx-h100", CLASSES + "cables: {host: {medium: aec, length_m: 5}}\n")
+    assert spec.fabric.cable_kinds["host"].medium == "aec"
+
+
+def test_infiniband_host_cables_can_be_bought(tmp_path: Path) -> None:
+    tiers = "fabric: infiniband\ntors: {model: qm9700}\nspines: {model: qm9700, count: 2}\n"
+    spec = compiled(tmp_path, "model: dgx-h100", "", tiers)
+    assert spec.infiniband is not None
+    assert "host" not in [lack.kind for lack in materials(spec.infiniband.wiring, "infiniband").lacking]

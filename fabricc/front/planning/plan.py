@@ -21,6 +21,7 @@ from fabricc.front.planning.changes import changes
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.evpn import with_segments
 from fabricc.front.planning.external import external
+from fabricc.front.planning.host_cables import host_cable
 from fabricc.front.planning.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.media import media_findings
 from fabricc.front.planning.models import UnfitError, models_of, tiers_of
@@ -328,7 +329,11 @@ def _assemble(
         routing=routing,
         services=spec.management.services,
         load_balancing=spec.load_balancing,
-        cable_kinds={link: getattr(spec.cables, link) for link in ("host", "spine", "core")},
+        cable_kinds={
+            "host": host_cable(spec, models, sizing.tor_layouts, sizing.bottom.attached),
+            "spine": spec.cables.spine,
+            "core": spec.cables.core,
+        },
         switch_mtu=spec.switch_mtu,
         unused_silent=spec.unused_silent,
         descriptions=spec.descriptions,

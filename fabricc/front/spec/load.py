@@ -257,7 +257,7 @@ def _assembled(
     infiniband = build_infiniband(fit, findings) if fit.get("fabric") == "infiniband" else None
     if fit.get("fabric") == "roce":
         refuse_infiniband(findings)
-    if "priorities" in fit and infiniband is None:
+    if "priorities" in fit and fit.get("fabric") != "infiniband":
         priorities = build_priorities(fit["priorities"], findings, assumptions, congestion)
         if gpus is not None and "gpus" in fit:
             check_classes(gpus.groups, priorities, findings)

@@ -18,6 +18,7 @@ from fabricc.fabric.shape import TierName
 from fabricc.front.planning import strides as stride_plan
 from fabricc.front.planning.attachments import attachments
 from fabricc.front.planning.changes import changes
+from fabricc.front.planning.host_cables import host_cable
 from fabricc.front.planning.infiniband.engines import choose_engine
 from fabricc.front.planning.infiniband.guids import read_guids
 from fabricc.front.planning.infiniband.members import partitions_of
@@ -31,6 +32,7 @@ from fabricc.front.planning.infiniband.refusals import (
     placeholders,
     refuse_single,
 )
+from fabricc.front.planning.infiniband.subnet_manager import subnet_manager_findings
 from fabricc.front.planning.models import UnfitError, models_of
 from fabricc.front.planning.pods import check_pods, numbered
 from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
@@ -164,6 +166,7 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
     if section.guids is not None:
         guids, wrong = read_guids(folder / section.guids, names, spec.position("infiniband", "guids"), folder)
         findings += wrong
+    findings += subnet_manager_findings(spec, wiring)
     findings += placeholders(spec, len(names) - len(guids), len(names))
     partitions = partitions_of(spec, section, wiring, findings)
     if partitions and ipoib is not None:
@@ -318,7 +321,11 @@ def _wiring(
             limit_from_spine=0,
         ),
         services=Services((), (), (), ()),
-        cable_kinds={link: getattr(spec.cables, link) for link in ("host", "spine", "core")},
+        cable_kinds={
+            "host": host_cable(spec, models, sizing.tor_layouts, sizing.bottom.attached),
+            "spine": spec.cables.spine,
+            "core": spec.cables.core,
+        },
         switch_mtu=0,
         host_mtu=0,
         qos={},
