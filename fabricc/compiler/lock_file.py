@@ -50,7 +50,7 @@ def lost_lock(plan: PlannedSpec, trees: Iterable[Path]) -> Diagnostic | None:
         where = "Git has one"
     else:
         places = (folder / plan.loaded.cluster for folder in trees)
-        standing = next((each for each in places if (each / manifests.NAME).is_file()), None)
+        standing = next((each for each in places if os.path.lexists(each / manifests.NAME)), None)
         if standing is None:
             return None
         where = f"{standing} was built with one"

@@ -145,7 +145,13 @@ def test_a_release_older_than_the_platform_is_refused_until_accepted(
 
 def test_no_release_with_other_port_labels_builds_on_the_7060x6(tmp_path: Path) -> None:
     """`port_config.ini` of Arista-7060X6-64PE-O128S2 by branch: `Ethernet1/1` in 202405 and 202411, then `etp1a`."""
-    labels = {"202405": "Ethernet1/1", "202411": "Ethernet1/1", "202505": "etp1a", "202511": "etp1a"}
+    labels = {
+        "202405": "Ethernet1/1",
+        "202411": "Ethernet1/1",
+        "202505": "etp1a",
+        "202511": "etp1a",
+        "202605": "etp1a",
+    }
     port = replace(tor().ports[0], cage=1, child=1, children=2, lanes=4)
     ours = Platform.of(MODELS["7060x6-64pe"]).port_alias(port)
     assert labels.keys() < set(back_ends.load("sonic").releases)
