@@ -182,3 +182,18 @@ def test_what_is_no_yaml_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFix
     assert "FAB0007" in told
     assert "FAB0001" in told
     assert broken.read_text("utf-8") == "a: [1,\nb: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "word"),
+    [("cluster:\tzone", 9, "tab"), ("cluster: zone\t# here", 14, "tab"), ("rdma: {dscp:26}", 8, "colon")],
+)
+def test_a_refused_layout_names_its_place_and_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, column: int, word: str
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(f"# A lab\n{line}\n")
+    assert run(["fmt", "--check", str(path)]) == 1
+    shown = capsys.readouterr().err
+    assert f"{path}:2:{column}: error FAB0041" in shown
+    assert word in shown

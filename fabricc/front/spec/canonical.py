@@ -29,6 +29,15 @@ WIDEST = 140
 _INDENT = 2
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$", re.MULTILINE)
 _NO_WRAP = 1 << 30
+_CAUSES = (
+    ("a tab is here", "Write a blank instead of the tab.", re.compile(r"(\t)")),
+    (
+        "a key in braces has no blank after its colon",
+        "Write a blank after the colon, as in `{dscp: 26}`.",
+        re.compile(r"""[{,]\s*([A-Za-z_][A-Za-z0-9_-]*:)(?=[^\s,}/])"""),
+    ),
+)
+"""What the layout does not handle, how to write it, and a pattern whose first group is the place."""
 
 
 def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -45,9 +54,21 @@ def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
         return text, document.diagnostics
     if (whole := _whole(plain, document)) is not None:
         return whole, ()
+    return text, (_refusal(plain, file),)
+
+
+def _refusal(text: str, file: str) -> Diagnostic:
+    """Return FAB0041 at the first place of a likely cause, or at the first line of the file."""
     message = "it cannot be laid out without changing what it says"
+    for cause, remedy, known in _CAUSES:
+        if found := known.search(text):
+            line = text.count("\n", 0, found.start(1)) + 1
+            column = found.start(1) - text.rfind("\n", 0, found.start(1))
+            return Diagnostic(
+                "FAB0041", Severity.ERROR, f"{message}: {cause}", Position(file, line, column), remedy
+            )
     remedy = "Write texts in quotes and on one line each, and comments on lines of their own."
-    return text, (Diagnostic("FAB0041", Severity.ERROR, message, Position(file, 1, 1), remedy),)
+    return Diagnostic("FAB0041", Severity.ERROR, message, Position(file, 1, 1), remedy)
 
 
 def _whole(text: str, document: Document) -> str | None:
