@@ -113,7 +113,7 @@ def test_rails_apart_need_links_between_gpus(tmp_path: Path, model: str) -> None
     assert not found(compiled(tmp_path, f"model: {model}"), "FAB5621")
 
 
-@pytest.mark.parametrize("model", ["dgx-h100", "gb200-nvl72", "mi300x-cx7"])
+@pytest.mark.parametrize("model", ["dgx-h100", "gb200-nvl72", "hgx-b300"])
 def test_rails_apart_of_joined_gpus_are_no_finding(tmp_path: Path, model: str) -> None:
     spec = compiled(
         tmp_path, f"model: {model}, wiring: rail-only", CLASSES, "tors: {model: sn5600, nos: sonic}\n"
