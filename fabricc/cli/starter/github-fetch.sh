@@ -6,7 +6,10 @@ here="$(cd "$(dirname "$0")" && pwd)"
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.extraHeader GIT_TERMINAL_PROMPT=0
 GIT_CONFIG_VALUE_0="Authorization: basic $(printf 'x-access-token:%s' "$GH_TOKEN" | base64 -w 0)"
 export GIT_CONFIG_VALUE_0
-git fetch --quiet --no-tags --no-recurse-submodules --no-write-fetch-head origin "$HEAD"
+# The review needs the merge base: a shallow checkout is completed first.
+complete=()
+[ "$(git rev-parse --is-shallow-repository)" = false ] || complete=(--unshallow)
+git fetch --quiet ${complete[@]+"${complete[@]}"} --no-tags --no-recurse-submodules --no-write-fetch-head origin "$HEAD"
 git cat-file -e "$HEAD^{commit}"
 mkdir -p "$WORK"
 rm -f "$WORK/approved.json"
