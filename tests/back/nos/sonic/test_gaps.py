@@ -69,7 +69,7 @@ def test_the_samples_have_none(release: str) -> None:
         (with_class(name="x" * 33), "FAB5306"),
         (with_port(children=8, speed_gbps=100, lanes=1), "FAB5307"),
         (with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=41))), "FAB5308"),
-        (with_profile(lambda p: replace(p, headroom=replace(p.headroom, cable_m=5))), "FAB5309"),
+        (with_profile(lambda p: replace(p, cable_m=5, headroom=replace(p.headroom, cable_m=5))), "FAB5309"),
         (
             replace(PLAIN, management=replace(PLAIN.management, users=(Account("ops", "ssh-ed25519 AAAA"),))),
             "FAB5310",
