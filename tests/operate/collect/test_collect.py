@@ -76,7 +76,7 @@ def runs(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
     else:
 
         def put(switch: linux_switch.LinuxSwitch) -> None:
-            for name in ("running.json", "revisions/1", "startup"):
+            for name in ("running.json", "revisions/1", "startup", "etc/sonic/config_db.json"):
                 (switch.root / name).write_text(files.get("config_db.json", main))
             for name in ("frr", "etc/sonic/frr/frr.conf"):
                 (switch.root / name).write_text(files.get("frr.conf", ""))
