@@ -104,11 +104,11 @@ class Network:
             str(self.source.tree),
             "--spec",
             str(self.spec),
-            "--access",
-            str(self.access),
             "--journal",
             str(self.journal),
         ]
+        if self.access.exists():
+            words += ["--access", str(self.access)]
         words += [
             "--settle",
             "2",
