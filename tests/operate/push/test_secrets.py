@@ -18,6 +18,7 @@ from fabricc.operate.devices.secrets import Reference, named
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal
 from fabricc.operate.push.options import Options
+from fabricc.operate.push.reach import session_name
 from tests.operate.drivers.servers.eos import PASSWORD, USER, eos_switch
 from tests.operate.push.network import HITLESS, Network, built
 
@@ -188,7 +189,8 @@ def test_a_real_driver_loads_the_value_and_its_exceptions_hide_it(
         assert KEY not in str(refused.value)
         executor("tacacs-server").change("spine01a")
         assert f"tacacs-server host 172.16.0.5 vrf MGMT key 0 {KEY}" in switch.running
-        with connected(source.devices["spine01a"], access) as live:
+        session = session_name(run, "spine01a")
+        with connected(source.devices["spine01a"], access, session) as live:
             live.call("FAB9115", "the confirmation", "confirm_commit")
     assert KEY.encode() not in (tmp_path / "journal.sqlite").read_bytes()
 
