@@ -31,7 +31,7 @@ def test_a_storm_on_the_canary_stops_the_push_there(network: Network) -> None:
 
 def test_a_storm_on_a_switch_that_is_yet_to_change_stops_the_push_before_it(network: Network) -> None:
     network.edit(HITLESS)
-    network.fault("spine02a", "get_config", 2, "before", "storm")
+    network.fault("spine02a", "open", 2, "after", "storm")
     said = network.push("--adopt", status=3).stderr
     assert "spine02a, before its change: the PFC watchdog of swp1 detected 1 storm" in said
     states = network.states()

@@ -36,17 +36,16 @@ def swapped(folder: Path, nos: str, runs: str = OTHER) -> Iterator[tuple[BuiltTr
         device = server.device
         (folder / "password").write_text(device.password + "\n")
         (folder / "password").chmod(0o600)
-        options = {key: value for key, value in device.options.items() if key != "port"}
-        login = {"address": device.host, "port": device.options["port"], "options": options}
+        login = device.login()
         stated = {
-            "username": device.username,
             "password": {"file": str(folder / "password")},
             "timeout_s": 20,
             "devices": {NAME: login, OTHER: login},
         }
-        (spec.parent / "fabricc-access.yaml").write_text(yaml.safe_dump(stated))
+        access = spec.parent / "fabricc-access.yaml"
+        access.write_text(yaml.safe_dump(stated))
         words = ["", "", "", "push", str(source.tree), "--journal", str(folder / "journal.sqlite")]
-        words += ["--keep", "50%", "--adopt", "--allow-lockout", device.username]
+        words += ["--access", str(access), "--keep", "50%", "--adopt", "--allow-lockout", device.username]
         yield source, server, words
 
 
