@@ -63,7 +63,8 @@ def any_qos(
 ) -> SwitchQos:
     """Other figures of profiles and the watchdog, where there is a lossless class; timers from `least_ms`."""
     marking = st.none() | st.builds(Ecn, POSITIVE, POSITIVE, st.integers(1, 100))
-    profiles = tuple(replace(p, headroom=draw(headrooms), ecn=draw(marking)) for p in qos.profiles)
+    sized = [(p, draw(headrooms)) for p in qos.profiles]
+    profiles = tuple(replace(p, cable_m=h.cable_m, headroom=h, ecn=draw(marking)) for p, h in sized)
     timer = st.integers(least_ms, 60_000)
     watchdogs = st.none() | st.builds(Watchdog, timer, timer, timer, st.sampled_from(["drop", "forward"]))
     return replace(qos, profiles=profiles, watchdog=draw(watchdogs) if profiles else None)
