@@ -48,7 +48,8 @@ def verify(live: Live, *options: str) -> tuple[int, dict[str, Any]]:
         "-m",
         "fabricc",
     ]
-    words += ["verify", str(live.source.tree), "--format", "json", *options]
+    access = live.spec.with_name("fabricc-access.yaml")
+    words += ["verify", str(live.source.tree), "--access", str(access), "--format", "json", *options]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     ran = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=300, check=False)
     assert ran.stdout, ran.stderr
