@@ -28,7 +28,7 @@ SERVERS: dict[str, Callable[[Path], Any]] = {
     "eos": eos_switch,
     "nxos": nxos_switch,
     "junos": junos_switch,
-    "sonic": lambda folder: linux_switch(folder, "sonic", "{}"),
+    "sonic": lambda folder: linux_switch(folder, "sonic", '{"DEVICE_METADATA": {"localhost": {}}}'),
     "cumulus": lambda folder: linux_switch(folder, "cumulus", "[]"),
 }
 PORTS = {
