@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SPEC = """\
 # A lab
 cluster: lab
-gpus: {model: lab-host, hosts: 4, hosts_per_unit: 2}
+gpus: {model: lab-host, hosts: 4, hosts_per_unit: 2, socket_interface: eth0}
 tors: {model: linux-16x100, nos: frr}
 spines: {model: linux-16x100, nos: frr, count: 2}
 priorities:

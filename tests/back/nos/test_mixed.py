@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SPEC = """\
 cluster: mixed
-gpus: {model: grand-teton, racks: 4, hosts_per_rack: 2, wiring: rack}
+gpus: {model: grand-teton, racks: 4, hosts_per_rack: 2, wiring: rack, socket_interface: eth0}
 %s
 priorities:
   rdma: {dscp: 26, lossless: true}
