@@ -86,7 +86,10 @@ PAUSES = {
         r"(qos profile UNTRUSTED\n)",
         r"\1   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n",
     ),
-    "nxos": (r"(interface Ethernet1/32\n)", r"\1  priority-flow-control mode on\n"),
+    "nxos": (
+        r"(interface Ethernet1/32\n(?:  .*\n)*?)  priority-flow-control mode off\n",
+        r"\1  priority-flow-control mode on\n",
+    ),
     "junos": (
         r"(        et-0/0/63 \{\n)(            scheduler.*\n.*\n) +forwarding-class FC-DEFAULT;\n",
         r"\1            congestion-notification-profile PFC-400G-40M;\n\2classifiers { dscp DSCP; }\n",

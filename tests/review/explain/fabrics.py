@@ -67,6 +67,10 @@ def host_facts() -> Iterator[Facts]:
     for nic in catalog.nics.values():
         host = HOSTS["dual-port"]
         yield host_files.planned(replace(host, model=replace(host.model, nic=nic)))
+    plain = HOSTS["plain"]
+    yield host_files.planned(
+        replace(plain, rail_isolated=True, model=replace(plain.model, gpu_interconnect="none"))
+    )
     ports = tuple(replace(port, metric=100 + port.rail) for port in HOSTS["plain"].ports)
     yield host_files.planned(replace(HOSTS["plain"], ports=ports, network="storage", guest=True))
 
