@@ -181,6 +181,9 @@ def _placed(view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapping[s
     return found
 
 
+_LONGEST_EXAMPLE = 60  # characters of one value
+
+
 @lru_cache(maxsize=4096)
 def _nature(subject: str, nos: str) -> tuple[str, bool, bool]:
     """The subject as shown, whether its values are secret, and whether they are each device's own."""
@@ -188,6 +191,12 @@ def _nature(subject: str, nos: str) -> tuple[str, bool, bool]:
     shown = _LAST_KEY.sub("[*]", subject) if "keyed" in row.tags else subject
     secret = not row.tags.isdisjoint(("secret", "private")) if row.declared else is_secret(subject)
     return shown, secret, "own" in row.tags
+
+
+def _shorten(value: Value | None) -> str:
+    """Return a value as an example shows it: one of many words is cut."""
+    text = str(value)
+    return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
 
 
 class _Builder:
@@ -224,7 +233,7 @@ class _Builder:
         if secret:
             self.examples[statement] = "", "value not shown"
         elif own and op == "~":
-            example = identity, f"{self._where(identity)} {before} → {after}"
+            example = identity, f"{self._where(identity)} {_shorten(before)} → {_shorten(after)}"
             self.examples[statement] = min(example, self.examples.get(statement, example))
 
     def _where(self, identity: str) -> str:
