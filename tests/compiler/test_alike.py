@@ -119,7 +119,9 @@ def test_coordinates_are_taken_out_and_put_in(nos: str, shape: str) -> None:
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str) -> None:
     found = list(substituted(fabric(nos, family=family, links=links)))
-    assert len(found) >= 16  # of 16 ToRs, 2 spines and 8 hosts
+    # Of 16 ToRs, 2 spines and 8 hosts; SONiC switches with lists of numbered IPv6 links are each read.
+    merged = nos == "sonic" and family != "ipv4" and links == "numbered"
+    assert len(found) >= (6 if merged else 16)
     alone = 0
     for _, device, (reading, common) in found:
         full = read(device, rendered(device))
@@ -127,7 +129,7 @@ def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str
         assert (reading.lines, []) == (full.lines, full.unknown)
         alone += common.proved and common.add(device, "x", Survey()) is not None
         assert told(device, (reading, common)) == told(device, (full, None))
-    assert alone == len(found) - 2  # the first ToR and the first host, which are looked at as wholes
+    assert alone == len(found) - (1 if merged else 2)  # the first ToR and host, which are looked at as wholes
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)

@@ -115,7 +115,8 @@ def test_the_rails_are_what_they_are_without_other_networks(tmp_path: Path, tree
         if (result.tree / path).read_bytes() != (tree / path).read_bytes()
     }
     assert len(same) > 200
-    assert differing == {"apply", "manifest.json"}  # `apply` looks for the scripts of other networks
+    # `apply` looks for the scripts of other networks, and jobs open their sockets on the front end.
+    assert differing == {"apply", "manifest.json", "nccl.conf", "jobs/nccl.conf", "jobs/rccl.conf"}
 
 
 def test_no_name_nor_address_is_in_two_networks(whole: Compiled) -> None:
@@ -230,7 +231,8 @@ def test_a_host_has_every_port_once_and_no_file_twice(whole: Compiled, tree: Pat
     ]
     assert sorted(configured) == sorted(named)
     assert "storage" not in files["etc/nccl.conf"]
-    assert "frontend" not in files["etc/nccl.conf"]
+    lines = [line for line in files["etc/nccl.conf"].splitlines() if "frontend" in line]
+    assert lines == ["NCCL_SOCKET_IFNAME==frontend0"], "sockets use the front end, RDMA does not"
 
 
 def test_tools_call_the_second_port_of_a_card_by_its_number(whole: Compiled) -> None:
