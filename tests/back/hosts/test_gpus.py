@@ -125,7 +125,7 @@ def test_one_sided_libraries_follow_the_gpus() -> None:
 def test_a_pod_asks_for_the_gpus_there_are(vendor: str, resource: str, path: str) -> None:
     pod = yaml.safe_load(job_tree(vendor)["jobs/kubernetes/pod.yaml"])
     (container,) = pod["spec"]["containers"]
-    assert container["resources"]["limits"] == {resource: "8"}
+    assert container["resources"]["limits"] == {resource: "8", "rdma/rails": "1"}
     assert container["volumeMounts"][0]["mountPath"] == path
 
 

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 LABEL = "a text for people"
 SAME = "the lower two bits of a traffic class, which the NIC sets by itself (`hosts.nics.tos_byte`)"
-REASONS = ((r"Description=|echo 'usage: ", LABEL), (r"(NCCL_IB_.*TC|ROCE_TOS)=N \[", SAME))
+REASONS = (
+    (r"Description=|echo 'usage: ", LABEL),
+    (r"(NCCL_IB_.*TC|ROCE_TOS)=N \[", SAME),
+    (r"routing-ruleN=", SAME),
+)
 """What an alteration without meaning looks like, its digits as N and the altered word in brackets -> why."""
 CASES = [
     pytest.param("dual-stack", 60),

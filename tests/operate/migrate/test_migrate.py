@@ -467,4 +467,4 @@ def test_what_is_deployed_comes_from_git(fabricc: Callable[..., Any], tmp_path: 
     with (tmp_path / "steps" / "3-wanted" / "recabling.csv").open() as text:
         assert len(list(csv.DictReader(text))) == len(moved) > 0
     ran = fabricc("migrate", str(tmp_path / "other.yaml"))
-    assert "FAB9451" in ran.err
+    assert (ran.status, "FAB7001" in ran.err, "other.yaml" in ran.err) == (3, True, True)
