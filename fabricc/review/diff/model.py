@@ -329,6 +329,13 @@ class Review:
         return "medium" if medium else "low"
 
     @property
+    def steering_files(self) -> tuple[ControlFile, ...]:
+        """The control files, without a committed tree that is proved: each honest change of a spec has one."""
+        if self.trees_fail:
+            return self.control_files
+        return tuple(file for file in self.control_files if file.role != "committed tree")
+
+    @property
     def trees_fail(self) -> bool:
         """Whether `check` rejects a committed tree."""
         return not all(tree.passes for tree in self.committed_trees)

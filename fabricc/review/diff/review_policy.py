@@ -182,8 +182,8 @@ def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterato
         message = f"the policy forbids changes of who can log in: {fold(list(review.access_changes), 3)}"
         yield "FAB9041", message, "Make it in a change of its own, under another policy."
     needed = policy.require_label_for_control_files
-    if needed and needed not in labels and review.control_files:
-        paths = fold([each.path for each in review.control_files], 3)
+    if needed and needed not in labels and review.steering_files:
+        paths = fold([each.path for each in review.steering_files], 3)
         message = (
             f"a change of files that decide what a push or a review does needs the label {needed!r}: {paths}"
         )

@@ -285,7 +285,7 @@ def labels(review: Review) -> list[str]:
     found = ["fabric:no-change"] if review.harmless else []
     if review.access_changes:
         found.append("fabric:access")
-    if review.control_files or review.trees_fail:
+    if review.steering_files or review.trees_fail:
         found.append("fabric:control-files")
     if review.differs or review.risk != "none":
         found.append(f"risk:{review.risk}")
