@@ -58,7 +58,9 @@ def test_a_unit_more_is_hitless_and_one_line_for_all_spines(bench: Bench) -> Non
     assert review.added.gpus == 256
     (spines,) = review.groups
     assert (spines.kind, len(spines.devices)) == ("spine", 32)
-    assert said(review, "spine") == "256 down-links new, to su005-tor[1-8]a"
+    links, admitted = said(review, "spine").split("; ")
+    assert links == "256 down-links new, to su005-tor[1-8]a"
+    assert admitted.startswith("control plane[FABRICC ANY], for example spine01a 10.64.0.0/31 ACCEPT")
     assert spines.causes == ("gpus.hosts",)
 
 
