@@ -57,8 +57,9 @@ _WORD = re.compile(r"`([^`]+)`")
 
 
 def pages() -> Mapping[str, Path]:
-    """Topic -> its page."""
-    return {path.stem: path for path in sorted(folder("docs").glob("*.md"), key=lambda path: path.stem)}
+    """Map each topic to its page; `README.md` is the index of the pages, not a topic."""
+    found = {path.stem: path for path in folder("docs").glob("*.md")}
+    return {topic: found[topic] for topic in sorted(found.keys() - {"README"})}
 
 
 def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

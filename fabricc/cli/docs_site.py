@@ -10,7 +10,6 @@ from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.installation import folder
 from fabricc.base.order import gathered
 from fabricc.cli import output
-from fabricc.cli.entry import VERBS
 from fabricc.compiler.result import exit_status
 from fabricc.review.explain.codes import about_code, causes
 from fabricc.tree import EmitError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 CONFIGURATION = "mkdocs.yml"
 _PICTURES = (".png", ".svg")
 _LINK = re.compile(r"\[([^\]]+)\]\(\.\./([^)#]+)\)")
+_TOPIC = re.compile(r"\]\(([a-z-]+)\.md\)")
 _HEADING = re.compile(r"^#+ .*\n+", re.MULTILINE)
 _STYLE = """:root > * { --md-typeset-a-color: #2f43a0; --md-accent-fg-color: #2f43a0; }
 [data-md-color-scheme="slate"] { --md-typeset-a-color: #aab6ff; --md-accent-fg-color: #aab6ff; }
@@ -52,7 +52,8 @@ def _site(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
     """The files by path: what mkdocs and Zensical build with `mkdocs.yml` at the top."""
     texts = {topic: _inside(path.read_text("utf-8")) for topic, path in pages.items()}
     texts["codes"] = "".join(_codes())
-    groups = _groups(texts)
+    index = (folder("docs") / "README.md").read_text("utf-8")
+    groups = _groups(index)
     for topic, text in texts.items():
         yield f"docs/{topic}.md", text.encode()
     for path in sorted(folder("docs").iterdir()):
@@ -60,7 +61,7 @@ def _site(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
             yield f"docs/{path.name}", path.read_bytes()
     for path in sorted(folder("schemas").glob("*.json")):
         yield f"docs/schemas/{path.name}", path.read_bytes()
-    yield "docs/index.md", _index(texts, groups).encode()
+    yield "docs/index.md", f"{index}\n[All codes](codes.md)\n".encode()
     yield "docs/style.css", _STYLE.encode()
     yield "docs/llms.txt", _llms(texts, groups).encode()
     yield CONFIGURATION, _configuration(groups).encode()
@@ -86,20 +87,10 @@ def _codes() -> Iterator[str]:
             yield "".join(f" {sentence}" for sentence in known.get(code, ())) + "\n"
 
 
-def _groups(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    """Heading -> topics, each topic once."""
-    first = [topic for topic in ("tutorial", "cookbook") if topic in texts]
-    commands = [verb for verb in VERBS if verb in texts]
-    commands += [topic for topic in texts if topic.endswith("-command")]
-    systems = [topic for topic in texts if topic.startswith("nos-")]
-    rest = [topic for topic in texts if topic not in {*first, *commands, *systems, "codes"}]
-    return {
-        "Start": first,
-        "Verbs": commands,
-        "Ideas": rest,
-        "Operating systems": systems,
-        "Reference": ["codes"],
-    }
+def _groups(index: str) -> dict[str, list[str]]:
+    """Map each heading of the index to the topics that it links, and add the page of codes."""
+    sections = (section.partition("\n") for section in index.split("\n## ")[1:])
+    return {heading: _TOPIC.findall(body) for heading, _, body in sections} | {"Codes": ["codes"]}
 
 
 def title(text: str) -> str:
@@ -114,15 +105,6 @@ def _first(text: str) -> str:
     return re.split(r"[.:](?: |$)", plain, maxsplit=1)[0] + "."
 
 
-def _index(texts: Mapping[str, str], groups: Mapping[str, list[str]]) -> str:
-    text = f"# fabricc\n\n{_LEAD}\n"
-    for heading, topics in groups.items():
-        text += f"\n## {heading}\n\n" + "".join(
-            f"- [{title(texts[topic])}]({topic}.md)\n" for topic in topics
-        )
-    return text
-
-
 def _llms(texts: Mapping[str, str], groups: Mapping[str, list[str]]) -> str:
     """An index for programs that read, as llmstxt.org describes it."""
     text = f"# fabricc\n\n> {_LEAD}\n"
@@ -134,7 +116,7 @@ def _llms(texts: Mapping[str, str], groups: Mapping[str, list[str]]) -> str:
 
 def _configuration(groups: Mapping[str, list[str]]) -> str:
     nav: list[object] = [{"fabricc": "index.md"}]
-    nav += [{heading: [f"{topic}.md" for topic in topics]} for heading, topics in groups.items() if topics]
+    nav += [{heading: [f"{topic}.md" for topic in topics]} for heading, topics in groups.items()]
     settings = {
         "site_name": "fabricc",
         "site_description": _LEAD,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Fabricc = Callable[..., Ran]
 
 ROOT = Path(__file__).parents[2]
-PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md")}
+INDEX = ROOT / "docs/README.md"
+PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md") if path != INDEX}
 
 
 def test_topics_are_listed_with_their_titles(fabricc: Fabricc) -> None:
@@ -150,7 +151,7 @@ def unknown(line: str) -> str:
 
 
 def test_every_command_that_a_page_shows_is_one() -> None:
-    files = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *PAGES.values()]
+    files = [ROOT / "README.md", INDEX, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *PAGES.values()]
     files += [ROOT / "fabricc/review/explain/codes.yaml", *(ROOT / "ansible_collections").rglob("*.md")]
     told = [(file, line) for file in files for line in shown(file.read_text("utf-8"))]
     assert len(told) > 250
@@ -197,9 +198,40 @@ def test_the_page_of_a_verb_has_its_options(verb: str) -> None:
     ] == []
 
 
-def test_the_first_page_leads_to_every_page() -> None:
-    linked = set(re.findall(r"\(docs/([a-z-]+)\.md\)", (ROOT / "README.md").read_text("utf-8")))
-    assert linked == PAGES.keys()
+def test_the_index_links_every_page_once() -> None:
+    linked = re.findall(r"\]\(([a-z-]+)\.md\)", INDEX.read_text("utf-8"))
+    assert sorted(linked) == sorted(PAGES)
+    assert "(docs/README.md)" in (ROOT / "README.md").read_text("utf-8")
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub and the site name them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def test_links_between_pages_lead_to_a_file_and_a_heading() -> None:
+    broken = []
+    for page in (INDEX, *PAGES.values(), *ROOT.glob("*.md")):
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            if "://" in link:
+                continue
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append(f"{page.name}: {link}")
+    assert broken == []
+
+
+def test_the_readme_shows_what_the_demo_prints(tmp_path: Path, fabricc: Fabricc) -> None:
+    shown = (ROOT / "README.md").read_text("utf-8").partition("```console\n")[2].partition("```")[0]
+    command, *lines = shown.splitlines()
+    spec = command.removeprefix("$ fabricc build ")
+    assert f"DEMO := {spec}\n" in (ROOT / "Makefile").read_text("utf-8")
+    out = fabricc("build", str(ROOT / spec), "-o", str(tmp_path / "build")).out
+    printed = out.replace(str(tmp_path / "build"), "build").splitlines()
+    assert [line for line in lines if line != "…" and line not in printed] == []
 
 
 def test_topics_are_completed() -> None:
