@@ -281,7 +281,7 @@ def test_looking_up_an_unknown_name_is_a_key_error_and_near_names_are_suggested(
 
 
 def test_the_catalog_page_names_every_host_and_nic():
-    page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "hardware.md").read_text("utf-8")
     names = [*CATALOG.hosts, *CATALOG.nics]
     assert [name for name in names if f"`{name}`" not in page] == []
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import CageGroup, SwitchModel
 
 CATALOG, _ = load_catalog()
-PAGE = Path(__file__).parents[2] / "docs" / "catalog.md"
+PAGE = Path(__file__).parents[2] / "docs" / "hardware.md"
 HEADS = {
     "### Ethernet switches": (
         "| key | switch | ASIC | fabric cages (splits) | systems, since | SONiC hwsku | power, W | assumed figures |"
