@@ -115,6 +115,7 @@ def write(path: str | Path, text: str) -> None:
     place = Path(os.path.realpath(path))
     fresh = place.with_name(f".{place.name}.napalm")
     content = text.encode("utf-8", "surrogateescape")
+    place.parent.mkdir(parents=True, exist_ok=True)
     try:
         with fresh.open("wb") as file:
             file.write(content)
@@ -459,7 +460,7 @@ class Box:
         """The first folder that has not the space for a commit."""
         wanted = SLACK_BYTES + 4 * sum(len(text) for text in files.values())
         for folder in sorted(folders):
-            space = os.statvfs(folder)
+            space = os.statvfs(next(place for place in (folder, *folder.parents) if place.exists()))
             if space.f_bavail * space.f_frsize < wanted:
                 return folder
         return None

@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 MAIN = "frr.conf"
+_RULES = "/etc/nftables.conf"
+_INCLUDE = 'include "/etc/nftables.d/fabricc*.conf"'
+_LOGIN_LIST = (
+    "if [ -e {path} ]; then nft -f {path} && { "
+    f"grep -qsF '{_INCLUDE}' {_RULES} || "
+    f"{{ [ -s {_RULES} ] || echo 'flush ruleset' > {_RULES}; echo '{_INCLUDE}' >> {_RULES}; }}; }}; "
+    "else nft 'add table inet fabricc; delete table inet fabricc'; "
+    f"! grep -qs '^table inet fabricc' {_RULES} || nft -f {_RULES}; fi"
+)
+"""Load the table of the login list and have the file of all rules include it, which keeps every other rule.
+
+Without a login list, a table that the file of all rules defines itself, as of an earlier version, is loaded again: only
+its owner removes it.
+"""
 FILES = {
     "sysctl.conf": ("/etc/sysctl.d/90-fabricc.conf", "sysctl -q -e -p {path}"),
     "hostname": ("/etc/hostname", "hostname -F {path}"),
@@ -14,8 +28,8 @@ FILES = {
     "rsyslog.conf": ("/etc/rsyslog.d/90-fabricc.conf", "systemctl try-restart rsyslog"),
     "lldpd.conf": ("/etc/lldpd.d/fabricc.conf", "systemctl try-restart lldpd"),
     "nftables.conf": (
-        "/etc/nftables.conf",
-        "if [ -e {path} ]; then nft -f {path}; else nft 'add table inet fabricc; delete table inet fabricc'; fi",
+        "/etc/nftables.d/fabricc.conf",
+        f"{_LOGIN_LIST} && systemctl -q enable nftables",
     ),
     "daemons": ("/etc/frr/daemons", "/usr/lib/frr/frrinit.sh reload"),
     "interfaces": ("/etc/network/interfaces", "ifreload -a"),
@@ -32,6 +46,7 @@ _LOOPBACKS = (
 WITHOUT_SYSTEMD = {
     "daemons": "",
     "interfaces": _LOOPBACKS,
+    "nftables.conf": _LOGIN_LIST,
     "lldpd.conf": "if [ -S /run/lldpd.socket ]; then lldpcli -c {path}; fi",
     "rsyslog.conf": "",
     "timesyncd.conf": "",

@@ -222,6 +222,18 @@ def test_when_a_step_fails_everything_is_as_before(boxes: list[Box], driver: Any
     assert saved(boxes[0]) == OLD
 
 
+def test_a_folder_that_the_switch_lacks_is_made(boxes: list[Box]) -> None:
+    """Debian has neither /etc/nftables.d nor /etc/systemd/timesyncd.conf.d."""
+    place = "/srv/lacking/conf.d/fabricc.conf"
+    quiet = {"activate": {"timesyncd.conf": ""}, "files": {"timesyncd.conf": place}}
+    with boxes[0].device.connect(**quiet) as other:
+        other.load_replace_candidate(config=pack({"timesyncd.conf": "[Time]\n", "frr.conf": NEW}))
+        other.commit_config()
+        assert boxes[0].run("cat", place) == "[Time]\n"
+        other.rollback()
+    assert boxes[0].run("ls", "/srv/lacking/conf.d") == ""
+
+
 def test_a_candidate_outside_the_grammar_is_refused_without_its_secrets(driver: Any) -> None:
     wrong = NEW.replace("description peer 2", "peer 2\n neighbor 192.0.2.2 remote-as 65002 password S3CRET")
     with pytest.raises(ReplaceConfigException, match="Unknown command") as caught:

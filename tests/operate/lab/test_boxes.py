@@ -117,7 +117,7 @@ def test_what_a_tree_plants_stays_in_the_box(
     )
     assert "CANARY" not in over_ssh(lab, "tr '\\0' '\\n' < /proc/1/environ")
     for command in (
-        "sysctl -e -p /etc/sysctl.d/90-fabricc.conf", "nft -f /etc/nftables.conf",
+        "sysctl -e -p /etc/sysctl.d/90-fabricc.conf", "nft -f /etc/nftables.d/fabricc.conf",
         "lldpcli -c /etc/lldpd.d/fabricc.conf", "hostname other",
     ):  # fmt: skip
         over_ssh(lab, f"{command} 2>&1 || true")
