@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 DOCUMENTED = re.findall(
     r"GPUs: `gpus: (.*?)`.*?\n```\n(.*?)```",
-    (Path(__file__).parents[2] / "docs" / "plan.md").read_text(),
+    (Path(__file__).parents[2] / "docs" / "alternatives.md").read_text(),
     re.DOTALL,
 )
 POD = """\
