@@ -16,10 +16,13 @@ names = [stated] if isinstance(stated, str) else stated
 names += json.loads(earlier.read_text()) if earlier.is_file() else []
 print(*names, sep="\0", end="\0" if names else "")' "${LABELS:-[]}" "$WORK/approved.json")
 forge="${FORGE:-github}"
-[ -s "$out/check-status" ] || check_trees >/dev/null 2>&1
-checked="$(cat "$out/check-status")"
+checked="$(cat "$out/checked" 2>/dev/null)" || checked=
+if [ "${checked% *}" != "$HEAD" ]; then
+  check_trees >/dev/null 2>&1
+  checked="$HEAD $?"
+fi
 review() {
-  fabricc diff "$SPEC" --base "$BASE" --head "$HEAD" --check-status "$checked" ${labels[@]+"${labels[@]}"} "$@"
+  fabricc diff "$SPEC" --base "$BASE" --head "$HEAD" --check-status "${checked##* }" ${labels[@]+"${labels[@]}"} "$@"
 }
 
 review --format md --for "$forge" --details-url "${URL:-}" >"$out/comment.md" 2>/dev/null

@@ -17,7 +17,7 @@ git config --file "$WORK/home/.gitconfig" safe.directory "$PWD"
 isolated() { env -i PATH="$PATH" HOME="$WORK/home" LC_ALL=C.UTF-8 "$WORK/python/bin/python" -I "$@"; }
 fabricc() { isolated -m fabricc "$@"; }
 # Compares the trees of the spec that the commit $HEAD has with a fresh build: at $TREE, or by default in `build` and in the
-# `build` beside the spec. The status is left in $out/check-status, so that a review need not build again.
+# `build` beside the spec. The status is left in $out/checked, with the commit, so that a review need not build again.
 check_trees() {
   local cluster each status=0
   local -a trees=()
@@ -30,6 +30,6 @@ check_trees() {
   for each in "${trees[@]:-build}"; do
     fabricc check "$each" --committed "$HEAD" --spec "$SPEC" "$@" || status=$?
   done
-  echo "$status" >"$out/check-status"
+  echo "$HEAD $status" >"$out/checked"
   return "$status"
 }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.cli.entry import run
 from fabricc.review.diff.inputs import inputs
 from fabricc.review.diff.run import review
+from tests.review.diff.forge import Forge, git
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +60,6 @@ def bench(tmp_path: Path) -> Bench:
 
 @pytest.fixture
 def fabricc(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    from fabricc.cli.entry import run
 
     def call(*arguments: str) -> tuple[int, str, str]:
         capsys.readouterr()
@@ -66,3 +68,30 @@ def fabricc(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
         return status, streams.out, streams.err
 
     return call
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `init` and `build` write, committed and pushed."""
+    folder = tmp_path_factory.mktemp("forge")
+    author = folder / "author"
+    assert run(["init", str(author)]) == 0
+    assert run(["build", str(author / "cluster.yaml"), "-o", str(author / "build")]) == 0
+    git(folder, "init", "-q", "--bare", "-b", "main", str(folder / "bare.git"))
+    git(folder, "init", "-q", "-b", "main", str(author))
+    git(author, "remote", "add", "origin", "../bare.git")
+    git(author, "add", "-A")
+    git(author, "commit", "-qm", "start")
+    git(author, "push", "-q", "origin", "main")
+    git(author, "checkout", "-qb", "topic")
+    return folder
+
+
+@pytest.fixture
+def forge(started: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forge:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    for name in ("author", "bare.git"):
+        shutil.copytree(started / name, tmp_path / name, symlinks=True)
+    found = Forge(tmp_path)
+    found.checkout()
+    return found

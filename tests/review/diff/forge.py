@@ -1,0 +1,201 @@
+"""A bare repository, an author and a stand-in for the forge, for tests of the CI that `init` writes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fabricc.cli.entry import run
+
+TOP = Path(__file__).parents[3]
+NEEDED = ("git", "bash", "jq")
+needs_shell = pytest.mark.skipif(
+    not all(map(shutil.which, NEEDED)), reason=f"one of {', '.join(NEEDED)} is not installed"
+)
+TREE = "build/zone-a"
+BOT = {"login": "github-actions[bot]", "type": "Bot"}
+SECRETS = ("t0ken", "CI_JOB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN")
+
+LABELS_STATED = "${{ github.event.action == 'labeled' && toJSON(github.event.label.name) || '[]' }}"
+"""A label counts in the run that setting it starts."""
+
+GH = """#!{python}
+import json, os, pathlib, subprocess, sys
+assert os.environ["GH_TOKEN"] == "t0ken"
+store = pathlib.Path(os.environ["STORE"])
+state = json.loads(store.read_text()) if store.exists() else {{"comments": [], "labels": []}}
+arguments = sys.argv[1:]
+path = next(a for a in arguments if a.startswith("repos/o/r/issues/"))
+body = next((pathlib.Path(a[6:]).read_text() for a in arguments if a.startswith("body=@")), None)
+def asked(items):
+    expression = arguments[arguments.index("--jq") + 1]
+    sys.stdout.write(subprocess.run(["jq", "-r", expression], input=json.dumps(items), text=True, check=True,
+                                    capture_output=True).stdout)
+if "/labels" in path:
+    if "POST" in arguments:
+        state["labels"] += [a.removeprefix("labels[]=") for a in arguments if a.startswith("labels[]=")]
+    elif "DELETE" in arguments:
+        gone = path.rsplit("/", 1)[1].replace("%3A", ":").lower()
+        state["labels"] = [name for name in state["labels"] if name.lower() != gone]
+    else:
+        asked([{{"name": name}} for name in state["labels"]])
+elif "POST" in arguments:
+    assert path == "repos/o/r/issues/7/comments"
+    user = {{"login": "github-actions[bot]", "type": "Bot"}}
+    state["comments"].append({{"id": len(state["comments"]), "user": user, "body": body}})
+elif "PATCH" in arguments:
+    state["comments"][int(path.rsplit("/", 1)[1])]["body"] = body
+else:
+    asked(state["comments"])
+store.write_text(json.dumps(state))
+"""
+PYTHON = """#!/bin/sh
+# A Python of an environment that has fabricc; it tells what it was started with.
+env >>{log}; echo "arguments $*" >>{log}
+case "$1" in -I) shift ;; *) echo "not isolated" >&2; exit 9 ;; esac
+PYTHONPATH={source} PYTHONSAFEPATH=1 exec {python} "$@"
+"""
+
+
+STAND_IN = """#!/bin/sh
+# A Python whose fabricc writes down what it is asked, and gives an empty review.
+[ "$2 $3" = "-m fabricc" ] || exec {python} "$@"
+echo "$*" >>{log}
+case "$*" in
+  *"--format json"*) echo '{{"labels": ["risk:high"]}}' ;;
+  *) echo "<!-- fabricc:diff:cluster.yaml -->" ;;
+esac
+"""
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def parsed(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    return found
+
+
+class Forge:
+    """A bare repository, an author's clone, and the checkout of the main branch that CI has."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.author, self.trusted, self.work = folder / "author", folder / "trusted", folder / "work"
+        self.log, self.store = folder / "log", folder / "store.json"
+
+    def checkout(self) -> None:
+        """What CI has at the start of a job: the main branch, and Python with fabricc in it."""
+        git(self.folder, "clone", "-q", str(self.folder / "bare.git"), str(self.trusted))
+        python = self.work / "python" / "bin" / "python"
+        python.parent.mkdir(parents=True, exist_ok=True)
+        python.write_text(PYTHON.format(log=self.log, source=TOP, python=sys.executable), "utf-8")
+        python.chmod(0o755)
+        programs = self.folder / "bin"
+        programs.mkdir(exist_ok=True)
+        (programs / "gh").write_text(GH.format(python=sys.executable), "utf-8")
+        (programs / "gh").chmod(0o755)
+
+    def propose(self, message: str = "proposal") -> str:
+        """Commit all that the author's index has and push it; its name."""
+        git(self.author, "commit", "-qm", message, "--allow-empty")
+        git(self.author, "push", "-qf", "origin", "HEAD:refs/heads/topic", "HEAD:refs/merge-requests/7/head")
+        return git(self.author, "rev-parse", "HEAD")
+
+    def job(
+        self, name: str, head: str, *only: str, label: str | None = None, spec: str = "cluster.yaml"
+    ) -> dict[str, subprocess.CompletedProcess[str]]:
+        """Run steps of a job of the GitHub workflow as it stands on the main branch; by their names.
+
+        `label` is the one whose setting starts the run.
+        """
+        workflow = parsed(self.trusted / ".github" / "workflows" / "fabricc.yml")
+        known = {
+            "${{ runner.temp }}/fabricc": str(self.work), "${{ github.token }}": "t0ken",
+            "refs/remotes/origin/${{ github.base_ref }}": "refs/remotes/origin/main",
+            "${{ github.event.pull_request.head.sha || github.sha }}": head,
+            "${{ github.event.pull_request.number }}": "7",
+            LABELS_STATED: "[]" if label is None else json.dumps(label),
+        }  # fmt: skip
+        job, done = workflow["jobs"][name], {}
+        for step in job["steps"]:
+            if "run" not in step or step["name"] == "install" or (only and step["name"] not in only):
+                continue
+            stated = {**workflow["env"], "SPEC": spec, **job["env"], **step.get("env", {})}
+            own = {key: known.get(value, value) for key, value in stated.items()}
+            done[step["name"]] = subprocess.run(
+                ["bash", "-e", "-c", step["run"]], cwd=self.trusted, env=self.environment(**own),
+                capture_output=True, text=True, check=False, timeout=300,
+            )  # fmt: skip
+        return done
+
+    def environment(self, **own: str) -> dict[str, str]:
+        return {
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "HOME": str(self.folder), "STORE": str(self.store),
+            "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"), "GITHUB_REPOSITORY": "o/r",
+            "ACTIONS_RUNTIME_TOKEN": "t0ken", "CI_JOB_TOKEN": "t0ken", **own,
+        }  # fmt: skip
+
+    @property
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.store.read_text("utf-8"))
+        return found
+
+
+def recode(author: Path, new: int) -> None:
+    """Another code point, built and staged."""
+    spec = author / "cluster.yaml"
+    spec.write_text(re.sub(r"rdma: \{dscp: \d+", f"rdma: {{dscp: {new}", spec.read_text("utf-8")), "utf-8")
+    assert run(["build", str(spec), "-o", str(author / "build")]) == 0
+    git(author, "add", "-A")
+
+
+POLICY = "require_label_for_lossless: lossless-ok\n"
+
+
+def with_policy(forge: Forge, text: str = POLICY) -> None:
+    """The policy of the main branch, which is in the history of the author's branch as well."""
+    git(forge.trusted, "checkout", "-q", "main")
+    (forge.trusted / "fabricc-policy.yaml").write_text(text, "utf-8")
+    git(forge.trusted, "commit", "-qam", "policy")
+    git(forge.trusted, "push", "-q", "origin", "main")
+    git(forge.author, "pull", "-q", "origin", "main", "--no-rebase")
+
+
+def gitlab_module(folder: Path) -> Any:
+    """The script of GitLab's jobs as a module."""
+    spec = importlib.util.spec_from_file_location("starter_gitlab", folder / "gitlab.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def edited(author: Path) -> None:
+    path = author / TREE / "switches" / "spine01a" / "frr.conf"
+    path.write_text(path.read_text("utf-8") + "! rogue\n", "utf-8")
+    git(author, "add", "-A")
+
+
+def own_ci(author: Path) -> None:
+    """A bad tree, with a workflow and scripts that would let it through."""
+    edited(author)
+    for path in (author / "ci").glob("*.sh"):
+        path.write_text("exit 0\n", "utf-8")
+    (author / ".github" / "workflows" / "fabricc.yml").write_text("on: push\njobs: {}\n", "utf-8")
+    (author / "ci" / "requirements.txt").write_text("fabricc==6.6.6\n", "utf-8")
+    git(author, "add", "-A")

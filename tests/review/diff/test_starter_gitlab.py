@@ -1,0 +1,328 @@
+"""The GitLab file that `init` writes, its jobs run as they stand against an API on loopback."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections import defaultdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.review.diff.forge import (
+    STAND_IN,
+    Forge,
+    git,
+    gitlab_module,
+    needs_shell,
+    own_ci,
+    parsed,
+    recode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = needs_shell
+MARKER = "<!-- fabricc:diff:cluster.yaml -->"
+
+
+class GitLab(ThreadingHTTPServer):
+    """The API of GitLab for one project, on loopback.
+
+    Attributes:
+        notes: those of all merge requests, in their order; each has the number of its own.
+        versions, label_events: number of a merge request -> what GitLab keeps of it.
+        labels: what was added and removed, in its order.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.notes: list[dict[str, Any]] = []
+        self.merge_requests: list[dict[str, Any]] = []
+        self.versions: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        self.label_events: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        self.labels: list[list[str]] = []
+
+    def add_note(self, author: int, body: str, iid: int = 7) -> None:
+        self.notes.append({"id": len(self.notes), "author": {"id": author}, "body": body, "iid": iid})
+
+    def add_version(self, iid: int, commit: str, at: str) -> None:
+        self.versions[iid].append(
+            {"id": len(self.versions[iid]) + 1, "head_commit_sha": commit, "created_at": at}
+        )
+
+    def add_label_event(self, iid: int, action: str, name: str, at: str) -> None:
+        events = self.label_events[iid]
+        events.append({"id": len(events) + 1, "action": action, "label": {"name": name}, "created_at": at})
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: GitLab
+
+    def answer(self, value: object) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(value).encode())
+
+    def do_GET(self) -> None:
+        assert self.headers["PRIVATE-TOKEN"] == "t0ken"
+        address = urlsplit(self.path)
+        match = re.fullmatch(r"/projects/1/merge_requests/(\d+)/(\w+)", address.path)
+        if address.path == "/user":
+            self.answer({"id": 99})
+        elif address.path.endswith("/redirected"):
+            self.send_response(302)
+            self.send_header("Location", "/user")
+            self.end_headers()
+        elif match is None:
+            branch = parse_qs(address.query)["target_branch"][0]
+            found = self.server.merge_requests
+            self.answer([each for each in found if each.get("target_branch", "main") == branch])
+        else:
+            iid, kind = int(match[1]), match[2]
+            notes = [note for note in self.server.notes if note["iid"] == iid]
+            kinds = {
+                "versions": self.server.versions[iid],
+                "resource_label_events": self.server.label_events[iid],
+            }
+            self.answer(notes if kind == "notes" else kinds[kind])
+
+    def do_POST(self) -> None:
+        fields = parse_qs(
+            self.rfile.read(int(self.headers["Content-Length"])).decode(), keep_blank_values=True
+        )
+        words = urlsplit(self.path).path.split("/")
+        if words[-1] == "notes":
+            self.server.add_note(99, fields["body"][0], int(words[-2]))
+        elif "notes" in words:
+            self.server.notes[int(words[-1])]["body"] = fields["body"][0]
+        else:
+            self.server.labels.append([fields["add_labels"][0], fields["remove_labels"][0]])
+        self.answer({})
+
+    do_PUT = do_POST  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        """Write no log."""
+
+
+@pytest.fixture
+def gitlab() -> Iterator[GitLab]:
+    server = GitLab()
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def gitlab_job(forge: Forge, name: str, server: GitLab, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a job of the GitLab file as it stands, but for the installation."""
+    pipeline = parsed(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
+    template, job = pipeline[".fabricc"], pipeline[name]
+    lines = [line for line in job["script"] if not line.endswith('/install.sh"')]
+    begin = "set -eo pipefail\n" + "\n".join([*template["before_script"], *lines])
+    variables = {
+        **template["variables"], "WORK": str(forge.work), "CI_API_V4_URL": f"http://127.0.0.1:{server.server_port}",
+        "CI_PROJECT_ID": "1", "CI_DEFAULT_BRANCH": "main", "FABRICC_IMAGE": "python@sha256:0",
+        "CI_COMMIT_SHA": git(forge.trusted, "rev-parse", "HEAD"), "REVIEW_TOKEN": "t0ken",
+    }  # fmt: skip
+    env = forge.environment(**{**variables, **more})
+    done = subprocess.run(
+        ["bash", "-c", begin], cwd=forge.trusted, env=env, capture_output=True, text=True, timeout=300
+    )
+    after = "\n".join(template["after_script"])
+    subprocess.run(["bash", "-c", after], cwd=forge.trusted, env=env, check=True)
+    return done
+
+
+def scheduled(forge: Forge, server: GitLab) -> None:
+    for name in ("fabric-list", "fabric-review-all", "fabric-post"):
+        done = gitlab_job(forge, name, server)
+        assert done.returncode == 0, (name, done.stderr)
+
+
+@pytest.mark.slow
+def test_gitlab_keeps_one_note_and_takes_no_other_for_its_own(forge: Forge, gitlab: GitLab) -> None:
+    gitlab.add_note(5, f"LGTM\n\n{MARKER}")
+    for dscp in (34, 35):
+        recode(forge.author, dscp)
+        gitlab.merge_requests = [{"iid": 7, "sha": forge.propose(), "labels": ["x", "--policy=y"]}]
+        scheduled(forge, gitlab)
+        assert len(gitlab.notes) == 2
+        assert gitlab.notes[0]["body"] == f"LGTM\n\n{MARKER}"
+        assert f"`26` → `{dscp}`" in gitlab.notes[1]["body"]
+    assert gitlab.labels[-1][0] == "risk:high,needs-drain"
+    assert "risk:low" in gitlab.labels[-1][1].split(",")
+    log = forge.log.read_text("utf-8")
+    assert "t0ken" not in log
+
+
+@pytest.mark.slow
+def test_gitlab_proves_a_merge_request_with_the_scripts_of_the_default_branch(
+    forge: Forge, gitlab: GitLab
+) -> None:
+    recode(forge.author, 34)
+    good = forge.propose()
+    own_ci(forge.author)
+    bad = forge.propose()
+    for head, status in ((good, 0), (bad, 1)):
+        git(forge.trusted, "fetch", "-q", "origin", "refs/merge-requests/7/head")
+        pipeline = forge.trusted / "ci" / "fabricc.gitlab-ci.yml"
+        text = pipeline.read_text("utf-8")
+        git(forge.trusted, "checkout", "-qf", head)
+        pipeline.write_text(text, "utf-8")
+        shutil.rmtree(forge.work / "trusted", ignore_errors=True)
+        done = gitlab_job(forge, "fabric-prove", gitlab, CI_COMMIT_SHA=head)
+        assert done.returncode == status, done.stderr
+        assert (forge.trusted / ".fabricc-ci" / "out" / "report.html").is_file()
+
+
+def test_gitlab_runs_in_no_image_without_a_digest(forge: Forge, gitlab: GitLab) -> None:
+    done = gitlab_job(forge, "fabric-list", gitlab, FABRICC_IMAGE="python:3.12")
+    assert (done.returncode, "names no digest" in done.stdout) == (1, True)
+
+
+def test_gitlab_takes_the_token_to_no_other_place(
+    forge: Forge, gitlab: GitLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from urllib.error import HTTPError
+
+    monkeypatch.setenv("CI_API_V4_URL", f"http://127.0.0.1:{gitlab.server_port}")
+    monkeypatch.setenv("REVIEW_TOKEN", "t0ken")
+    with pytest.raises(HTTPError, match="302"):
+        gitlab_module(forge.trusted / "ci").ask("GET", "/redirected")
+
+
+def test_the_token_of_gitlab_is_of_an_environment_that_only_posting_has(forge: Forge) -> None:
+    pipeline = parsed(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
+    having = {name for name, job in pipeline.items() if "environment" in job}
+    assert having == {"fabric-list", "fabric-post"}
+    for name in having:
+        text = " ".join(pipeline[name]["script"])
+        assert not re.search(r"install|review\.sh|prove", text), (
+            "a job with the token reads what others wrote"
+        )
+        assert pipeline[name]["rules"][0]["if"].startswith('$CI_PIPELINE_SOURCE == "schedule"')
+
+
+def scheduled_labels(forge: Forge, server: GitLab) -> list[set[str]]:
+    """The labels that approve each merge request, as the schedule's reviews get them."""
+    for name in ("fabric-list", "fabric-review-all"):
+        done = gitlab_job(forge, name, server)
+        assert done.returncode == 0, (name, done.stderr)
+    return [
+        set(each["labels"]) for each in json.loads((forge.trusted / ".fabricc-ci" / "open.json").read_text())
+    ]
+
+
+def use_stand_in(forge: Forge) -> None:
+    """Replace fabricc by one that writes down what it is asked, and gives an empty review."""
+    python = forge.work / "python" / "bin" / "python"
+    python.write_text(STAND_IN.format(python=python.with_name("real"), log=forge.log), "utf-8")
+    python.with_name("real").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', "utf-8")
+    python.with_name("real").chmod(0o755)
+
+
+def test_gitlab_counts_a_label_that_was_set_on_the_commit_that_is_the_head(
+    forge: Forge, gitlab: GitLab
+) -> None:
+    use_stand_in(forge)
+    head = forge.propose()
+    short, other = head[:16], "f" * 16
+    present = [
+        "early",
+        "late",
+        "again",
+        "gone",
+        "unknown",
+        f"named@{short}",
+        f"other@{other}",
+        "short@1234567",
+    ]
+    gitlab.merge_requests = [{"iid": 7, "sha": head, "labels": present}]
+    gitlab.add_version(7, "0" * 40, "2026-01-01T10:00:00Z")
+    gitlab.add_version(7, head, "2026-01-01T12:00:00Z")
+    for name, action, hour in (
+        ("early", "add", 11), ("late", "add", 13), ("again", "add", 11), ("again", "remove", 13),
+        ("again", "add", 14), ("gone", "add", 13), ("gone", "remove", 14),
+    ):  # fmt: skip
+        gitlab.add_label_event(7, action, name, f"2026-01-01T{hour}:00:00Z")
+    assert scheduled_labels(forge, gitlab) == [{"late", "again", "named"}]
+    asked = set(re.findall(r"--label=(\S+)", forge.log.read_text("utf-8")))
+    assert asked == {"late", "again", "named"}
+    # A head that came after the list of versions was read has no approval but those that name it.
+    gitlab.versions[7].pop()
+    assert scheduled_labels(forge, gitlab) == [{"named"}]
+
+
+def test_gitlab_keeps_one_note_for_each_spec_and_joins_their_labels(forge: Forge, gitlab: GitLab) -> None:
+    use_stand_in(forge)
+    specs = "cluster.yaml\nb/cluster.yaml\n"
+    head = forge.propose()
+    gitlab.merge_requests = [{"iid": 7, "sha": head, "labels": []}]
+    for name in ("fabric-list", "fabric-review-all"):
+        assert gitlab_job(forge, name, gitlab, SPEC=specs).returncode == 0
+    folder = forge.trusted / ".fabricc-ci" / "reviews" / "7"
+    asked = forge.log.read_text("utf-8")
+    assert " diff cluster.yaml " in asked
+    assert " diff b/cluster.yaml " in asked
+    reviews = {1: ("cluster.yaml", ["fabric:no-change"]), 2: ("b/cluster.yaml", ["risk:high", "renumbers"])}
+    for number, (spec, labels) in reviews.items():
+        (folder / str(number) / "comment.md").write_text(f"of {spec}\n<!-- fabricc:diff:{spec} -->\n")
+        (folder / str(number) / "review.json").write_text(json.dumps({"labels": labels}))
+    done = gitlab_job(forge, "fabric-post", gitlab, SPEC=specs)
+    assert done.returncode == 0, done.stderr
+    assert [note["body"].splitlines()[0] for note in gitlab.notes] == ["of cluster.yaml", "of b/cluster.yaml"]
+    assert gitlab.labels[-1][0] == "risk:high,renumbers"
+    # One of two reviews is missing: nothing says that nothing changes.
+    (folder / "2" / "comment.md").unlink()
+    (folder / "2" / "review.json").write_text(json.dumps({"labels": ["fabric:no-change"]}))
+    assert gitlab_job(forge, "fabric-post", gitlab, SPEC=specs).returncode == 1
+    assert gitlab.labels[-1][0] == "fabric:not-compared"
+    assert len(gitlab.notes) == 2
+
+
+def test_gitlab_reviews_a_fork_and_one_broken_merge_request_stops_no_other(
+    forge: Forge, gitlab: GitLab
+) -> None:
+    use_stand_in(forge)
+    head = forge.propose()
+    # The commit of a fork is in no branch of the project.
+    git(forge.author, "push", "-q", "origin", ":refs/heads/topic")
+    gitlab.merge_requests = [
+        {"iid": 6, "sha": "a" * 40, "labels": []},
+        {"iid": 7, "sha": head, "labels": []},
+        {"iid": 8, "sha": None, "labels": []},
+        {"iid": 9, "sha": head, "labels": [], "target_branch": "release"},
+    ]
+    for name in ("fabric-list", "fabric-review-all"):
+        done = gitlab_job(forge, name, gitlab)
+        assert done.returncode == 0, (name, done.stderr)
+    reviews = forge.trusted / ".fabricc-ci" / "reviews"
+    assert sorted(each.name for each in reviews.iterdir()) == ["7"]
+    assert f"--head {head}" in forge.log.read_text("utf-8")
+    assert gitlab_job(forge, "fabric-post", gitlab).returncode == 1
+    assert [note["iid"] for note in gitlab.notes] == [7]
+    assert [added for added, _ in gitlab.labels] == ["fabric:not-compared", "risk:high"]
+
+
+def test_a_job_of_gitlab_works_in_a_new_folder_and_leaves_none(
+    forge: Forge, gitlab: GitLab, tmp_path: Path
+) -> None:
+    places = tmp_path / "temporary"
+    places.mkdir()
+    gitlab.merge_requests = [{"iid": 7, "sha": forge.propose(), "labels": []}]
+    done = gitlab_job(forge, "fabric-list", gitlab, WORK="", TMPDIR=str(places))
+    assert done.returncode == 0, done.stderr
+    assert json.loads((forge.trusted / ".fabricc-ci" / "open.json").read_text())[0]["iid"] == 7
+    assert not list(places.iterdir())
