@@ -51,6 +51,8 @@ GUARD_S = 2 * (25 + 20) + 1
 PHASES = ("drain!", "drained", "change!", "candidate", "commit!", "committed-unconfirmed", "verified", "confirm!",
           "undrain!", "restore!")  # fmt: skip
 """States of a switch in the journal, and intents, which end in `!`."""
+HITLESS_PHASES = tuple(phase for phase in PHASES if "drain" not in phase and phase != "restore!")
+"""Those that a change passes that drains nothing."""
 OLD, NEW = ("rolled-back", "planned"), ("confirmed", "undrained", "unchanged")
 LIMIT_S, WHOLE_S = 400, 60
 _KEPT = {"backup.json", "guard", "reserve", "state.json", "wish.json", "filler"}
@@ -210,11 +212,14 @@ def _lines(text: str) -> list[str]:
     return [line for line in lines if line.strip() not in ("", "!", "end", "exit")]
 
 
-def strike(bench: Bench, process: subprocess.Popen[str], number: int, rng: random.Random) -> tuple[str, str]:
+def strike(
+    bench: Bench, process: subprocess.Popen[str], number: int, rng: random.Random, *, drains: bool
+) -> tuple[str, str]:
     """Send a signal to a run at a random time or phase: signal and phase; "" for a signal that came too late."""
     sign = rng.choices(("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"), (85, 5, 5, 5))[0]
-    wanted = rng.choice(PHASES) if rng.random() < 0.6 else ""
-    wait, until = rng.uniform(0, 4 if wanted else 30), time.monotonic() + LIMIT_S
+    wanted = rng.choice(PHASES if drains else HITLESS_PHASES) if rng.random() < 0.6 else ""
+    until, longest = time.monotonic() + LIMIT_S, 25 if drains else 4
+    wait = rng.uniform(0, longest)
     while process.poll() is None and time.monotonic() < until and bench.run() < number:
         time.sleep(0.05)
     began = time.monotonic()
@@ -225,7 +230,7 @@ def strike(bench: Bench, process: subprocess.Popen[str], number: int, rng: rando
         time.sleep(0.03)
     if wanted and rng.random() < 0.5:
         with suppress(subprocess.TimeoutExpired):
-            process.wait(rng.uniform(0, 4))
+            process.wait(rng.uniform(0, 4 if drains else 1))
     phase = bench.phase()
     if process.poll() is not None:
         said = "".join(process.communicate())
@@ -248,6 +253,7 @@ def play(bench: Bench, number: int, verb: str, rng: random.Random) -> Kill:
     wanted = verb if verb in ("maintain", "migrate") else rng.choice(("base", "hitless", "disruptive"))
     if wanted == before:
         wanted = "base" if before != "base" else "disruptive"
+    drains = "disruptive" in (before, wanted) or "migrate" in (before, wanted)
     words = ["--adopt", *(["--hook", str(bench.hook)] if verb == "upgrade" else [])]
     hooked = words[1:]
     found = Kill(number, verb, f"{before} to {wanted}", "", "")
@@ -261,10 +267,10 @@ def play(bench: Bench, number: int, verb: str, rng: random.Random) -> Kill:
         latest += 1
     elif verb == "resume":
         first = bench.begin(wanted, *words)
-        strike(bench, first, latest, rng)
+        strike(bench, first, latest, rng, drains=drains)
         again = ["--resume"]
     process = bench.begin(wanted, *(again or words), *(hooked if again else ()))
-    found.sign, found.phase = strike(bench, process, latest if verb != "resume" else 0, rng)
+    found.sign, found.phase = strike(bench, process, latest if verb != "resume" else 0, rng, drains=drains)
     if "hung" in found.sign:
         found.wrong.append("it did not end after the signal")
     if not found.sign and ": " in found.phase:
