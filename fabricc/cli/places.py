@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.diagnostics import Position
-from fabricc.base.foreign.files import clone_of
+from fabricc.base.foreign.files import tracking
 from fabricc.base.values import replace
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ _DEFAULT = "cluster.yaml"
 def in_repository(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the findings with paths relative to the top of the repository of the working folder.
 
-    Paths outside of the repository stay as they are; so do all where there is no repository.
+    Paths outside of the repository stay as they are; so do all where no repository tracks the working folder.
     """
     here = Path.cwd()
-    top = clone_of(here)
+    top = tracking(here)
     if top is None:
         return list(diagnostics)
     found = []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import files
+from fabricc.base.foreign.git_index import holds_home
 from fabricc.compiler.incremental import record
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ POLICY_NAME = "fabricc-policy.yaml"
 
 
 def find_spec(tree: Path, manifest: Manifest) -> Path | None:
-    """The spec of the tree: on this user's record, or of its name above the tree and inside its repository."""
+    """Return the spec of a tree: on this user's record, or of its name above the tree and inside its repository.
+
+    A repository of the user's home is not searched: a tree below it may have come with an archive.
+    """
     recorded = record.spec_of(tree)
     if recorded is not None and recorded.is_file():
         return recorded
@@ -29,7 +33,10 @@ def find_spec(tree: Path, manifest: Manifest) -> Path | None:
         return None
     real = Path(os.path.realpath(tree))
     clone = files.clone_of(real)
-    above = [folder for folder in real.parents if folder.is_relative_to(clone)] if clone else real.parents[:2]
+    if clone is None or holds_home(clone):
+        above = real.parents[:2]
+    else:
+        above = [folder for folder in real.parents if folder.is_relative_to(clone)]
     return next((path for folder in above if (path := folder / manifest.spec).is_file()), None)
 
 

@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
 
-from fabricc.base.foreign.files import Folder, ForeignFileError, clone_of, kind_of
+from fabricc.base.foreign.files import Folder, ForeignFileError, kind_of
+from fabricc.base.foreign.links import follow_links
 from fabricc.tree.failure import EmitError
 
 _NOTHING_LOST = "What stood there before is untouched."
@@ -20,7 +21,7 @@ def write_file(path: Path, content: bytes | Iterable[bytes]) -> bool:
     """Put `content`, whole or in parts, into a file in one step; whether that changed it.
 
     Raises:
-        EmitError: it cannot be written, it is a link, or its folder is behind one that leads out of the repository;
+        EmitError: it cannot be written, it is a link, or a link on the way to its folder leads out of what brought it;
             what stood there before still does.
     """
     try:
@@ -37,7 +38,7 @@ def remove_file(path: Path) -> bool:
     """Remove a file; whether there was one. A link, or what is no file, stays.
 
     Raises:
-        EmitError: FAB7001, it cannot be removed, or its folder is behind a link that leads out of the repository.
+        EmitError: FAB7001, it cannot be removed, or a link on the way to its folder leads out of what brought it.
     """
     try:
         with _folder(path.parent) as folder:
@@ -52,17 +53,13 @@ def remove_file(path: Path) -> bool:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, unless a link would lead out of the repository on the way.
+    """Make a folder and those above it, through no link that `follow_links` refuses.
 
     Raises:
         EmitError: FAB7001, there or not at all.
     """
     try:
-        present = path
-        while not os.path.lexists(present):
-            present = present.parent
-        with _folder(present):
-            path.mkdir(parents=True, exist_ok=True)
+        follow_links(path).mkdir(parents=True, exist_ok=True)
     except ForeignFileError as error:
         raise EmitError("FAB7001", f"cannot write {path}: {error.strerror}", _NAME_IT) from None
     except ValueError:
@@ -76,18 +73,12 @@ def _unnameable(path: Path) -> EmitError:
 
 
 def _folder(path: Path) -> Folder:
-    """A folder to write in: no link leads to it from within the repository to without, nor into Git's own.
+    """Return a folder to write in, through no link that `follow_links` refuses.
 
     Raises:
-        ForeignFileError, OSError: it is not such a one.
+        ForeignFileError, OSError: a link leads out of what brought it, or there is no such folder.
     """
-    clone = clone_of(path / "_")
-    folder = Folder(path, root=clone or Path("/"))
-    inner = Path(os.path.realpath(path)).relative_to(os.path.realpath(clone)) if clone else Path()
-    if ".git" in inner.parts:
-        folder.close()
-        raise ForeignFileError("the folder is Git's own", path)
-    return folder
+    return Folder(follow_links(path), root=Path("/"))
 
 
 def _replace(folder: Folder, name: str, content: bytes | Iterable[bytes]) -> bool:

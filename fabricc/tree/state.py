@@ -14,6 +14,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from fabricc.base.foreign import files
+from fabricc.base.foreign.git_index import holds_home
 
 _OUT = "out"
 
@@ -26,7 +27,7 @@ def state_of(out: Path, *, make: bool = False) -> Path | None:
         make: make it where it is missing, and drop what is remembered of folders that are gone.
     """
     home = state_home()
-    if home is None or _brought(home, out):
+    if home is None or is_brought(home, files.clone_of(out / _OUT) or out):
         return None
     trees = home / "fabricc" / "trees"
     try:
@@ -49,10 +50,12 @@ def state_home() -> Path | None:
     return Path(home) if os.path.isabs(home) else None  # noqa: PTH117
 
 
-def _brought(home: Path, out: Path) -> bool:
-    """Whether the state's folder stands in the repository that the trees stand in."""
-    clone = files.clone_of(out / _OUT)
-    return clone is not None and Path(os.path.realpath(home)).is_relative_to(os.path.realpath(clone))
+def is_brought(home: Path, root: Path) -> bool:
+    """Return whether a folder or repository holds the state's folder and may have brought it.
+
+    A repository of the user's home holds it as well, and did not bring it.
+    """
+    return not holds_home(root) and Path(os.path.realpath(home)).is_relative_to(os.path.realpath(root))
 
 
 def is_private(folder: Path) -> bool:

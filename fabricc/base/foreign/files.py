@@ -157,8 +157,19 @@ def root_below(folder: Path, path: Path) -> Path:
         folder: that of the spec, where a spec names the file.
         path: the file, in this folder or below it.
     """
+    return owner(path) or _absolute(folder)
+
+
+def owner(path: Path) -> Path | None:
+    """Return the repository that tracks a file; None where there is none."""
     clone = clone_of(path)
-    return clone if clone is not None and owns(clone, _absolute(path)) else _absolute(folder)
+    return clone if clone is not None and owns(clone, _absolute(path)) else None
+
+
+def tracking(folder: Path) -> Path | None:
+    """Return the repository that has a folder as its top or tracks a file in it; None where there is none."""
+    clone = clone_of(folder / "_")
+    return clone if clone == _absolute(folder) else owner(folder)
 
 
 class Folder:

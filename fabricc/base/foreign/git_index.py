@@ -31,14 +31,18 @@ def owns(top: Path, path: Path) -> bool:
         path: below it; both are absolute.
     """
     if (index := _index(top)) is None:
-        home = os.path.realpath(Path("~").expanduser())
-        return not Path(home).is_relative_to(os.path.realpath(top))
+        return not holds_home(top)
     name = os.fsencode(path.relative_to(top))
     parts = name.split(b"/")
     links = (b"/".join(parts[:count]) for count in range(1, len(parts)))
     return (
         _has(index, name, b"\0") or _has(index, name, b"/") or any(_has(index, link, b"\0") for link in links)
     )
+
+
+def holds_home(top: Path) -> bool:
+    """Return whether the user's home is a folder or is below it: who can write there is the user."""
+    return Path(os.path.realpath(Path("~").expanduser())).is_relative_to(os.path.realpath(top))
 
 
 def _has(index: bytes, name: bytes, end: bytes) -> bool:

@@ -20,7 +20,7 @@ from fabricc.base.foreign import files
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import remove_file, write_file
-from fabricc.tree.state import is_private, state_home
+from fabricc.tree.state import is_brought, is_private, state_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -136,17 +136,9 @@ def _entry(path: Path) -> Path:
 
 
 def _folder(entry: Path) -> Path | None:
-    """Return the folder of the records; None where what a file came with holds it, and may have brought it.
-
-    A file in the home of the user, or a repository there, holds it as well, and who can write there is the user.
-    """
+    """Return the folder of the records; None where what a file came with holds it, and may have brought it."""
     home = state_home()
-    if home is None:
-        return None
-    root = os.path.realpath(files.repository(entry))
-    own = Path(os.path.realpath(Path("~").expanduser())).is_relative_to(root)
-    held = Path(os.path.realpath(home)).is_relative_to(root)
-    return None if held and not own else home / "fabricc" / _FOLDER
+    return None if home is None or is_brought(home, files.repository(entry)) else home / "fabricc" / _FOLDER
 
 
 def _name(entry: Path) -> str:
