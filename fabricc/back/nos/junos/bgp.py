@@ -12,9 +12,11 @@ from fabricc.back.nos.cli_dialect.policy_view import group_name
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos import policy
 from fabricc.back.nos.junos.words import (
+    CLASSIC,
     HOLD_PER_KEEPALIVE,
     MAXIMUM_ECMP,
     ONE_HOP_TTL,
+    flavour,
     quoted,
     settings,
 )
@@ -39,6 +41,9 @@ DEFAULT_BFD_MULTIPLIER = 3
 # Router advertisements, by which neighbours find each other on unnumbered links: Junos's own are up to 600 s apart
 # (RFC 4861). FRR's BGP takes 10 s for the same purpose, and 3 s is the least there is.
 RA_MAX_S, RA_MIN_S = 10, 3
+# Below this hold time Juniper recommends `precision-timers`, which Junos OS Evolved does not have (Juniper,
+# precision-timers, edit protocols bgp).
+PRECISION_BELOW_S = 20
 
 _OF_GROUPS = ("bgp/multipath_relax", "bgp/redistribute_connected", "bfd/interval_ms", "bfd/multiplier")
 DEPARTURES = (
@@ -84,10 +89,12 @@ class RoutingView:
         unnumbered: interfaces that announce themselves as routers, which is how neighbours find each other, every
             `ra_min_s` to `ra_max_s` seconds.
         ttl: that of packets sent to neighbours; None for Junos's own, which is 1.
+        precision_timers: whether the kernel sends keepalives, which it does on time although routing is busy.
         bfd_interval_ms: None without BFD.
     """
 
     ttl: int | None
+    precision_timers: bool
     bfd_interval_ms: int | None
     aggregates4: list[str]
     aggregates6: list[str]
@@ -128,6 +135,7 @@ def routing_view(switch: Switch) -> RoutingView:
     bgp = switch.bgp
     return RoutingView(
         ttl=ONE_HOP_TTL if bgp.ttl_security else None,
+        precision_timers=needs_precision_timers(switch),
         bfd_interval_ms=bfd_interval_ms(switch),
         aggregates4=[prefix for prefix in bgp.aggregates if ":" not in prefix],
         aggregates6=[prefix for prefix in bgp.aggregates if ":" in prefix],
@@ -161,6 +169,11 @@ def policy_view(bgp: Bgp) -> PolicyView:
 def maximum_ecmp(paths: int) -> int:
     """The smallest group size that Junos offers for so many paths; the largest when none suffices."""
     return next((step for step in MAXIMUM_ECMP if step >= paths), MAXIMUM_ECMP[-1])
+
+
+def needs_precision_timers(switch: Switch) -> bool:
+    """Return whether a switch needs `precision-timers`: a short hold time on a switch that has the statement."""
+    return flavour(switch) == CLASSIC and switch.bgp.hold_s < PRECISION_BELOW_S
 
 
 def bfd_interval_ms(switch: Switch) -> int | None:
@@ -262,6 +275,8 @@ def state(facts: Facts, switch: Switch) -> None:
         "platform/load_balance": "per-packet",
         "platform/ecmp_fast_reroute": "true",
     }
+    if needs_precision_timers(switch):
+        facts["platform/bgp_precision_timers"] = "true"
     if (interval_ms := bfd_interval_ms(switch)) is not None:
         facts["bfd/interval_ms"] = interval_ms
     if not bgp.sessions:

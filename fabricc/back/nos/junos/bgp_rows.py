@@ -102,7 +102,7 @@ _SESSION: Sequence[Row] = (
               "graceful-shutdown idle-after-switch-over include-mp-next-hop ipsec-sa keep local-interface "
               "local-preference long-lived metric-out minimum-hold-time mtu-discovery multihop+ mvpn-iana-rt-import "
               "no-advertise-peer-as no-aggregator-id no-client-reflect optimal-route-reflection out-delay "
-              "outbound-route-filter output-queue-priority passive path-selection precision-timers preference "
+              "outbound-route-filter output-queue-priority passive path-selection preference "
               "rfc6514-compliant-safi129 rib-sharding route-refresh-priority send-addpath-optimization snmp-options "
               "stale-labels-holddown-period tcp-aggressive-transmission tcp-connect-port tcp-mss tos "
               "unconfigured-peer-graceful-restart update-threading vpn-apply-export malformed-route-limit "
@@ -131,7 +131,11 @@ _SAID = (
 )  # fmt: skip
 """What a session's facts are called as its lines."""
 
-_NEIGHBOR: Sequence[Row] = (Keep("description <word>", "description"), *verbatim("multipath"), *_SESSION)
+_NEIGHBOR: Sequence[Row] = (
+    Keep("description <word>", "description"),
+    *verbatim("multipath precision-timers"),
+    *_SESSION,
+)
 _AGGREGATE: Sequence[Row] = (
     Keep(DISCARD, "discard"),
     *verbatim("active as-path brief community full metric passive policy preference reject tag"),
@@ -169,6 +173,7 @@ COMMON: Sequence[Row] = (
     )),
     Block("protocols bgp", "bgp", (
         Keep("log-updown", "log_updown"),
+        Keep("precision-timers", "precision_timers"),
         Keep("hold-time <integer>", "process hold_s"),
         *_ALONE,
         *verbatim("global-load-balancing group-split-size bmp defaults sr-preference-override route-age "
@@ -179,7 +184,7 @@ COMMON: Sequence[Row] = (
         Block("group <word>", "group", (
             Keep("type <word>", "type"),
             Keep("peer-as-list <word>", "as_list"),
-            *verbatim("description dynamic-neighbor"),
+            *verbatim("description dynamic-neighbor precision-timers"),
             *_GROUP,
             Block("neighbor <word>", "neighbor", _NEIGHBOR),
             Block("dynamic-neighbor <word>", "dynamic", (
@@ -215,6 +220,7 @@ def finish(document: Document) -> None:
         document.put("bgp/hold_s", hold_s, line)
         document.put("bgp/keepalive_s", int(hold_s) // HOLD_PER_KEEPALIVE, line)
         document.put_kept("platform/bgp_log", bgp.values, "log_updown")
+        document.put_kept("platform/bgp_precision_timers", bgp.values, "precision_timers")
         put_settings(document, "bgp/", bgp)
         _finish_sessions(document, bgp)
 

@@ -24,6 +24,10 @@ NEXT_HEADER = {"inet": "protocol", "inet6": "next-header"}
 TTL_WORDS = {"inet": "ttl", "inet6": "hop-limit"}
 LOGIN_PORTS = ("ssh", "830")  # 830: NETCONF over SSH (RFC 6242)
 QUERY_PORT = "snmp"
+_ICMP = {"inet": "icmp", "inet6": "icmp6"}
+BFD_PORTS = ("3784", "3785", "4784")  # RFC 5881 (control, echo) and RFC 5883
+REPLY_PORTS = ("domain", "ntp")
+ESTABLISHED = "tcp-established"
 
 
 # --- what Junos makes of the Fabric's statements ------------------------------------------------------
@@ -46,7 +50,7 @@ class FilterView(NamedTuple):
 
 
 def filter_views(switch: Switch) -> list[FilterView]:
-    """The filters of `lo0`: none where neither access networks nor TTL security are asked for."""
+    """Return the filters of `lo0`: none where neither access networks nor TTL security are asked for."""
     if not switch.management.access and not switch.bgp.ttl_security:
         return []
     families = ["inet", "inet6"] if _has_ipv6(switch) else ["inet"]
@@ -71,7 +75,12 @@ def _far(family: str) -> list[tuple[str, list[str]]]:
 
 
 def _terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
-    """Terms in the order in which a packet meets them; access networks are IPv4, so no one logs in over IPv6."""
+    """Yield the terms in the order in which a packet meets them.
+
+    Access networks are IPv4, so nobody logs in over IPv6. With access networks the filter ends with a discard, as the
+    one of Juniper's validated design does (Juniper/jvd, 3stage_dc_connected_security, `cpp-filter-v1`): what the switch
+    itself needs is accepted before. Without them logins may come from anywhere, so everything else is accepted.
+    """
     protocol = NEXT_HEADER[family]
     if switch.bgp.ttl_security:
         yield FilterTermView("TTL-SECURITY", _far(family), DISCARD)
@@ -83,7 +92,12 @@ def _terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
         ports = [*LOGIN_PORTS, *([str(gnmi)] if gnmi is not None else [])]
         yield FilterTermView("LOGIN", [(protocol, ["tcp"]), ("destination-port", ports)], DISCARD)
         yield FilterTermView("QUERIES", [(protocol, ["udp"]), ("destination-port", [QUERY_PORT])], DISCARD)
-    yield FilterTermView("OTHERS", [], ACCEPT)
+        yield FilterTermView("BGP", [(protocol, ["tcp"]), ("port", ["bgp"])], ACCEPT)
+        yield FilterTermView("BFD", [(protocol, ["udp"]), ("destination-port", [*BFD_PORTS])], ACCEPT)
+        yield FilterTermView("ICMP", [(protocol, [_ICMP[family]])], ACCEPT)
+        yield FilterTermView("REPLIES", [(protocol, ["udp"]), ("source-port", [*REPLY_PORTS])], ACCEPT)
+        yield FilterTermView("SESSIONS", [(protocol, ["tcp"]), (ESTABLISHED, [])], ACCEPT)
+    yield FilterTermView("OTHERS", [], DISCARD if switch.management.access else ACCEPT)
 
 
 # --- the facts of that --------------------------------------------------------------------------------
@@ -96,7 +110,7 @@ def state(facts: Facts, switch: Switch) -> None:
         for at, term in enumerate(each.terms):
             prefix = f"platform/filter[{each.name}]/{at}/"
             for word, values in term.conditions:
-                facts[prefix + word.replace("-", "_")] = ",".join(sorted(values))
+                facts[prefix + word.replace("-", "_")] = ",".join(sorted(values)) if values else "true"
             facts[prefix + "action"] = term.action
             facts[f"structure/filter[{each.name}]/{at}/name"] = term.name
     if name := management_filter(switch):
@@ -115,6 +129,7 @@ _FAMILIES = "inet|inet6|ethernet-switching|any|mpls|ccc|vpls|bridge|evpn"
 _FILTER: Sequence[Row] = (
     Block("term <word>", "term", (
         *(Entry(f"from {word} <word>", word) for word in _CONDITIONS),
+        Keep(f"from {ESTABLISHED}", ESTABLISHED, "true"),
         Keep(f"then <{ACCEPT}|{DISCARD}>", "action"),
         Keep("then reject [<below>]", "action", "reject"),
         Keep("then next term", "action", "next term"),
@@ -131,7 +146,7 @@ _FILTER: Sequence[Row] = (
                   "next-header-except packet-length packet-length-except payload-protocol port-except precedence "
                   "precedence-except prefix-list protocol-except rat-type redirect-reason service-filter-hit "
                   "source-class source-mac-address source-port-except source-port-range-optimize source-prefix-list "
-                  "tcp-established tcp-flags tcp-initial traffic-class traffic-class-except traffic-type "
+                  "tcp-flags tcp-initial traffic-class traffic-class-except traffic-type "
                   "user-vlan-1p-priority user-vlan-id vlan vlan-ether-type vxlan gbp-src-tag gbp-dst-tag apply-path "
                   "ah-spi-except destination-class-except egress-to-ingress esp-spi-except fast-lookup-tuple "
                   "fast-lookup-tuple-list first-byte-of-payload first-byte-of-payload-except gre-key-except "
@@ -179,6 +194,7 @@ def finish(document: Document) -> None:
                 line = max([term.line, *(line for _, line in term.said())])
                 document.put(f"access_list[{name}]/{at}", _entry(term), line)
                 continue
+            document.put_kept(f"platform/{path}tcp_established", term.values, ESTABLISHED)
             for word in term.tables:
                 document.put_set(f"platform/{path}{word.replace('-', '_')}", term.table(word))
             document.put_kept(f"platform/{path}action", term.values, "action")
@@ -191,7 +207,7 @@ def finish(document: Document) -> None:
 
 def _is_simple(each: Scope) -> bool:
     """Whether all terms of a filter have but such conditions and actions as fabricc writes."""
-    plain = {"action"}
+    plain = {"action", ESTABLISHED}
     return all(
         term.values.keys() <= plain and _action(term) in (None, ACCEPT, DISCARD)
         for term in each.each("term").values()
@@ -201,6 +217,7 @@ def _is_simple(each: Scope) -> bool:
 def _entry(term: Scope) -> str:
     """A term as an entry of an access list: what becomes of a packet, what it must match, what else is done."""
     matched = [f"{word} {','.join(map(str, values))}" for word, values in term.tables.items()]
+    matched += [ESTABLISHED] if ESTABLISHED in term.values else []
     matched += [words for words, _ in kept(term, FROM)]
     done = [words for words, _ in kept(term, THEN)]
     return " ".join([str(_action(term) or ACCEPT), *matched, *(["then", *done] if done else [])])

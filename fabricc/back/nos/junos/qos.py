@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 CLASSIFIER = "DSCP"
 LOSSY = "LOSSY"
+# The cap of strict notifications where a model has no figure of its own: the figure of Juniper's design for AI back
+# ends, in the form of its EVPN design for QFX5120, 5130, 5210, 5220 and 5230 (Juniper/jvd, 5stage_evpn_vxlan).
+STRICT_SHAPING_PERCENT = 5
 # `dynamic-threshold` 0 to 10 stands for alpha 1/128 to 8, so 7 is alpha 1 (Juniper, QFX shared buffers).
 ALPHA_OFFSET = 7
 # Defaults of `pfc-watchdog` (Juniper, PFC watchdog).
@@ -81,11 +84,12 @@ class ProfileView(NamedTuple):
 
 
 class SchedulerView(NamedTuple):
-    """One scheduler; `percent` is None for strict priority without a cap, `profile` has the curve by which it marks."""
+    """One scheduler; `percent` or `shaping_percent` caps a strict one, `profile` has the curve by which it marks."""
 
     name: str
     strict: bool
     percent: int | None
+    shaping_percent: int | None
     profile: str | None
 
 
@@ -257,7 +261,7 @@ def percent_of(ecn: Ecn, whole_bytes: int) -> FillLevels:
 def _shares(switch: Switch) -> dict[str, int]:
     """Percent of a port that each class is given; of strict ones at most, and then the others share the rest.
 
-    A strict class without a cap has none. All together stay within 100 %.
+    A strict class without a cap, and one whose cap is a shaping rate, has none. All together stay within 100 %.
     """
     cap = int(settings(switch).get("cnp_percent", 0))
     capped = {c.name: cap for c in switch.qos.classes if cap and c.cnp and c.strict}
@@ -278,7 +282,14 @@ def _scheduler(switch: Switch, traffic_class: TrafficClass, profile: PortProfile
     """That of a class, one for each profile by whose curve it marks."""
     marks = profile.name.upper() if profile and traffic_class.ecn and profile.ecn else None
     name = f"S-{traffic_class.name.upper()}" + (f"-{marks}" if marks else "")
-    return SchedulerView(name, traffic_class.strict, _shares(switch).get(traffic_class.name), marks)
+    share = _shares(switch).get(traffic_class.name)
+    return SchedulerView(name, traffic_class.strict, share, _shaping_percent(traffic_class, share), marks)
+
+
+def _shaping_percent(traffic_class: TrafficClass, share: int | None) -> int | None:
+    """Return the shaping rate that caps strict notifications, in percent; None where another cap holds or none does."""
+    capped = traffic_class.strict and traffic_class.cnp and share is None
+    return STRICT_SHAPING_PERCENT if capped else None
 
 
 def _class_name(traffic_class: TrafficClass) -> str:
@@ -296,6 +307,8 @@ def express(switch: Switch, quality: Facts, profile: PortProfile | None) -> None
             quality[f"queue[{each.priority}]/scheduler"] = f"dwrr {share}"
         elif share is not None:
             quality[f"queue[{each.priority}]/strict_percent"] = share
+        if (shaping := _shaping_percent(each, share)) is not None:
+            quality[f"queue[{each.priority}]/shaping_percent"] = shaping
     if profile is None:
         return
     lossless, view = switch.qos.lossless, profile_view(switch, profile)

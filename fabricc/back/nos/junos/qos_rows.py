@@ -161,6 +161,7 @@ ROWS: Sequence[Row] = (
         )),
         Block("schedulers <word>", "scheduler", (
             Keep("transmit-rate percent <integer>", "percent"),
+            Keep("shaping-rate percent <integer>", "shaping_percent"),
             Keep("priority strict-high", "strict"),
             Keep("drop-profile-map loss-priority any protocol any drop-profile <word>", "curve"),
             Keep("drop-profile-map loss-priority low protocol any drop-profile <word>", "curve of most"),
@@ -345,6 +346,8 @@ def _scheduling(document: Document, scheduler: Scope) -> Stated:
             stated.append(("strict_percent", *values["percent"]))
     elif "percent" in values:
         stated.append(("scheduler", f"dwrr {values['percent'][0]}", values["percent"][1]))
+    if "shaping_percent" in values:
+        stated.append(("shaping_percent", *values["shaping_percent"]))
     referred = values.get("curve") or values.get("curve of most")
     curve = document.refer("curve", *referred) if referred else None
     if curve is None or referred is None:

@@ -164,6 +164,7 @@ def state(facts: Facts, switch: Switch) -> None:
         "platform/management_interface": view.interface,
         "platform/hash_seed": balancing_view(switch).seed,
         "platform/lldp/ports": "all",
+        "platform/spanning_tree": words.NONE,
         "platform/lldp/port_id": "interface-name",
         "platform/lldp/hold_s": DEFAULT_LLDP_MULTIPLIER * management.lldp_interval_s,
     }
@@ -175,6 +176,7 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["platform/lldp/delay_s"] = view.lldp_delay_s
     if view.snmp:
         facts["platform/snmp/instances"] = "true"
+        facts["platform/snmp/community_instance"] = view.instance
     if management.gnmi_port is not None:
         facts["platform/gnmi/certificate"] = view.certificate
         facts["platform/gnmi/pki"] = "true"
@@ -228,6 +230,8 @@ ROWS: Sequence[Row] = (
     Entry("system accounting events <word>", "accounted"),
     Fact("system accounting destination <word>", "platform/accounting/destination"),
     Fact("snmp community <word> authorization read-only", "management/snmp/secret", words.reference),
+    Fact("snmp community <word> routing-instance <word>", "platform/snmp/community_instance",
+         lambda _community, instance: instance),
     Fact("snmp <location|contact> <word>", "management/snmp/{0}"),
     Fact("snmp routing-instance-access", "platform/snmp/instances"),
     Fact(f"{_GRPC} ssl port <integer>", "management/gnmi_port"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
+from fabricc.back.nos.junos.words import NONE, SPANNING_TREE
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope
 from fabricc.back.reading.types import numbers
 from fabricc.base.diagnostics.wording import spans
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-ALL, NONE = "all", "none"
+ALL = "all"
 EVERY = "1-4094"
 
 COMMON: Sequence[Row] = (
@@ -93,6 +94,9 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
         document.put(port_paths(port)["vlans"], _listed(said, ids), max(said.values()))
     for kind, tree in document.scope.each("spanning tree").items():
         line = tree.values.get("disabled", ("", tree.line))[1]
+        if kind == SPANNING_TREE and tree.values.keys() == {"disabled"} and not tree.each("port"):
+            document.put("platform/spanning_tree", NONE, line)
+            continue
         document.put("spanning_tree/mode", NONE if "disabled" in tree.values else str(kind), line)
         put_settings(document, "spanning_tree/", tree)
         for name, each in tree.each("port").items():

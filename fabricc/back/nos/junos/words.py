@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MANAGEMENT_INSTANCE = "mgmt_junos"
 EVOLVED, CLASSIC = "evo", "classic"
+NONE = "none"
+SPANNING_TREE = "rstp"  # the kind that Juniper's validated designs shut on spines (Juniper/jvd)
 # The out-of-band port: Junos OS Evolved names it by routing engine, classic QFX switches have em0.
 MANAGEMENT_INTERFACES = {EVOLVED: "re0:mgmt-0", CLASSIC: "em0"}
 

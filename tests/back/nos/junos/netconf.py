@@ -29,7 +29,7 @@ LISTS = {
     "class-of-service/scheduler-maps", "scheduler-maps/forwarding-class", "class-of-service/schedulers",
     "routing-options/rib", "static/route", "aggregate/route", "router-advertisement/interface", "bgp/group",
     "group/neighbor", "group/dynamic-neighbor", "peer-auto-discovery/interface", "lldp/interface",
-    "system/tacplus-server", "snmp/community", "filter/term", "from/source-address",
+    "system/tacplus-server", "snmp/community", "community/routing-instance", "filter/term", "from/source-address",
 }  # fmt: skip
 # Lists whose own name Junos does not print.
 HIDDEN_LISTS = {
@@ -46,7 +46,7 @@ VALUES = {
     "peer-as-list", "minimum-interval", "multiplier", "peer-as", "port-id-subtype", "next",
     "secret", "authentication-order", "events", "port", "local-certificate", "location", "contact", "authorization",
     "advertisement-interval", "transmit-delay", "inactivity-interval", "ttl", "ttl-except", "hop-limit-except",
-    "next-header", "destination-port", "max-advertisement-interval", "min-advertisement-interval",
+    "next-header", "destination-port", "source-port", "max-advertisement-interval", "min-advertisement-interval",
     "authentication-key", "forwarding-class",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.

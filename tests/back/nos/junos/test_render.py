@@ -114,10 +114,70 @@ def test_notifications_go_first_but_cannot_starve_the_others() -> None:
         assert sum(rates) <= 100
 
 
-def test_a_model_without_a_cap_leaves_strict_classes_and_shares_alone() -> None:
+def test_a_model_without_a_figure_shapes_notifications_and_leaves_the_shares_alone() -> None:
     text = text_of("classic-numbered")
-    assert "transmit-rate" not in section(text, "        S-CNP {")
+    strict = section(text, "        S-CNP {")
+    assert "transmit-rate" not in strict
+    assert "shaping-rate percent 5;\n            priority strict-high;" in strict
     assert "transmit-rate percent 10;" in section(text, "        S-DEFAULT {")
+    assert "shaping-rate" not in text_of("evo-numbered")
+
+
+def test_a_strict_class_other_than_that_of_notifications_is_not_shaped() -> None:
+    switch = variant("classic-numbered")
+    classes = tuple(
+        replace(each, cnp=False, strict=True) if each.cnp else each for each in switch.qos.classes
+    )
+    text = JUNOS.render(replace(switch, qos=replace(switch.qos, classes=classes)))[FILE]
+    assert "priority strict-high;" in text
+    assert "shaping-rate" not in text
+
+
+def test_the_kernel_sends_keepalives_of_a_short_hold_time_where_junos_has_the_statement() -> None:
+    assert "        precision-timers;\n        hold-time 9;" in text_of("classic-numbered")
+    assert "precision-timers" not in text_of("evo-numbered")
+    switch = variant("classic-numbered")
+    slower = replace(switch, bgp=replace(switch.bgp, hold_s=20))
+    assert "precision-timers" not in JUNOS.render(slower)[FILE]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_no_spanning_tree_runs(name: str) -> None:
+    assert "    rstp {\n        disable;\n    }\n" in section(text_of(name), "protocols {") + "\n"
+
+
+def test_snmp_is_asked_by_way_of_the_management_instance() -> None:
+    snmp = section(text_of("evo-settings"), "snmp {")
+    assert "authorization read-only;\n        routing-instance mgmt_junos;" in snmp
+    assert snmp.endswith("    routing-instance-access;")
+
+
+def terms_of(text: str, name: str) -> list[tuple[str, str]]:
+    """The names and actions of the terms of a filter, in order."""
+    body = section(text, f"        filter {name} {{")
+    return re.findall(r"term (\S+) \{[\s\S]*?(accept|discard);", body)
+
+
+def test_with_access_networks_the_filter_ends_with_a_discard() -> None:
+    text = text_of("evo-settings")
+    assert terms_of(text, "PROTECT") == [
+        ("TTL-SECURITY", "discard"), ("ACCESS", "accept"), ("LOGIN", "discard"), ("QUERIES", "discard"),
+        ("BGP", "accept"), ("BFD", "accept"), ("ICMP", "accept"), ("REPLIES", "accept"), ("SESSIONS", "accept"),
+        ("OTHERS", "discard"),
+    ]  # fmt: skip
+    assert terms_of(text, "PROTECT-V6") == [
+        term for term in terms_of(text, "PROTECT") if term[0] != "ACCESS"
+    ]
+    assert "protocol tcp;\n                    tcp-established;" in text
+    assert "next-header icmp6;" in section(text, "        filter PROTECT-V6 {")
+
+
+def test_without_access_networks_the_filter_only_looks_at_the_ttl() -> None:
+    switch = variant("evo-settings")
+    switch = replace(switch, management=replace(switch.management, access=()))
+    files = JUNOS.render(switch)
+    assert terms_of(files[FILE], "PROTECT") == [("TTL-SECURITY", "discard"), ("OTHERS", "accept")]
+    assert JUNOS.read(files).facts == JUNOS.planned(switch)
 
 
 def test_buffers_are_split_and_counted_as_the_catalog_says() -> None:

@@ -95,6 +95,10 @@ FAULTS = [
     ("qfx", "class-of-service", "fill-level [ 2 6 ]", "fill-level [ 2 106 ]"),
     ("qfx", "class-of-service", "percent 15", "percent 14"),
     ("qfx", "class-of-service", "transmit-rate percent 5;", "transmit-rate percent 105;"),
+    ("qfx", "class-of-service", "shaping-rate percent 5;", "shaping-rate percent 105;"),
+    ("evo", "protocols", "    rstp {", "    rstps {"),
+    ("evo", "protocols", "    precision-timers;", "    precise-timers;"),
+    ("evo", "firewall", "tcp-established;", "tcp-open;"),
     ("qfx", "class-of-service", "pfc-priority 3", "pfc-priority 8"),
     ("qfx", "class-of-service", "watchdog-action drop", "watchdog-action stop"),
     ("qfx", "class-of-service", "dynamic-threshold 7", "dynamic-threshold 11"),
@@ -112,7 +116,11 @@ FIRST = [*{(tree, section): (tree, section, *words) for tree, section, *words in
 def test_the_models_refuse_what_is_wrong(
     tree: str, section: str, right: str, wrong: str, models: Path, tmp_path: Path
 ) -> None:
-    name = "evo-unnumbered" if "advertisement-interval 3" in right else "evo-settings"
+    name = "evo-settings"
+    if "advertisement-interval 3" in right:
+        name = "evo-unnumbered"
+    elif "shaping" in right or "precision" in right:
+        name = "classic-settings"
     text = JUNOS.render(variant(name))[FILE]
     assert right in text
     assert complaints(models, tree, {"planted": text.replace(right, wrong)}, tmp_path, (section,))
