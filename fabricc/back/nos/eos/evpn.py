@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 UDP_PORT = 4789
+SUPPRESSED = "suppressed"
+"""What facts have of ports that send no router advertisements."""
 NO_LIMIT = 0
 """`maximum-routes` of sessions that carry EVPN routes, as in Arista's designs: it counts routes of all families."""
 DEPARTURES = (
@@ -96,6 +98,8 @@ def state(facts: Facts, switch: Switch) -> None:
         facts[prefix + "defined"] = facts[prefix + "redistribute_connected"] = "true"
     for segment in vtep.segments:
         facts[f"evpn/segment[{segment.vlan}]/announces_learned"] = "true"
+        if segment.gateway6:
+            facts[f"evpn/segment[{segment.vlan}]/ra"] = SUPPRESSED
     for port in switch.ports:
         if port.segment is not None:
             del facts[port_paths(port.name)["routed"]]
@@ -254,7 +258,7 @@ def finish_interface(document: Document, vlan: str, block: Scope) -> Scope | Non
     rest = Scope(block.line)
     rest.tables, rest.scopes = block.tables, block.scopes
     for leaf, (value, line) in block.values.items():
-        if leaf in ("vrf", "mtu"):
+        if leaf in ("vrf", "mtu", "ra"):
             document.put(prefix + leaf, value, line)
         elif leaf.startswith("virtual "):
             document.put(prefix + leaf.removeprefix("virtual "), value, line)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MTU = 1500
 SERVICE_DESCRIPTION = "service port"
+RA_MAX_S = 10
+"""Seconds between router advertisements on unnumbered links, as FRR's BGP has them; EOS's own are 200 s apart."""
 UNUSED = Direction.UNUSED  # looking a member up costs more than what is done with it
 
 DEPARTURES: tuple[Departure, ...] = ()
@@ -50,11 +52,18 @@ class PortKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InterfacesView:
-    """All interfaces of a switch: ports, by runs of a kind; `service`, the cages that are not for the fabric."""
+    """All interfaces of a switch: ports, by runs of a kind; `service`, the cages that are not for the fabric.
+
+    Attributes:
+        ra_max_ms: time between router advertisements on unnumbered links.
+        quiet: names of the ports that send none.
+    """
 
     runs: list[tuple[PortKind, list[Port]]]
     service: list[str]
     service_description: str
+    ra_max_ms: int
+    quiet: frozenset[str]
     loopback4: str | None
     loopback6: str | None
     management: str
@@ -66,6 +75,8 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
         runs=_runs(switch, buffers=bool(view.mmu_profiles)),
         service=service_ports(switch.model),
         service_description=SERVICE_DESCRIPTION,
+        ra_max_ms=1000 * RA_MAX_S,
+        quiet=frozenset([port.name for port in switch.ports if _is_quiet(port)]),
         loopback4=switch.loopback4,
         loopback6=switch.loopback6,
         management=management_interface(switch),
@@ -108,6 +119,11 @@ def _speed_word(port: Port) -> str:
     return SPEEDS[key] if key in SPEEDS else f"{key[0]}g-{key[1]}"
 
 
+def _is_quiet(port: Port) -> bool:
+    """Return whether a host would hear router advertisements of the port: it has an IPv6 address there."""
+    return port.direction is Direction.HOST and port.ipv6 is not None
+
+
 def _fec(port: Port) -> str | None:
     """`rs` where a used port's lanes run at 25 Gb/s or more (IEEE 802.3 clauses 91, 119, 134 and 161), else None."""
     return "rs" if port.direction is not UNUSED and port.speed_gbps >= 25 * port.lanes else None
@@ -126,6 +142,10 @@ def state(facts: Facts, switch: Switch) -> None:
         facts[paths["routed"]] = "true"
         if encoding := _fec(port):
             facts[paths["fec"]] = encoding
+        if port.unnumbered:
+            facts[paths["ra_max_s"]] = RA_MAX_S
+        if _is_quiet(port):
+            facts[paths["ra"]] = evpn.SUPPRESSED
         if delays and port.direction is not UNUSED and (threshold_us := delays.get(port.profile or "")):
             facts[paths["ecn_delay_us"]] = threshold_us
             held = qos.queue_facts(threshold_us, port.speed_gbps) | {"ecn_count": "true"}
@@ -147,6 +167,12 @@ _LEAK = pattern(r"\bleak routes\b|\begress-vrf\b")
 TYPES = {**others.TYPES, "ports": ports}
 
 
+def _said_interval(milliseconds: int) -> dict[str, Value]:
+    """State the time between router advertisements: in seconds where they are whole, else as a setting."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return {"setting[ipv6 nd ra interval msec]": milliseconds} if rest else {"ra_max_s": seconds}
+
+
 ROWS: Sequence[Row] = (
     Block("interface <ports>", "interface", (
         Keep("description <rest>", "description"),
@@ -163,6 +189,9 @@ ROWS: Sequence[Row] = (
         Keep("ip address virtual <prefix4>", "virtual ipv4"),
         Keep("ipv6 address virtual <prefix6>", "virtual ipv6"),
         Keep("ipv6 enable", "link_local"),
+        Keep("ipv6 nd ra interval <integer>", "ra_max_s"),
+        Keep("ipv6 nd ra interval msec <integer>", _said_interval),
+        Keep("ipv6 nd ra disabled all", "ra", evpn.SUPPRESSED),
         Entry("ipv6 address <prefix6>", "ipv6"),
         Silent("no (ip|ipv6) address"),
         Keep("service-profile <word>", "qos_profile"),
@@ -187,8 +216,8 @@ _KEPT = frozenset(
 _EXISTS = frozenset({"enabled", "mmu_profile", "vrf", "ecn_delay_us", "ecn_count"})
 """What is said of an interface that does nothing."""
 _OURS = {
-    "description", "mtu", "speed_gbps", "lanes", "fec", "routed", "ipv4", "ipv6", "link_local", "qos_profile",
-    "policy", "access", *_EXISTS - {"vrf"},
+    "description", "mtu", "speed_gbps", "lanes", "fec", "routed", "ipv4", "ipv6", "link_local", "ra_max_s", "ra",
+    "qos_profile", "policy", "access", *_EXISTS - {"vrf"},
 }  # fmt: skip
 """What a port of a fabric of ours says."""
 _BRIDGES_OR_ROUTES = ("Ethernet", "Port-Channel", "Vlan")

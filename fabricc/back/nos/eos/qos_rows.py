@@ -98,6 +98,7 @@ ROWS: Sequence[Row] = (
     Entry("qos map dscp <0-63>... to traffic-class <0-7> drop-precedence <0-2>", "traffic classes",
         lambda _dscp, traffic_class, _precedence: traffic_class),
     Entry("qos map traffic-class <0-7>... to (tx-queue|uc-tx-queue) <0-7>", "queues"),
+    Entry("qos map traffic-class <0-7>... to (priority-group|priority) <0-7>", "groups"),
     Fact(f"{_WATCHDOG} default timeout <word>", "watchdog/detect_ms", _milliseconds),
     Fact(f"{_WATCHDOG} default recovery-time <word>", "watchdog/restore_ms", _milliseconds),
     Fact(f"{_WATCHDOG} default polling-interval <word>", "watchdog/poll_ms", _milliseconds),
@@ -241,6 +242,9 @@ def finish(document: Document) -> None:
     queues: dict[Value, Said] = {traffic_class: (traffic_class, 0) for traffic_class, _ in classes.values()}
     for traffic_class, said in (queues | document.scope.table("queues")).items():
         document.put(f"qos/traffic_class[{traffic_class}]/queue", *said)
+    for traffic_class, (group, line) in document.scope.table("groups").items():
+        if group != traffic_class:
+            document.put(f"qos/traffic_class[{traffic_class}]/priority_group", group, line)
     for profile in document.scope.each("mmu profile").values():
         groups = list(_thresholds(profile).values())
         for value, line in groups[1:]:

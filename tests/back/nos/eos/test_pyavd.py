@@ -21,16 +21,19 @@ if TYPE_CHECKING:
 
 pyavd = pytest.importorskip("pyavd", reason="pyavd, Arista's renderer, is not installed")
 
-# AVD has no per-interface form of the buffer profile, no marking by delay and no hash seed, and leaves `end` to the
-# device.
+# AVD has no per-interface form of the buffer profile, no marking by delay, no interval of router advertisements and no
+# hash seed, and leaves `end` to the device.
 OURS_ALONE = (
     "   platform trident mmu queue interface-profile",
     "   random-detect ecn",
+    "   ipv6 nd ra interval",
     "ip load-sharing trident",
     "end",
 )
 # AVD has no word for a password that nobody can type.
 PASSWORD = (" nopassword", " secret *")
+# AVD leaves answers to solicitations on.
+ADVERTISEMENTS = ("ipv6 nd ra disabled all", "ipv6 nd ra disabled")
 SERVICE_PORT = {
     "name": "Ethernet5",
     "description": "service port",
@@ -69,6 +72,7 @@ def avd_port(port: Port) -> dict[str, Any]:
         model["ip_address"] = port.ipv4
     if port.ipv6:
         model["ipv6_addresses"] = [port.ipv6]
+        model["ipv6_nd_ra_disabled"] = port.direction is Direction.HOST
     if port.unnumbered:
         model["ipv6_enable"] = True
     return model
@@ -406,7 +410,7 @@ def test_arista_s_renderer_writes_the_same_lines(family: str, choice: str) -> No
         if line.strip(" !")
     ]
     ours = [
-        line
+        line.replace(*ADVERTISEMENTS)
         for line in EOS.render(switch)[FILE].splitlines()
         if line.strip(" !") and not line.startswith(OURS_ALONE)
     ]

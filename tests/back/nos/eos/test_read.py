@@ -391,3 +391,24 @@ router bgp 65100
 """
     assert read(typed) == read(printed)
     assert read(printed)["bgp/neighbor[10.0.0.0]/families"] == "ipv4"
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "value"),
+    [
+        ("ipv6 nd ra interval 5", "ra_max_s", 5),
+        ("ipv6 nd ra interval msec 30000", "ra_max_s", 30),
+        ("ipv6 nd ra interval msec 2500", "setting[ipv6 nd ra interval msec]", 2500),
+        ("ipv6 nd ra disabled all", "ra", "suppressed"),
+        ("ipv6 nd ra disabled", "setting[ipv6 nd ra disabled]", "true"),
+    ],
+)
+def test_router_advertisements_are_read_in_both_units(line: str, path: str, value: object) -> None:
+    text = f"interface Ethernet1/1\n   no switchport\n   ipv6 enable\n   {line}\n"
+    assert read(text)[f"interface[Ethernet1/1]/{path}"] == value
+
+
+def test_a_class_in_a_priority_group_of_another_number_is_stated() -> None:
+    facts = read("qos map traffic-class 5 to priority 4\nqos map traffic-class 3 to priority-group 3\n")
+    assert facts["qos/traffic_class[5]/priority_group"] == 4
+    assert "qos/traffic_class[3]/priority_group" not in facts

@@ -15,7 +15,7 @@ import pytest
 from fabricc.back.nos import load
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.catalog import load_catalog
-from fabricc.fabric.model import Account
+from fabricc.fabric.model import Account, Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.fabric.shape import TierName
 from tests.back.nos.eos.variants import GOLDENS, VARIANTS, chassis, large, variant
@@ -348,3 +348,29 @@ def test_the_sand_family_counts_marks_once_its_hardware_is_told_to() -> None:
         marks = any("random-detect ecn" in line for line in lines(name))
         expected = marks and name.startswith("sand")
         assert ("hardware counter feature ecn out" in lines(name)) is expected
+
+
+def block_of(text: str, name: str) -> list[str]:
+    """The lines of an interface."""
+    body = text[text.index(f"\ninterface {name}\n") + 1 :].split("\n!", 1)[0]
+    return [line.strip() for line in body.splitlines()[1:]]
+
+
+def test_unnumbered_ports_advertise_often_and_ports_to_hosts_never() -> None:
+    switch = variant("trident-dual-unnumbered")
+    text = EOS.render(switch)[FILE]
+    for port in switch.ports:
+        lines = block_of(text, port.name)
+        host = port.direction is Direction.HOST and port.ipv6 is not None
+        assert ("ipv6 nd ra disabled all" in lines) is host
+        assert ("ipv6 nd ra interval msec 10000" in lines) is port.unnumbered
+    assert text.count("ra disabled all") == sum(port.direction is Direction.HOST for port in switch.ports)
+    assert "ipv6 nd" not in EOS.render(variant("trident-numbered"))[FILE]
+
+
+def test_numbered_links_between_switches_advertise_as_eos_does() -> None:
+    switch = variant("trident-dual")
+    text = EOS.render(switch)[FILE]
+    for port in switch.ports:
+        if port.direction is Direction.UP:
+            assert not any(line.startswith("ipv6 nd") for line in block_of(text, port.name))

@@ -165,9 +165,7 @@ def test_with_access_networks_the_filter_ends_with_a_discard() -> None:
         ("BGP", "accept"), ("BFD", "accept"), ("ICMP", "accept"), ("REPLIES", "accept"), ("SESSIONS", "accept"),
         ("OTHERS", "discard"),
     ]  # fmt: skip
-    assert terms_of(text, "PROTECT-V6") == [
-        term for term in terms_of(text, "PROTECT") if term[0] != "ACCESS"
-    ]
+    assert terms_of(text, "PROTECT-V6") == [term for term in terms_of(text, "PROTECT") if term[0] != "ACCESS"]
     assert "protocol tcp;\n                    tcp-established;" in text
     assert "next-header icmp6;" in section(text, "        filter PROTECT-V6 {")
 
