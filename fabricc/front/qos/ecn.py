@@ -63,6 +63,18 @@ def pause_point_bytes(shared_bytes: int, dynamic_th: int, queues: int, lossy_alp
     return max(0, int(alpha * shared_bytes / (1 + alpha * queues + lossy)))
 
 
+def most_lossy_queues(
+    high_bytes: int, shared_bytes: int, dynamic_th: int, queues: int, lossy_alpha: int
+) -> int:
+    """Return how many congested lossy queues leave the pause point at or above a marking threshold.
+
+    The limit of `pause_point_bytes` with N lossy queues is `alpha * shared / (1 + alpha * queues + N * lossy alpha)`.
+    """
+    alpha = Fraction(2) ** dynamic_th
+    left = alpha * shared_bytes / high_bytes - 1 - alpha * queues
+    return max(0, int(left / Fraction(2) ** lossy_alpha))
+
+
 def ceiling_bytes(pause_bytes: int, mtu: int, cell_bytes: int) -> int:
     """The highest Kmax that stays below the pause point after any rounding and one more packet."""
     return down_to_cell(max(0, pause_bytes - max(mtu, ROUNDING_CELLS * cell_bytes)), cell_bytes)

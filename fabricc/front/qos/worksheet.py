@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import NamedTuple
 from fabricc.front.qos.computed import Step
-from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, wanted
+from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, most_lossy_queues, wanted
 from fabricc.front.qos.floor import floor_bytes, floor_steps
 from fabricc.front.qos.headroom import computed
 from fabricc.front.qos.lossless_policy import (
@@ -49,6 +49,7 @@ class _Case(NamedTuple):
     classes: int
     divided: Budget
     queues: int
+    threshold: int
     pause: int
     marking: Marking | None
     oversubscription: Fraction | None
@@ -83,7 +84,8 @@ def worksheet(
     lossy_alpha = model.buffers.pools.lossy_egress_alpha
     pause = smallest_pause_point_bytes(divided.shared_bytes, groups, classes, lossy_alpha)
     wanted_marks = marking if any(c.ecn for c in qos.classes) else None
-    case = _Case(model, mtu, classes, divided, queues, pause, wanted_marks, oversubscription)
+    least = min(group.headroom.dynamic_th for group in groups)
+    case = _Case(model, mtu, classes, divided, queues, least, pause, wanted_marks, oversubscription)
     sheets: dict[str, tuple[Row, ...]] = {}
     for group in groups:
         if (profile := profiles.get(group_name(group))) is None or profile.headroom is None:
@@ -254,6 +256,11 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     yield Step("Kmin", profile.ecn.min_bytes, "B", "as wanted; half of Kmax at most where PFC is near")
     yield Step("Kmax", profile.ecn.max_bytes, "B", "as wanted, at most the highest")
     yield Step("Pmax", profile.ecn.max_percent, "%", rule)
+    if lossy is not None and profile.ecn.max_bytes:
+        shared = case.divided.shared_bytes
+        most = most_lossy_queues(profile.ecn.max_bytes, shared, case.threshold, case.queues, lossy)
+        rule = "congested at the same time; with one more the switch pauses before it marks everything"
+        yield Step("lossy queues, congested, most", most, "", rule)
 
 
 def _watchdog_steps(qos: SwitchQos) -> Iterator[Step]:

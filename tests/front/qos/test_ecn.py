@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.fabric.qos import Ecn
-from fabricc.front.qos.ecn import base_rtt_ns, bdp_bytes, ecn, leaves_room, pause_point_bytes
+from fabricc.front.qos.ecn import (
+    base_rtt_ns,
+    bdp_bytes,
+    ecn,
+    leaves_room,
+    most_lossy_queues,
+    pause_point_bytes,
+)
 from fabricc.front.qos.watchdog import POLL_LIMITS_MS, longest_pause_ns, watchdog
 
 FAR = 10**9
@@ -148,3 +155,11 @@ def test_a_lossy_queue_that_is_congested_too_brings_the_pause_point_down(
 def test_the_shipped_alpha_of_eight_costs_a_switch_with_few_ports_most() -> None:
     assert pause_point_bytes(90_000, 0, 1) == 45_000
     assert pause_point_bytes(90_000, 0, 1, 3) == 9_000
+
+
+@pytest.mark.parametrize(("high", "most"), [(2_843_520, 5), (1_421_760, 11), (7_292_288, 1), (12_000_000, 0)])
+def test_lossy_queues_that_may_be_congested_until_the_pause_point_is_below_kmax(high: int, most: int) -> None:
+    shared = 153_138_048
+    assert most_lossy_queues(high, shared, 0, 12, 3) == most
+    pauses = [shared // (1 + 12 + 8 * queues) for queues in (most, most + 1)]
+    assert (pauses[0] >= high or most == 0, pauses[1] < high) == (True, True)
