@@ -6,9 +6,11 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
+from fabricc.back import nos as back_ends
 from fabricc.catalog.model import Power
 from fabricc.catalog.power import drawn
 from fabricc.compiler.host_facts import HostFact, host_facts
+from fabricc.review.diff.application import application_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.cables import CableKind
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Switch
     from fabricc.front.planning.room import Room
     from fabricc.front.spec.model import ClusterSpec
 
@@ -34,6 +37,23 @@ def room_table(rooms: Iterable[Room]) -> _Table:
     """What is in use of what each pin allows."""
     rows = [(room.pin, room.what, room.used, room.room, room.room - room.used) for room in rooms]
     return "Room for growth", ("pin", "of what", "in use", "room", "left"), rows
+
+
+def application_tables(samples: Iterable[Switch]) -> Iterator[_Table]:
+    """How typical changes are applied to each kind of switch, of systems where that matters beyond the facts."""
+    rows = dict.fromkeys(
+        (
+            switch.tier.value,
+            switch.model.title,
+            f"{switch.nos} {switch.release}",
+            change,
+            application_words(way),
+        )
+        for switch in samples
+        for change, way in back_ends.typical_applications(switch)
+    )
+    if rows:
+        yield "How changes are applied", ("tier", "model", "system", "change", "way"), list(rows)
 
 
 def cable_table(counts: Mapping[str, int], kinds: Mapping[str, CableKind]) -> _Table:

@@ -354,6 +354,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         head = ("tier", "profile", "xoff, bytes", "headroom, bytes", "ECN from", "ECN to", "from")
         title = "Lossless profiles" if samples[0].qos.lossless else "Marking profiles"
         yield title, head, [profiles[key] for key in sorted(profiles)]
+    yield from growth.application_tables(samples)
     yield growth.room_table(rooms(fabric))
     yield growth.assumed_table(spec)
     if not fabric.network:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from importlib.metadata import EntryPoint
 
-    from fabricc.back.nos.base import Nos
+    from fabricc.back.nos.base import Application, Nos
+    from fabricc.fabric.model import Switch
     from fabricc.fabric.vocabulary import Vocabulary
 
 BUILT_IN = {
@@ -63,6 +64,26 @@ def vocabulary(name: str) -> Vocabulary:
     folders = found.submodule_search_locations if found else None
     own = Path(folders[0], "facts.yaml") if folders else None
     return waist().with_file(own) if own and own.is_file() else waist()
+
+
+def application(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Application | None:
+    """Return how a system applies a change from some files of a switch to others.
+
+    None where the back end knows of nothing besides the facts, or the files cannot be read.
+    """
+    ask = getattr(load(name), "application", None)
+    try:
+        found: Application | None = ask(before, after) if ask else None
+    except ValueError:
+        return None
+    return found if found and found.way else None
+
+
+def typical_applications(switch: Switch) -> Iterable[tuple[str, Application]]:
+    """Return what is often done to a switch, and how its system applies it; nothing where the facts alone decide."""
+    ask = getattr(load(switch.nos), "typical_applications", None)
+    found: Iterable[tuple[str, Application]] = ask(switch) if ask else ()
+    return found
 
 
 def _entry_points() -> Iterable[EntryPoint]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from fabricc.base.values import dataclass
 from fabricc.fabric.gap import Gap
 
 if TYPE_CHECKING:
@@ -13,14 +14,40 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
 
-__all__ = ["THIRD_PARTY", "Gap", "Nos"]
+__all__ = ["THIRD_PARTY", "Application", "Gap", "Nos"]
 
 THIRD_PARTY = "FAB5900"
 """Code of the gaps of a back end that does not come with fabricc: a spec can accept only codes that are known."""
 
 
+@dataclass(frozen=True, slots=True)
+class Application:
+    """How a system applies a change to one switch, where its facts alone do not determine that.
+
+    Attributes:
+        way: the command and the number of steps; "" where nothing is known, or nothing has to be done.
+        interrupts: what the way interrupts, and why; "" for nothing.
+        reloads: whether all services of the switch restart.
+        restarts_bgp: whether BGP restarts.
+        ports: ports in use before and after the change that go down for a while.
+        limit_s: seconds after which the driver gives up and goes back.
+    """
+
+    way: str = ""
+    interrupts: str = ""
+    reloads: bool = False
+    restarts_bgp: bool = False
+    ports: tuple[str, ...] = ()
+    limit_s: int = 0
+
+
 class Nos(Protocol):
-    """One network operating system; stateless, found through the entry-point group `fabricc.nos`."""
+    """One network operating system; stateless, found through the entry-point group `fabricc.nos`.
+
+    A system whose changes interrupt more than their facts do also has `application(before, after)`, from files to
+    files; it returns an `Application`, or raises a ValueError where they cannot be read. Its `typical_applications`
+    yields what is often done to a switch, with how that is applied.
+    """
 
     name: str
     releases: tuple[str, ...]

@@ -90,19 +90,6 @@ def unread(nos: str, files: Mapping[str, str]) -> Counter[str]:
     return Counter(redacted(one[2]) for one in read(nos, files).unknown)
 
 
-def application(nos: str, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[bool, str]:
-    """Return whether a system reloads the switch for a change, and what the change interrupts besides its facts.
-
-    "" where the back end knows of nothing, or the files cannot be read.
-    """
-    ask = getattr(back_ends.load(nos), "application", None)
-    try:
-        found: tuple[bool, str] = ask(before, after) if ask else (False, "")
-    except ValueError:
-        return False, ""
-    return found
-
-
 def line(mismatch: Mismatch) -> str:
     """A difference in words: `bgp/hold_s runs 12, wanted 9`."""
     runs = "nothing" if mismatch.found is None else mismatch.found

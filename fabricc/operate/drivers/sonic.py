@@ -22,8 +22,9 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
 )
 
+from fabricc.base import sonic_tables
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers import linux_views, sonic_tables, sonic_views
+from fabricc.operate.drivers import linux_views, sonic_views
 from fabricc.operate.drivers.answers import AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
@@ -38,26 +39,29 @@ FRR_FOLDER, CONTAINER_FOLDER = "/etc/sonic/frr", "/etc/frr"
 FRR_PATH = f"{FRR_FOLDER}/frr.conf"
 _CANDIDATE = "napalm-candidate.conf"
 _AGENT = "sonic_agent.py"
-_SCRIPTS = (_AGENT, "sonic_tables.py", "sonic_frr.py", "frr_agent.py")
+_SCRIPTS = {
+    "fabricc.base": ("sonic_tables.py",),
+    "fabricc.operate.drivers": (_AGENT, "sonic_frr.py", "frr_agent.py"),
+}
+"""What runs on the switch, by the package that has it."""
 _RELOAD = "docker exec bgp python3 /usr/lib/frr/frr-reload.py"
 _RUNNING = "sonic-cfggen -d --print-data"
 """What the updater reads; `show runningconfiguration all` adds FRR's text, passwords included, as `bgpraw`."""
 _STORE = "import json,sys;[open(n,'w',encoding='utf-8').write(t) for n,t in json.load(sys.stdin).items()]"
-_ROW_S = 15
-"""Seconds that a changed row may take: 1 port (17 rows) took 3 minutes, 6 ports 40 (sonic-buildimage issue 23945)."""
 _CHECK_S = 300
 """Seconds that the models and limits may take for a whole configuration. Our judgment."""
-_RELOAD_S = 900
-"""Seconds that `config reload` and the start of the bgp container may take. Our judgment."""
 _POLL_S, _RENEW_S = 1, 60
 _FIRST_POLL_S = 0.1
 _DETACHED = "< /dev/null > /dev/null 2>&1 &"
 
 
 def _scripts() -> dict[str, str]:
-    """What runs on the switch, by file name."""
-    folder = package_files("fabricc.operate.drivers")
-    return {name: folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS}
+    """Return what runs on the switch, by file name."""
+    return {
+        name: package_files(package).joinpath(name).read_text("utf-8")
+        for package, names in _SCRIPTS.items()
+        for name in names
+    }
 
 
 class SonicDriver(LinuxSession):
@@ -256,8 +260,8 @@ class SonicDriver(LinuxSession):
     def _limit_s(self) -> float:
         """Seconds that this commit may take."""
         if self._plan["way"] == "reload":
-            return self._patience + _RELOAD_S
-        return self._patience + _ROW_S * int(self._plan["rows"])
+            return self._patience + sonic_tables.RELOAD_S
+        return self._patience + sonic_tables.ROW_S * int(self._plan["rows"])
 
     def _prepare(self, name: str, message: str) -> None:
         """Checkpoint, backup, and the process that goes back should this connection break."""
@@ -340,7 +344,7 @@ class SonicDriver(LinuxSession):
     def _revert(self, name: str, why: str) -> None:
         self._store({"why": f"{why}\n"}, CommitError)
         command = f"python3 {self._folder}/{_AGENT} revert {self._folder} {name}"
-        self._run(command, CommitError, limit_s=self._limit_s() + _RELOAD_S)
+        self._run(command, CommitError, limit_s=self._limit_s() + sonic_tables.RELOAD_S)
 
     def commit_state(self) -> dict[str, Any]:
         """State of the last commit, whoever made it: `phase` and `why` as the FRR driver has them."""

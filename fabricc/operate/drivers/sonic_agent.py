@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fabricc.operate.drivers import sonic_tables
-    from fabricc.operate.drivers.sonic_tables import Tables
+    from fabricc.base import sonic_tables
+    from fabricc.base.sonic_tables import Tables
 else:
     import sonic_tables
 

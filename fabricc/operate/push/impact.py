@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back import nos as back_ends
 from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
+from fabricc.review.diff.application import application_impact, application_words
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.impact import operation, verdict
 from fabricc.review.diff.model import Impact
@@ -35,12 +37,14 @@ class Effect:
         impact: the gravest of its statements.
         why: of that statement, for people.
         breaks: switches to which the links are down while only one end has changed.
+        way: how the system applies it, where that matters beyond the facts; "" else.
     """
 
     platform: str
     impact: Impact
     why: str = ""
     breaks: frozenset[str] = frozenset()
+    way: str = ""
 
     @property
     def disruptive(self) -> bool:
@@ -79,14 +83,17 @@ def effect(
         for facts in (old, new)
     )
     found = compare_views(base, head)
-    reloads, interrupted = running.application(device.nos, before, after)
-    if found is None and not interrupted:
+    application = back_ends.application(device.nos, before, after)
+    if found is None and application is None:
         return Effect(platform, Impact.NONE)
-    applied = Impact.RELOAD if reloads else Impact.SESSION_RESET if interrupted else Impact.NONE
+    stated = found.impact if found else Impact.NONE
+    way, applied = "", Impact.NONE
+    if application is not None:
+        way, applied = application_words(application), application_impact(base, application)
     breaks = _breaks(switch, old, new)
-    if found is None or applied > found.impact:
-        return Effect(platform, applied, interrupted, breaks)
-    return Effect(platform, found.impact, _why(found.counts, device.nos, found.impact), breaks)
+    if application is not None and applied > stated:
+        return Effect(platform, applied, application.interrupts, breaks, way)
+    return Effect(platform, stated, _why(found.counts, device.nos, stated) if found else "", breaks, way)
 
 
 def _open(device: Device, files: Mapping[str, str]) -> Facts:

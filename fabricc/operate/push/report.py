@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.formats import entry
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.foreign.formats import json_document
+from fabricc.base.order import gathered
 from fabricc.operate.push.run import kept_words, percent
 from fabricc.operate.push.start import minutes
 from fabricc.review.diff import redact
@@ -55,11 +56,18 @@ def preview(found: Preview, options: Options) -> list[str]:
         f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {percent(options.keep)}; "
         f"about {minutes(found.seconds)} ({found.basis})"
     )
+    lines += _ways(found)
     lines += [*found.unwatched, *found.drained]
     if found.assumed:
         told = "switches were never pushed to: their change is counted as disruptive; --dry-run asks them"
         lines.append(f"{found.assumed} {told}")
     return lines
+
+
+def _ways(found: Preview) -> list[str]:
+    """Lines: how systems apply the changes, where that matters beyond the facts, and the switches of each way."""
+    ways = gathered((effect.way, name) for name, effect in found.effects.items() if effect.way)
+    return [f"{way}: {listed(names, _MEMBERS)}" for way, names in ways.items()]
 
 
 def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
@@ -69,6 +77,7 @@ def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
         "switches": {
             name: {
                 "impact": effect.impact.label, "why": effect.why, "drained": effect.disruptive,
+                **({"way": effect.way} if effect.way else {}),
                 "diff": masked(found.asked[name].diff) if name in found.asked else None,
             }
             for name, effect in found.effects.items()

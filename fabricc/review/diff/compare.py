@@ -285,8 +285,10 @@ class _Builder:
 
     def _sessions(self) -> frozenset[Link]:
         if self.restarts:
-            return frozenset(_sessions(self.base, self.base.ports.keys()))
-        return frozenset(_sessions(self.base, self.down[0])) | frozenset(_sessions(self.head, self.down[1]))
+            return frozenset(sessions_on(self.base, self.base.ports.keys()))
+        return frozenset(sessions_on(self.base, self.down[0])) | frozenset(
+            sessions_on(self.head, self.down[1])
+        )
 
     def built(self) -> DeviceDiff:
         for (subject, op), peers in self.links.items():
@@ -313,7 +315,8 @@ class _Builder:
                 self.examples.pop(statement, None)
 
 
-def _sessions(view: DeviceView, wanted: AbstractSet[str]) -> Iterator[Link]:
+def sessions_on(view: DeviceView, wanted: AbstractSet[str]) -> Iterator[Link]:
+    """Yield the BGP sessions on some ports of a device."""
     for neighbor, name in view.sessions.items():
         if name in wanted and name in view.ports:
             port = view.ports[name]

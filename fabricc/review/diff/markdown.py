@@ -9,6 +9,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.markdown import Markdown
 from fabricc.base.values import dataclass
 from fabricc.review.diff import wording
+from fabricc.review.diff.application import application_words
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.names import fold
 from fabricc.review.diff.phrases import phrases
@@ -201,6 +202,8 @@ def _section(group: Group, forge: Forge) -> tuple[Markdown, Markdown]:
     """A group without and with the diff of its files."""
     title = wording.title(group)
     lines = [Markdown("- **{}**: {}").format(phrase.theme, phrase.text) for phrase in phrases(group)]
+    if group.application is not None:
+        lines.append(Markdown("- **applied by**: {}").format(application_words(group.application)))
     body = [Markdown.code(fold(group.devices)), _BLANK, *lines, *_why(group)]
     same = "" if len(group.devices) == 1 else f", {group.devices[0]} for all"
     diffs = []

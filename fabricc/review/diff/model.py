@@ -13,6 +13,7 @@ from fabricc.base.values import NamedTuple, dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic, Position
 
 Rail = tuple[str, int]
@@ -97,6 +98,7 @@ class DeviceDiff:
         reach: rails that lose service when the change is applied -> GPUs behind each.
         sessions: sessions that go down.
         ports_only: True when only ports, not the whole device, lose service.
+        application: how the system applies it, where that matters beyond the statements.
     """
 
     name: str
@@ -109,6 +111,7 @@ class DeviceDiff:
     reach: Mapping[Rail, Fraction] = field(default_factory=dict)
     sessions: frozenset[Link] = frozenset()
     ports_only: bool = False
+    application: Application | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,7 @@ class Group:
         gpus, hosts: behind these devices, when they lose service.
         rails: their numbers, from 0.
         causes: dotted paths in the spec.
+        application: of the devices' ways to apply it, the one that may take longest.
     """
 
     kind: str
@@ -155,6 +159,7 @@ class Group:
     ports_only: bool
     files: tuple[FileDiff, ...] = ()
     causes: tuple[str, ...] = ()
+    application: Application | None = None
 
     @property
     def nos(self) -> str:

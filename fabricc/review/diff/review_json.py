@@ -9,6 +9,7 @@ from fabricc.review.diff import wording
 from fabricc.review.diff.phrases import phrases
 
 if TYPE_CHECKING:
+    from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic, Position
     from fabricc.base.foreign.text import Rendered
     from fabricc.review.diff.model import Fleet, Group, Review
@@ -83,6 +84,7 @@ def _group(group: Group) -> dict[str, Any]:
         "rails": list(group.rails),
         "sessions_down": group.sessions,
         "causes": list(group.causes),
+        **({"application": _application(group.application)} if group.application is not None else {}),
         "summary": [
             {"theme": phrase.theme, "text": phrase.text, "impact": phrase.impact.label}
             for phrase in phrases(group)
@@ -111,6 +113,16 @@ def _group(group: Group) -> dict[str, Any]:
             }
             for f in group.files
         ],
+    }
+
+
+def _application(application: Application) -> dict[str, Any]:
+    return {
+        "way": application.way,
+        "interrupts": application.interrupts,
+        "reloads": application.reloads,
+        "ports": list(application.ports),
+        "limit_s": application.limit_s,
     }
 
 

@@ -7,12 +7,14 @@ from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fabricc.back import nos as back_ends
 from fabricc.base.order import gathered
 from fabricc.base.values import dataclass, replace, shared
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread
 from fabricc.review.diff import texts
 from fabricc.review.diff.access import access_changes
+from fabricc.review.diff.application import with_application
 from fabricc.review.diff.causes import causes
 from fabricc.review.diff.classes import classes, derived
 from fabricc.review.diff.compare import compare_views
@@ -36,6 +38,7 @@ from fabricc.review.diff.texts import file_diffs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.review.diff.model import (
         ControlFile,
@@ -91,13 +94,26 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
         return None
     before, after = base.view(name), head.view(name)
     if (found := compare_views(before, after, head.kinds)) is not None:
-        return found if Counter(before.unread) == Counter(after.unread) else _with_text(found)
-    if not texts.differ(base.files(name), head.files(name)):
+        if Counter(before.unread) != Counter(after.unread):
+            found = _with_text(found)
+    elif not texts.differ(base.files(name), head.files(name)):
         return None
-    example = {_TEXT: _EXAMPLE}
-    return DeviceDiff(
-        name, after.kind, after.platform, {_TEXT: 1}, example, Impact.HITLESS, Renumbering(), ports_only=True
-    )
+    else:
+        example = {_TEXT: _EXAMPLE}
+        found = DeviceDiff(
+            name,
+            after.kind,
+            after.platform,
+            {_TEXT: 1},
+            example,
+            Impact.HITLESS,
+            Renumbering(),
+            ports_only=True,
+        )
+    if after.kind == "host" or before.platform != after.platform:
+        return found  # another release comes with an image, which boots with its configuration
+    application = back_ends.application(after.nos, base.files(name), head.files(name))
+    return with_application(found, before, application)
 
 
 def _with_text(found: DeviceDiff) -> DeviceDiff:
@@ -257,7 +273,12 @@ def _group(diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Se
         ports_only=first.ports_only,
         files=file_diffs(base.files(first.name), head.files(first.name)),
         causes=causes(first.kind, nos, frozenset(devices), subjects, spec_changes),
+        application=max(filter(None, (diff.application for diff in diffs)), key=_length, default=None),
     )
+
+
+def _length(application: Application) -> int:
+    return application.limit_s
 
 
 def _verdict(statement: Statement, nos: str) -> Verdict:

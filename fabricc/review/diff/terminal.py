@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.screen import Line
 from fabricc.review.diff import wording
+from fabricc.review.diff.application import application_words
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.names import fold
 from fabricc.review.diff.phrases import phrases
@@ -84,6 +85,8 @@ def _group(group: Group) -> Iterator[Line]:
     yield Line(f"  {fold(group.devices)}", "dim")
     for phrase in phrases(group):
         yield Line(f"  {phrase.theme}: {phrase.text}")
+    if group.application is not None:
+        yield Line(f"  applied by: {application_words(group.application)}")
     for file in group.files:
         yield from _file(file, group)
 

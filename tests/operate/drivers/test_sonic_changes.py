@@ -11,7 +11,7 @@ import pytest
 from napalm.base.exceptions import CommandErrorException, CommitError, ReplaceConfigException
 
 from fabricc.back.nos.sonic.config_db import IGNORED
-from fabricc.operate.drivers import sonic_tables
+from fabricc.base import sonic_tables
 from fabricc.operate.drivers.bundle import pack, unpack
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 

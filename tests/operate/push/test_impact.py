@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import rendered
 from fabricc.operate.devices import inventory
 from fabricc.operate.push.impact import Effect, effect
+from fabricc.review.diff.application import application_words
+from fabricc.review.diff.judged import judged
 from fabricc.review.diff.model import Impact
 from tests.operate.lab import specs
 
@@ -48,3 +51,54 @@ def test_a_link_breaks_where_nothing_stays_that_both_ends_have(
 
 def test_another_asn_breaks_every_link(tmp_path: Path) -> None:
     assert effect_of(tmp_path, "", "routing: {spine_asn: unique, asn_base: 4210000000}").breaks == ALL
+
+
+TOR = "su001-tor1a"
+SONIC = """\
+cluster: w
+gpus: {{model: dgx-h100, hosts: 2, hosts_per_unit: 2}}
+tors: {{model: sn5600, nos: sonic}}
+spines: {{model: sn5600, nos: sonic, count: 2}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "impact", "way"),
+    [
+        ("", Impact.NONE, ""),
+        (
+            "overrides: {su001-tor1a: {ports: {Ethernet0: {shutdown: true}}}}",
+            Impact.TRAFFIC_LOSS,
+            "config replace in 2 steps, at most 6 minutes",
+        ),
+        (
+            "cables: {host: {medium: dac, length_m: 3}, spine: {medium: smf, length_m: 300}}",
+            Impact.RELOAD,
+            "config reload (access file: `reload: true`), at most 20 minutes",
+        ),
+    ],
+)
+def test_review_and_push_agree_on_the_way_of_a_change(
+    tmp_path: Path, more: str, impact: Impact, way: str
+) -> None:
+    paths, switches = [], []
+    for name, text in (("old", ""), ("new", more)):
+        path = tmp_path / name / "cluster.yaml"
+        path.parent.mkdir()
+        path.write_text(SONIC.format(more=text))
+        fabric = compile_spec(path).fabric
+        at = next(at for at in fabric.switch_ids() if fabric.name(at) == TOR)
+        paths.append(path)
+        switches.append(fabric.switch(at))
+    old, new = switches
+    pushed = effect(inventory.devices(fabric)[TOR], new, rendered(old), rendered(new))
+    assert (pushed.impact, pushed.way.partition(";")[0]) == (impact, way)
+    groups = [group for group in judged(*paths).groups if TOR in group.devices]
+    shown = [application_words(group.application) for group in groups if group.application is not None]
+    assert (shown or [""])[0] == pushed.way
+    assert [group.impact for group in groups] == ([impact] if way else [])

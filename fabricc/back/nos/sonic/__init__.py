@@ -22,7 +22,7 @@ from fabricc.back.nos.sonic import (
 )
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
-from fabricc.back.nos.sonic.updater import application
+from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import number, port_name
 from fabricc.back.reading import Document, Reader, Types
 from fabricc.back.reading.aside import aside as lines_aside
@@ -32,6 +32,7 @@ from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fabricc.back.nos.base import Application
     from fabricc.back.nos.sonic.config_db import Tables
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
@@ -84,6 +85,10 @@ class Sonic:
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
             interfaces.read_isolation(document, reading)
         return reading
+
+    def typical_applications(self, switch: Switch) -> Iterator[tuple[str, Application]]:
+        """What is often done to a switch, and how it is applied."""
+        return typical_applications(switch, self.render)
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of what is irrelevant, and of what is known and only lacks what every plan has."""

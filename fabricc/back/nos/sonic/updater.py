@@ -1,16 +1,25 @@
-"""How SONiC's updater takes a change: it refuses it, and the switch reloads, or it shuts and opens ports."""
+"""How SONiC applies a change: by `config replace` in steps, or by `config reload` where its updater refuses it."""
 
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.back.nos.base import Application
 from fabricc.back.nos.sonic.config_db import FILE, parsed
+from fabricc.base import sonic_tables
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
+from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fabricc.base.sonic_tables import Tables
+    from fabricc.fabric.model import Switch
 
 TABLE = Path(__file__).with_name("updater.json")
 LIMITED: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -33,11 +42,7 @@ PROFILE_NAMES = "202505"
 """Before, thresholds of the profile AZURE_LOSSLESS alone, which fabricc does not write, may be replaced."""
 FREE_MARKING = FIXED_POOLS = "202511"
 """From then on it does not restrict WRED_PROFILE, and changes no BUFFER_POOL."""
-SHUT_FOR = frozenset({
-    "BUFFER_PG", "BUFFER_PORT_EGRESS_PROFILE_LIST", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_QUEUE", "PORT_QOS_MAP",
-    "QUEUE",
-})  # fmt: skip
-"""Tables for whose rows it shuts a port in use and opens it again (`RequiredValueIdentifier`, patch_sorter.py)."""
+_VERSION = re.compile(r"version_(\d{6})_")
 
 
 @cache
@@ -76,18 +81,6 @@ def refused(old: Mapping[str, Any], new: Mapping[str, Any], release: str) -> str
     return ""
 
 
-def shut_ports(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Ports that are in use before and after, which the updater shuts and opens again."""
-    up = {
-        port
-        for port, row in old.get("PORT", {}).items()
-        if row.get("admin_status") == "up" == new.get("PORT", {}).get(port, {}).get("admin_status")
-    }
-    return sorted(
-        {key.partition("|")[0] for table in SHUT_FOR for key, _, _ in _changes(old, new, table)} & up
-    )
-
-
 def _changes(
     old: Mapping[str, Any], new: Mapping[str, Any], table: str
 ) -> Iterator[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
@@ -98,21 +91,92 @@ def _changes(
             yield key, here.get(key), there.get(key)
 
 
-def application(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[bool, str]:
-    """Whether the switch reloads when it goes from some files to others, and why; "" where nothing is interrupted.
+def application(before: Mapping[str, str], after: Mapping[str, str]) -> Application:
+    """Return how the driver brings a switch from some files to others; `before` may be what a switch runs.
 
     Raises:
-        ValueError: a file is not JSON.
+        ValueError: a file is not a JSON object of tables.
     """
     if FILE not in before or FILE not in after:
-        return False, ""
-    old, new = parsed(before[FILE]), parsed(after[FILE])
-    release = str(new.get("VERSIONS", {}).get("DATABASE", {}).get("VERSION", "")).removeprefix("version_")[:6]
-    if table := refused(old, new, release):
-        return True, f"SONiC's updater refuses this change of {table}: `config reload` restarts all services"
-    if ports := shut_ports(old, new):
-        return (
-            False,
-            f"SONiC's updater shuts and opens {', '.join(ports[:3])}{' and more' if ports[3:] else ''}",
+        return Application()
+    old, wanted = _tables(before[FILE]), _tables(after[FILE])
+    new = sonic_tables.merge(old, wanted)
+    rows = sum(1 for _ in sonic_tables.changed_rows(old, new))
+    if not rows:
+        return Application()
+    if table := refused(old, new, _release(old) or _release(wanted)):
+        return Application(
+            way="config reload (access file: `reload: true`)",
+            interrupts=f"SONiC's updater refuses this change of {table}, so all services restart",
+            reloads=True,
+            restarts_bgp=True,
+            limit_s=sonic_tables.COMMIT_S + sonic_tables.RELOAD_S,
         )
-    return False, ""
+    ports = tuple(
+        port
+        for port in sonic_tables.shut_ports(old, new)
+        if new.get("PORT", {}).get(port, {}).get("admin_status") == "up"
+    )
+    restarts = sonic_tables.restarts_bgp(old, new)
+    causes = [f"SONiC's updater shuts and opens {_listed(ports)}"] if ports else []
+    causes += ["the bgp container restarts"] if restarts else []
+    return Application(
+        way=f"config replace in {plural(len(sonic_tables.steps(old, new)), 'step')}",
+        interrupts="; ".join(causes),
+        restarts_bgp=restarts,
+        ports=ports,
+        limit_s=sonic_tables.COMMIT_S + sonic_tables.ROW_S * rows,
+    )
+
+
+def typical_applications(
+    switch: Switch, render: Callable[[Switch], Mapping[str, str]]
+) -> Iterator[tuple[str, Application]]:
+    """Yield what is often done to a switch, and how it is applied: a first push, and one more port in use.
+
+    A factory-default CONFIG_DB has no table of buffers; its stock ports and services change nothing about the way.
+    """
+    files = render(switch)
+    wanted = _tables(files[FILE])
+    stock = {name: wanted[name] for name in ("DEVICE_METADATA", "VERSIONS")}
+    yield "first push", application({FILE: json.dumps(stock)}, files)
+    for direction in (Direction.HOST, Direction.DOWN):
+        port = next((port for port in switch.ports if port.direction is direction and port.enabled), None)
+        if port is not None:
+            closed = replace(
+                port, direction=Direction.UNUSED, enabled=False, peer=None, profile=None, ipv4=None, ipv6=None,
+                unnumbered=False,
+            )  # fmt: skip
+            ports = tuple(closed if each is port else each for each in switch.ports)
+            yield "one more port in use", application(render(replace(switch, ports=ports)), files)
+            return
+
+
+def _listed(ports: tuple[str, ...]) -> str:
+    return f"{', '.join(ports[:3])}{' and more' if ports[3:] else ''}"
+
+
+def _tables(text: str) -> Tables:
+    """Return the tables of a file.
+
+    Raises:
+        ValueError: it is not a JSON object of tables of rows of fields.
+    """
+    try:
+        found = parsed(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object of tables")
+    tables: Tables = sonic_tables.without_raw(found)
+    for name, rows in tables.items():
+        if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+            raise ValueError(f"{name} is not a table of rows")
+    return tables
+
+
+def _release(tables: Tables) -> str:
+    """Return the release of the schema; "" for one whose name has none."""
+    version = str(tables.get("VERSIONS", {}).get("DATABASE", {}).get("VERSION", ""))
+    found = _VERSION.match(version)
+    return found[1] if found else ""

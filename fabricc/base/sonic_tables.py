@@ -1,7 +1,8 @@
 """Tables of SONiC's CONFIG_DB: who owns their rows, and the steps in which the updater survives a replacement.
 
-The SONiC driver imports this module and also copies it to the switch: standard library only, Python 3.9 or later.
-Sources are files of the branches 202305 to 202605 of sonic-buildimage, sonic-utilities and sonic-swss.
+The back end imports it for plans and reviews. The SONiC driver imports it, and copies it to the switch: standard
+library only, Python 3.9 or later. Sources are files of the branches 202305 to 202605 of sonic-buildimage,
+sonic-utilities and sonic-swss.
 """
 
 from __future__ import annotations
@@ -54,6 +55,12 @@ BGP_RESTARTS = (
     ("SYSTEM_DEFAULTS", "software_bfd", "status"),
 )
 """Fields that the bgp container reads only when it starts (docker_init.sh, supervisord.conf.j2, managers_bfd.py)."""
+ROW_S = 15
+"""Seconds that a changed row may take: 1 port (17 rows) took 3 minutes, 6 ports 40 (sonic-buildimage issue 23945)."""
+RELOAD_S = 900
+"""Seconds that `config reload` and the start of the bgp container may take. Our judgment."""
+COMMIT_S = 300
+"""Seconds that a commit may take besides: the default of `commit_timeout`. Our judgment."""
 STEP_ROWS = 24
 """Changed rows that one replacement has at most, unless one port has more.
 
