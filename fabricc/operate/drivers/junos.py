@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
@@ -26,20 +27,20 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
     SessionLockedException,
 )
-from ncclient.transport.errors import SessionCloseError, TransportError
+from ncclient import NCClientError
 
 from fabricc.operate.drivers import junos_views
-from fabricc.operate.drivers.answers import ROUTE_VALUES
+from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.limits import SESSION_BYTES, AnswerTooLargeError
 from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.netconf_session import bounded_sessions
+from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.single import CleanCommits, clean, one_text
 
 FILE = "juniper.conf"
 _MINUTE_S = 60
-_END = b"]]>]]>"  # of a message (RFC 6242, section 4.3)
 
 
 class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
@@ -80,8 +81,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             RpcTimeoutError: CommandTimeoutException,
             EzCommitError: CommitError,
             RpcError: failure,
-            SessionCloseError: ConnectionClosedException,
-            TransportError: ConnectionClosedException,
+            NCClientError: ConnectionClosedException,
             # Paramiko's words, when it meets the closed socket first.
             OSError: ConnectionClosedException,
             EOFError: ConnectionClosedException,
@@ -91,28 +91,18 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
 
     def open(self) -> None:
         """Connect and log in."""
-        with self._clean(ConnectionException), NamedTemporaryFile("w", suffix=".conf") as client:
+        silence_libraries()
+        with self._clean(ConnectionException), ExitStack() as files, bounded_sessions():
             if self._known_hosts:
-                client.write(f'Host *\n    UserKnownHostsFile "{self._known_hosts}"\n')
+                # By copies: the name of a folder must not become part of the client's configuration.
+                known = files.enter_context(NamedTemporaryFile("wb", suffix=".known_hosts"))
+                known.write(Path(self._known_hosts).read_bytes())
+                client = files.enter_context(NamedTemporaryFile("w", suffix=".conf"))
+                client.write(f'Host *\n    UserKnownHostsFile "{known.name}"\n')
+                known.flush()
                 client.flush()
                 self.device._ssh_config = client.name
             super().open()
-            self._bound()
-
-    def _bound(self) -> None:
-        """Let the session end that brings more than any session; a request has a deadline of its own in ncclient."""
-        session = self.device._conn._session
-        receive, size, tags = session._transport_read, [0], [0]
-
-        def bounded() -> bytes:
-            part: bytes = receive()
-            size[0] += len(part)
-            tags[0] = part.count(b"<") + (0 if _END in part else tags[0])
-            if size[0] > SESSION_BYTES or tags[0] > 2 * ROUTE_VALUES:
-                raise AnswerTooLargeError(SESSION_BYTES if size[0] > SESSION_BYTES else 0)
-            return part
-
-        session._transport_read = bounded
 
     def close(self) -> None:
         """Disconnect, which drops the candidate and the lock; nothing is raised when the connection is lost."""
@@ -218,9 +208,16 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         """Prefix -> next hops of the active route, for BGP routes of the default instance; not part of NAPALM."""
         with self._clean(CommandErrorException):
             found: dict[str, int] = {}
-            for table in junos_views.TABLES:
-                answer = self.device.rpc.get_route_information(protocol="bgp", table=table, active_path=True)
-                found |= junos_views.ecmp_widths(answer)
+            session = self.device._conn._session
+            session.most_values = ROUTE_VALUES
+            try:
+                for table in junos_views.TABLES:
+                    answer = self.device.rpc.get_route_information(
+                        protocol="bgp", table=table, active_path=True
+                    )
+                    found |= junos_views.ecmp_widths(answer)
+            finally:
+                session.most_values = VALUES
             return found
 
     def get_identity(self) -> dict[str, str]:

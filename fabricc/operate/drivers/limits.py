@@ -16,7 +16,7 @@ from typing import Any
 ANSWER_BYTES = 64 << 20
 """Bytes of one answer: the largest configurations and counters of switches are of a few MiB. Our judgement."""
 SESSION_BYTES = 4 * ANSWER_BYTES
-"""Bytes of a whole session where answers are not told apart (NETCONF)."""
+"""Bytes of a whole NETCONF session: a push of a switch takes some 10 MiB. Our judgement."""
 TIMES = 3
 """How many timeouts a whole exchange over HTTP may take: connecting, waiting, and the answer itself. Our judgement."""
 _PART = 1 << 20
@@ -25,8 +25,9 @@ _PART = 1 << 20
 class AnswerTooLargeError(OSError):
     """A device answers with more than any answer has."""
 
-    def __init__(self, limit: int = 0) -> None:
-        super().__init__(f"the answer has more than {limit or ANSWER_BYTES:,} bytes")
+    def __init__(self, most: str = "") -> None:
+        """Take the limit in words, such as `1,000,000 values`; by default it is that of bytes."""
+        super().__init__(f"the answer has more than {most or f'{ANSWER_BYTES:,} bytes'}")
 
 
 @contextmanager

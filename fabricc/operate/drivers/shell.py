@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import select
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,13 +18,17 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cutting
+from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.ssh_limits import BoundedTransport, bound_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _KEEPALIVE_S = 15
 _PART = 1 << 16
+_LOG = "fabricc.operate.drivers.ssh"
+logging.getLogger(_LOG).setLevel(logging.CRITICAL + 1)  # paramiko logs texts of devices as they come
 _GRACE_S = 2
 """After the time of a command: a device that takes the request for it and is silent is waited for without a limit."""
 
@@ -74,7 +80,9 @@ class Shell:
             ConnectionException: no connection, or the host's key is unknown or another one.
         """
         options = self._options
+        silence_libraries()
         client = paramiko.SSHClient()
+        client.set_log_channel(_LOG)
         if options.get("system_host_keys", True):
             client.load_system_host_keys()
         try:
@@ -94,6 +102,7 @@ class Shell:
                 timeout=self._timeout,
                 banner_timeout=self._timeout,
                 auth_timeout=self._timeout,
+                transport_factory=BoundedTransport,
             )
         except paramiko.AuthenticationException:
             client.close()
@@ -166,30 +175,21 @@ def _answer(channel: paramiko.Channel, command: str, given: bytes, until: float)
         EOFError, SSHException, OSError: the connection broke.
     """
 
-    def wait() -> None:
+    def wait() -> float:
         left = until - time.monotonic()
         if left <= 0:
             raise TimeoutError
         channel.settimeout(left)
+        return left
 
+    bound_channel(channel)
     channel.exec_command(command)
     rest = memoryview(given)
     while rest:
         wait()
         rest = rest[channel.send(bytes(rest[:_PART])) :]
     channel.shutdown_write()
-    texts, size = [], 0
-    for receive in (channel.recv, channel.recv_stderr):
-        text = bytearray()
-        while True:
-            wait()
-            if not (part := receive(_PART)):
-                break
-            text += part
-            size += len(part)
-            if size > ANSWER_BYTES:
-                raise AnswerTooLargeError
-        texts.append(text.decode("utf-8", "replace"))
+    texts = _read_streams(channel, wait)
     if not channel.status_event.wait(max(0.0, until - time.monotonic())):
         raise TimeoutError
     transport = channel.get_transport()
@@ -198,4 +198,33 @@ def _answer(channel: paramiko.Channel, command: str, given: bytes, until: float)
     status = channel.recv_exit_status()
     if status == -1 and not transport.is_active():
         raise EOFError("the connection broke while a command ran")
-    return Ran(status, texts[0], texts[1])
+    out, err = (text.decode("utf-8", "replace") for text in texts)
+    return Ran(status, out, err)
+
+
+def _read_streams(channel: paramiko.Channel, wait: Callable[[], float]) -> tuple[bytearray, bytearray]:
+    """Read both streams of a command as they come, until both end: a device may fill the window by either.
+
+    Raises:
+        TimeoutError: they have not ended in time.
+        AnswerTooLargeError: they are too large.
+    """
+    out, err = bytearray(), bytearray()
+    ready = select.poll()
+    ready.register(channel, select.POLLIN)
+    while True:
+        ended = channel.eof_received or channel.closed
+        while channel.recv_ready():
+            out += channel.recv(_PART)
+            _require_bounded(out, err)
+        while channel.recv_stderr_ready():
+            err += channel.recv_stderr(_PART)
+            _require_bounded(out, err)
+        if ended:
+            return out, err
+        ready.poll(wait() * 1000)
+
+
+def _require_bounded(*texts: bytearray) -> None:
+    if sum(map(len, texts)) > ANSWER_BYTES:
+        raise AnswerTooLargeError

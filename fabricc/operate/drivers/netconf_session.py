@@ -1,0 +1,101 @@
+"""NETCONF sessions of ncclient whose answers are bounded: bytes, values of XML, and what a device sends unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import ncclient.transport
+from ncclient.transport import SSHSession
+
+from fabricc.operate.drivers import limits
+from fabricc.operate.drivers.answers import VALUES
+from fabricc.operate.drivers.limits import AnswerTooLargeError
+from fabricc.operate.drivers.ssh_limits import bound_channel, bound_packets
+
+_PART = 1 << 16
+_opening: ContextVar[bool] = ContextVar("opening", default=False)
+
+
+class _Nothing(bytes):
+    """No data, where ncclient takes an empty answer for the end of the session."""
+
+    def __bool__(self) -> bool:
+        """True: the session goes on."""
+        return True
+
+
+class BoundedSession(SSHSession):  # type: ignore[misc]
+    """A session that ends when an answer is larger than any; those that others open in this process are as before.
+
+    Attributes:
+        most_values: elements and attributes that an answer may have.
+    """
+
+    most_values = VALUES
+
+    def __init__(self, device_handler: Any) -> None:
+        """Take the arguments of ncclient's own class."""
+        super().__init__(device_handler)
+        self._bounded = _opening.get()
+        self._size = self._all = 0
+
+    def _post_connect(self, *arguments: Any) -> None:
+        if self._bounded:
+            bound_packets(self._transport)
+            bound_channel(self._channel)
+        super()._post_connect(*arguments)
+
+    def _transport_read(self) -> bytes:
+        """Return what has come; what the device writes to standard error is dropped, and counts as well.
+
+        Raises:
+            AnswerTooLargeError: an answer is too large.
+        """
+        if not self._bounded:
+            return self._read()
+        channel = self._channel
+        while channel.recv_stderr_ready():
+            self._count(channel.recv_stderr(_PART))
+        ended = channel.eof_received or channel.closed
+        part = self._read() if ended or channel.recv_ready() else _Nothing()
+        self._count(part)
+        return part
+
+    def _read(self) -> bytes:
+        part: bytes = super()._transport_read()
+        return part
+
+    def _count(self, part: bytes) -> None:
+        self._size += len(part)
+        self._all += len(part)
+        if self._size > limits.ANSWER_BYTES:
+            raise AnswerTooLargeError
+        if self._all > limits.SESSION_BYTES:
+            raise AnswerTooLargeError(f"{limits.SESSION_BYTES:,} bytes in a session")
+
+    def _dispatch_message(self, raw: str) -> None:
+        """Hand on a whole answer; one that would take too much memory as a tree is not parsed."""
+        self._size = 0
+        if self._bounded and _values(raw) > self.most_values:
+            self._dispatch_error(AnswerTooLargeError(f"{self.most_values:,} values"))
+            return
+        super()._dispatch_message(raw)
+
+
+def _values(text: str) -> int:
+    """Return how many elements and attributes XML may have at most: a few bytes of it can take a hundred of memory."""
+    return text.count("<") - text.count("</") + text.count('="') + text.count("='")
+
+
+@contextmanager
+def bounded_sessions() -> Iterator[None]:
+    """Bound the sessions that are opened in this context: PyEZ does not let its callers choose the class."""
+    ncclient.transport.SSHSession = BoundedSession
+    token = _opening.set(True)
+    try:
+        yield
+    finally:
+        _opening.reset(token)
