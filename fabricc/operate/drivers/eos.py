@@ -44,8 +44,10 @@ from fabricc.operate.drivers.eos_sessions import Sessions, read_sessions
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.limits import TIMES, bound, posted
 from fabricc.operate.drivers.lossless import Counters, Tally
+from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.single import CleanCommits, clean, one_text, tls_context
+from fabricc.operate.drivers.whole_texts import require_eos
 
 FILE = "running-config.cfg"
 ROLLBACK = "flash:rollback-0"
@@ -242,6 +244,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     def open(self) -> None:
         """Connect, log in and read the identity, which comes with the answer that proves the login."""
         self._ahead = {}
+        silence_libraries()
         with self._clean(ConnectionClosedException):
             if self.transport != "ssh":
                 if self.device is None:
@@ -435,6 +438,15 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         with self._clean(CommandErrorException):
             self._run_commands([f"configure session {_PREFIX}{hold.owner} abort"], encoding="text")
         return True
+
+    def get_config(
+        self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
+    ) -> dict[str, str]:
+        """Configurations as EOS prints them; one that is cut off is an error."""
+        with self._clean(CommandErrorException):
+            found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
+            require_eos(found)
+            return found
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""

@@ -210,6 +210,8 @@ class Switch:
     def running(self) -> str:
         """The running configuration of FRR's daemons."""
         text = worked(["vtysh", "-c", "show running-config"])
+        if not text.rstrip().endswith("\nend"):
+            raise Refusal("failed", "the running configuration is cut off: it does not end with `end`")
         return text[max(0, text.find("frr version")) :]
 
     def reload(self, *words: str) -> str:

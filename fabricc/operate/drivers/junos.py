@@ -30,7 +30,7 @@ from napalm.base.exceptions import (
 from ncclient import NCClientError
 
 from fabricc.operate.drivers import junos_views
-from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES
+from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.lossless import Counters, Tally
@@ -38,9 +38,12 @@ from fabricc.operate.drivers.netconf_session import bounded_sessions
 from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import redacted
 from fabricc.operate.drivers.single import CleanCommits, clean, one_text
+from fabricc.operate.drivers.whole_texts import require_braces
 
 FILE = "juniper.conf"
 _MINUTE_S = 60
+_NO_TEXT = "None"
+"""What NAPALM makes of an answer without a text."""
 
 
 class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
@@ -86,6 +89,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             OSError: ConnectionClosedException,
             EOFError: ConnectionClosedException,
             XMLSyntaxError: failure,
+            AnswerError: ConnectionException,
         }
         return clean(self.hostname, foreign, self.password)
 
@@ -203,6 +207,18 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             return found
 
     # Getters.
+
+    def get_config(
+        self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
+    ) -> dict[str, str]:
+        """Configurations as Junos prints them; one that is cut off is an error."""
+        with self._clean(CommandErrorException):
+            found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
+            for kind, text in found.items():
+                found[kind] = "" if text == _NO_TEXT else text
+                if format == "text":
+                    require_braces(found[kind], f"the {kind} configuration")
+            return found
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops of the active route, for BGP routes of the default instance; not part of NAPALM."""

@@ -55,8 +55,10 @@ from fabricc.operate.drivers.nxos_replace import (
     remaining_s,
     reports,
 )
+from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import excerpt, redacted
 from fabricc.operate.drivers.single import clean, one_text
+from fabricc.operate.drivers.whole_texts import require_lines, require_terminals
 
 FILE = "running-config.cfg"
 SHORTEST_S, LONGEST_S = 30, 3600
@@ -132,6 +134,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def open(self) -> None:
         """Connect and log in."""
+        silence_libraries()
         with self._clean(ConnectionClosedException):
             try:
                 self._open()
@@ -213,7 +216,9 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         return self._say(f"configure replace {self._target} verify-only", ReplaceConfigException)
 
     def _require_running(self, running: str) -> str:
-        """Return a running configuration; an answer without a command is an error, never an empty one."""
+        """Return a running configuration; an answer without a command, or a part of one, is an error."""
+        with self._clean(ReplaceConfigException):
+            require_lines(running, "the running configuration")
         if all(one.head.startswith("!") or not one.head for one in blocks(running)):
             raise ReplaceConfigException(f"{self.hostname}: `{_RUNNING}` shows no configuration")
         return running
@@ -446,6 +451,21 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             self.candidate_cfg = candidate
 
     # Getters.
+
+    def get_config(
+        self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
+    ) -> dict[str, str]:
+        """Configurations as NX-OS prints them; one that is cut off is an error."""
+        with self._clean(CommandErrorException):
+            found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
+            require_terminals(found["running"] or found["startup"], found["startup"])
+            return found
+
+    def _send_command(self, command: str, raw_text: bool = False) -> Any:
+        answer = super()._send_command(command, raw_text)
+        if command.startswith(_RUNNING):
+            require_lines(str(answer or ""), "the running configuration")
+        return answer
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""

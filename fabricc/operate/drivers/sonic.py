@@ -32,6 +32,7 @@ from fabricc.operate.drivers.frr_agent import differences
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.whole_texts import require_end
 
 CONFIG_DB, FRR = "config_db.json", "frr.conf"
 FRR_FOLDER, CONTAINER_FOLDER = "/etc/sonic/frr", "/etc/frr"
@@ -390,6 +391,7 @@ class SonicDriver(LinuxSession):
         files = {"candidate": self._files}
         if "running" in wanted:
             frr = self._run("vtysh -c 'show running-config'")
+            self._require_whole(frr)
             files["running"] = {
                 CONFIG_DB: self._tables(_RUNNING),
                 FRR: frr[max(0, frr.find("frr version")) :],
@@ -398,6 +400,17 @@ class SonicDriver(LinuxSession):
             saved = self._tables("cat /etc/sonic/config_db.json")
             files["startup"] = {CONFIG_DB: saved, FRR: self._run(f"cat {FRR_PATH}")}
         return {kind: pack(files[kind]) for kind in wanted}
+
+    def _require_whole(self, frr: str) -> None:
+        """Refuse a text of vtysh that is cut off.
+
+        Raises:
+            ConnectionException: it is.
+        """
+        try:
+            require_end(frr, "FRR's running configuration", "Building configuration")
+        except AnswerError as error:
+            raise ConnectionException(f"{self.hostname}: {error}") from None
 
     def _tables(self, command: str) -> str:
         """Return CONFIG_DB as a command prints it.

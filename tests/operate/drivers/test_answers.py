@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,13 @@ from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.drivers.answers import AnswerError, parse_json
 from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
+from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 from tests.operate.drivers.servers.web import Raw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 WEB: dict[str, tuple[Any, Callable[[Path], Any]]] = {
@@ -137,3 +139,62 @@ def test_the_text_of_a_login_script_is_no_part_of_an_answer(
         assert not driver.has_pending_commit()
         assert "Welcome" not in driver.get_config()["running"]
         assert "Welcome" not in driver.get_identity()["hostname"]
+
+
+@pytest.mark.parametrize("nos", ["eos", "nxos", "junos", "sonic"])
+def test_a_text_that_is_cut_off_is_no_shorter_configuration(
+    nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server_that_cuts(nos, tmp_path, monkeypatch) as server:
+        said = asked(server, nos, monkeypatch)
+    assert "configuration is cut off" in said
+
+
+@contextlib.contextmanager
+def server_that_cuts(nos: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A switch whose running configuration ends in the middle of a line, or of a block."""
+    if nos == "eos":
+        monkeypatch.setattr(
+            EosSwitch, "_text", lambda *_: "! Command: show running-config\nhostname a\nrou\n"
+        )
+        with eos_switch(folder) as eos:
+            yield eos
+    elif nos == "nxos":
+        with nxos_switch(folder) as nxos:
+            nxos.running = "hostname a\nrouter b"
+            yield nxos
+    elif nos == "junos":
+        with junos_switch(folder) as junos:
+            junos.history.insert(0, "system {\n    host-name a;\n")
+            yield junos
+    else:
+        usual = LinuxSwitch.serve
+
+        def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
+            if "show running-config" not in command:
+                return usual(self, channel, command)
+            channel.sendall(
+                b"Building configuration...\n\nCurrent configuration:\n!\nfrr version 10.0\nrouter\n"
+            )
+            channel.send_exit_status(0)
+            return None
+
+        monkeypatch.setattr(LinuxSwitch, "serve", serve)
+        with linux_switch(folder, "sonic", json.dumps({"PORT": {}})) as sonic:
+            yield sonic
+
+
+def test_a_saved_terminal_of_nxos_is_in_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with nxos_switch(tmp_path) as server:
+        server.startup = "hostname a\nline console\nline vty\n"
+        server.running = "hostname a\nline console\n"
+        monkeypatch.setenv("LAB_PASSWORD", server.device.password)
+        assert "it has no `line vty`" in asked(server, "nxos", monkeypatch, "configurations")
+
+
+def test_an_empty_answer_of_junos_is_no_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JunosSwitch, "_get_configuration", lambda *_: "<configuration-text/>")
+    with junos_switch(tmp_path) as server:
+        assert "the running configuration that it answers is empty" in asked(server, "junos", monkeypatch)

@@ -257,6 +257,7 @@ def vtysh(words: list[str]) -> None:
         print(
             "Building configuration...\n\nCurrent configuration:\n!\nfrr version 10.0\n"
             + (ROOT / "frr").read_text()
+            + "end\n"
         )
     else:
         print((ROOT / "vtysh" / words[1].replace(" ", "_")).read_text())
