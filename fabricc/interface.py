@@ -14,6 +14,7 @@ from fabricc.audit.run import audit
 from fabricc.base.diagnostics import FindingsError
 from fabricc.compiler import driver
 from fabricc.compiler.recheck import check_tree
+from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.review.diff.judged import judged
 from fabricc.review.explain.answer import answer
 
@@ -169,7 +170,8 @@ def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:
         OSError: the folder is not there or must not be read.
         EmitError: a worker process died.
     """
-    return gather(_path(folder), jobs=jobs)
+    place = _path(folder)
+    return read_consistently(trees_around(place), lambda: gather(place, jobs=jobs))
 
 
 def audit_folder(folder: Path | str, *, jobs: int | None = None) -> Audit:

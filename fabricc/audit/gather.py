@@ -27,6 +27,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread
 from fabricc.proof import Finding
+from fabricc.proof.tree import reject_pending, trees_around
 from fabricc.tree import manifest as manifests
 
 if TYPE_CHECKING:
@@ -81,9 +82,12 @@ def gather(
     Raises:
         OSError: the folder is not there or must not be read.
         EmitError: a worker died.
+        TreeError: FAB6020, it is a tree whose files a build moves.
     """
     if not os.path.lexists(folder):  # nor is a text that no file can be called
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+    for tree in trees_around(folder):
+        reject_pending(tree)
     top, names = (folder, files_below(folder)) if folder.is_dir() else (folder.parent, [folder.name])
     names = of_devices(top, names)
     groups: dict[str, list[str]] = {}

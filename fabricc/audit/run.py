@@ -16,6 +16,7 @@ from fabricc.base.garbage import no_collection
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.result import exit_status
+from fabricc.proof.tree import read_consistently, trees_around
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,7 +105,12 @@ def audit(
     Raises:
         OSError: the folder is not there or must not be read.
         EmitError: a worker died.
+        FindingsError: FAB6020, it is a built tree that a build writes.
     """
+    return read_consistently(trees_around(folder), lambda: _audit(folder, jobs, progress))
+
+
+def _audit(folder: Path, jobs: int | None, progress: Callable[[str, int, int], None] | None) -> Audit:
     gathered = gather(folder, jobs=jobs, progress=progress, packed=True)
     with no_collection():
         links = links_of(gathered.devices, gathered.said)

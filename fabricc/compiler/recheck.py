@@ -58,7 +58,7 @@ def check_tree(
     """
     try:
         result, sources = read_consistently(
-            tree,
+            [tree],
             lambda: _checked(tree, spec_path, lock, jobs, progress, simulate=simulate),
             lambda found: found[0].exit_status != 0,
         )

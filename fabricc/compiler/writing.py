@@ -101,7 +101,7 @@ def _emit(
     """The result, the paths of the tree's files, and the ledgers where they can be kept."""
     spec = plan.spec
     name = spec.cluster
-    with exclusive(out / f".{name}.lock", out / name):
+    with exclusive(out / name):
         complete(out / name)
         stage = Stage.open(out, name)
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.foreign import files, signers
 from fabricc.base.foreign.signers import Fault, SignatureError
-from fabricc.proof.tree import TreeError, open_tree, verify_manifest
+from fabricc.proof.tree import TreeError, open_tree, read_consistently, verify_manifest
 
 if TYPE_CHECKING:
     from fabricc.base.foreign.signers import Kind
@@ -128,7 +128,11 @@ def _signer(tree: Path, stated: bytes, allowed: Path, signature: Path | None) ->
 
 
 def _whole(tree: Path) -> tuple[bytes, Manifest]:
-    """The bytes of a manifest and what they state, every file being as they say."""
+    """Return the bytes of a manifest and what they state, if every file is as they say."""
+    return read_consistently([tree], lambda: _read_whole(tree), lambda _: False)
+
+
+def _read_whole(tree: Path) -> tuple[bytes, Manifest]:
     folder, stated, manifest = open_tree(tree)
     folder.close()
     wrong = [one for one in verify_manifest(tree, manifest) if one.severity is Severity.ERROR]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -14,6 +15,7 @@ from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.tree import manifest as manifests
 from fabricc.tree import state
+from fabricc.tree.exclusive import is_building
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 _NONE: Mapping[str, Iterable[Diagnostic]] = {}
 _LARGEST = 4 << 30  # bytes of all files; trees of 24,576 GPUs have less than a tenth
 _ATTEMPTS = 5
+_PAUSE_S = 0.2
 _REBUILD = "Build again; edits belong in the spec."
 
 
@@ -41,9 +44,7 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         TreeError: FAB6013, there is none; FAB6020, a build is moving its files; FAB6021, no build writes such
             a manifest; FAB0083, its files are larger than those of any tree.
     """
-    if state.pending(tree):
-        message = f"a build of {tree} is moving its files into place, or was ended while it did"
-        raise TreeError("FAB6020", message, "Build again, which completes it.")
+    reject_pending(tree)
     try:
         folder = Folder(tree)
         stated = folder.read(manifests.NAME, limit=manifests.LIMIT)
@@ -83,31 +84,67 @@ def read_manifest(tree: Path) -> Manifest:
     return manifest
 
 
-def read_consistently(tree: Path, read: Callable[[], T], wrong: Callable[[T], bool]) -> T:
-    """Read a tree again while a build exchanges its files, so that no file is compared with another build's manifest.
+def reject_pending(tree: Path) -> None:
+    """Raise FAB6020 while a build moves files into a tree, and after a build that was killed while it did."""
+    if state.pending(tree):
+        message = f"a build of {tree} is moving its files into place, or was ended while it did"
+        raise TreeError("FAB6020", message, "Build again, which completes it.")
+
+
+def trees_around(path: Path) -> tuple[Path, ...]:
+    """Return the built trees that a file or folder is in, or that are directly in the folder."""
+    absolute = path.absolute()
+    above = next((each for each in (absolute, *absolute.parents) if _is_tree(each)), None)
+    if above is not None:
+        return (above,)
+    with suppress(OSError):
+        return tuple(each for each in sorted(absolute.iterdir()) if _is_tree(each))
+    return ()
+
+
+def _is_tree(path: Path) -> bool:
+    try:
+        with Folder(path) as folder:
+            return manifests.is_ours(folder.read(manifests.NAME, limit=manifests.LIMIT))
+    except OSError:
+        return False
+
+
+def read_consistently(
+    trees: Iterable[Path], read: Callable[[], T], wrong: Callable[[T], bool] | None = None
+) -> T:
+    """Read trees again while builds exchange their files, so that no result mixes the files of two builds.
 
     Args:
-        tree: the folder.
-        read: reads the tree; a result without faults holds, as every file was compared with one manifest.
-        wrong: whether a result has faults.
+        trees: the folders.
+        read: reads the trees.
+        wrong: whether a result has faults, which count only if no build runs: it may have written the lock already. A
+            result without faults holds in any case, as `read` compared every file with one manifest. None: every
+            result holds if the trees are as they were.
 
     Raises:
-        TreeError: what `read` raises of a tree that stays as it is; FAB6020, the tree changed at every attempt.
+        FindingsError, OSError: what `read` raises of trees that stay as they are; FAB6020, a tree changed at every
+            attempt, or a build of it runs.
     """
-    for _ in range(_ATTEMPTS):
-        before = _manifest_digest(tree)
+    trees = tuple(trees)
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE_S)
+        before = [_manifest_digest(tree) for tree in trees]
         try:
             result = read()
-            if not wrong(result):
+            if wrong is not None and not wrong(result):
                 return result
-            failure = None
-        except TreeError as error:
+            failure: Exception | None = None
+        except (FindingsError, OSError) as error:
             failure = error
-        if before == _manifest_digest(tree):
-            if failure is not None:
-                raise failure
+        if before != [_manifest_digest(tree) for tree in trees]:
+            continue
+        if failure is not None and not any(map(is_building, trees)):
+            raise failure
+        if failure is None and (wrong is None or not any(map(is_building, trees))):
             return result
-    message = f"{tree} changed while it was read: a build is writing it"
+    message = f"{' or '.join(map(str, trees))} changed while it was read: a build is writing it"
     raise TreeError("FAB6020", message, "Let the build end, then repeat the command.")
 
 

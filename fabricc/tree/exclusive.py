@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,23 +13,24 @@ from fabricc.base.numbers import is_number
 from fabricc.tree.failure import EmitError
 from fabricc.tree.file import make_folder
 
+_ATTEMPTS = 3
+_PAUSE_S = 0.02
+
 
 @contextmanager
-def exclusive(path: Path, tree: Path) -> Iterator[None]:
-    """Hold the lock file `path` while working on `tree`; workers forked meanwhile hold it too.
+def exclusive(tree: Path) -> Iterator[None]:
+    """Hold the lock of a tree while working on it; workers forked meanwhile hold it too.
 
     Raises:
         EmitError: FAB7003 another build holds it, FAB7001 it cannot be opened.
     """
-    make_folder(path.parent)
+    make_folder(tree.parent)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        handle = os.open(lock_of(tree), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise EmitError.from_os(error) from None
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _lock(handle):
             holder = os.read(handle, 32).decode("ascii", "replace").strip()
             who = f"process {holder}" if is_number(holder) else "another process"
             remedy = "Wait for it to end, or give this build another folder with `-o`."
@@ -41,3 +43,36 @@ def exclusive(path: Path, tree: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_UN)
     finally:
         os.close(handle)
+
+
+def is_building(tree: Path) -> bool:
+    """Return whether another process holds the lock of a tree right now."""
+    try:
+        handle = os.open(lock_of(tree), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
+def lock_of(tree: Path) -> Path:
+    """Return the lock file of a tree."""
+    return tree.with_name(f".{tree.name}.lock")
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file; a verb that asks whether a build runs holds it for a moment."""
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE_S)
+        with suppress(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    return False

@@ -23,6 +23,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.quoting import tree_texts
 from fabricc.proof.compare import Finding
+from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
@@ -80,6 +81,15 @@ def adopt(
         OSError: the folder is not there or must not be read.
         FindingsError: FAB9700, the folder holds no leaf-spine fabric.
     """
+    return read_consistently(trees_around(folder), lambda: _adopt(folder, name, jobs, progress))
+
+
+def _adopt(
+    folder: Path,
+    name: str | None,
+    jobs: int | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> Adoption:
     gathered = gather(folder, jobs=jobs, progress=progress)
     links = links_of(gathered.devices)
     places = places_of(gathered.devices, links)

@@ -83,7 +83,7 @@ def patched(
     """
     tree = look.last.tree
     try:
-        with exclusive(tree.with_name(f".{tree.name}.lock"), tree):
+        with exclusive(tree):
             complete(tree)
             if not look.last.states.has(manifests.NAME):
                 return None, None  # a build has changed the tree since: each that does changes that

@@ -20,7 +20,7 @@ from fabricc.operate.devices.device import devices
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.push import snapshot
 from fabricc.operate.push.origin import Origin, state_of
-from fabricc.proof.tree import TreeError
+from fabricc.proof.tree import TreeError, read_consistently
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -162,13 +162,25 @@ def read_source(
         network: the one whose switches are meant, where there are several.
 
     Raises:
-        RefusedError: FAB9120 and what `check` says of the manifest, FAB9154, or the spec does not plan.
+        RefusedError: FAB9120 and what `check` says of the manifest, FAB9154, the spec does not plan, or FAB6020,
+            a build writes the tree.
     """
+    try:
+        return read_consistently(
+            [tree], lambda: _read_source(tree, spec, lock, digest, network), lambda _: False
+        )
+    except TreeError as error:
+        raise RefusedError.of(error.diagnostics) from None
+
+
+def _read_source(
+    tree: Path, spec: Path | None, lock: Path | None, digest: str, network: str | None
+) -> BuiltTree:
     try:
         held = snapshot.take(tree)
     except TreeError as error:
         wrong = error.diagnostics
-        if wrong[0].code == "FAB6013":
+        if wrong[0].code in ("FAB6013", "FAB6020"):
             raise RefusedError.of(wrong) from None
         message = f"{tree} is not what its manifest says: {plural(len(wrong), 'file')} changed or missing"
         told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
-from fabricc.proof.tree import TreeError, open_tree, read_consistently
+from fabricc.proof.tree import TreeError, open_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,10 +53,6 @@ def take(tree: Path) -> Snapshot:
     Raises:
         TreeError: what `check.tree.open_tree` says; FAB6010 and FAB6011, files are not as the manifest says.
     """
-    return read_consistently(tree, lambda: _take(tree), lambda _: False)
-
-
-def _take(tree: Path) -> Snapshot:
     folder, stated, manifest = open_tree(tree)
     with folder:
         packed, wrong = _held(folder, manifest)

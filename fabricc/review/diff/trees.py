@@ -133,7 +133,7 @@ def tree_side(tree: Path) -> Side:
         TreeError: as `check` reports it, FAB6010 or FAB6011 for files that are changed, missing or unreadable; its plan
             cannot be read (FAB9021), or it is of InfiniBand (FAB5817).
     """
-    return read_consistently(tree, lambda: _whole_side(tree), lambda _: False)
+    return read_consistently([tree], lambda: _whole_side(tree), lambda _: False)
 
 
 def _whole_side(tree: Path) -> Side:

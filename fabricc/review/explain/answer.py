@@ -12,7 +12,7 @@ from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
 from fabricc.front.spec.lock import lines_of
-from fabricc.proof.tree import read_manifest
+from fabricc.proof.tree import read_consistently, read_manifest
 from fabricc.review.explain import trees
 from fabricc.review.explain.ask import explain, holds, subject_of
 from fabricc.review.explain.codes import explain_code
@@ -126,6 +126,11 @@ def _front(spec: Path) -> Compiled:
 
 
 def _line(shown: str, file: Path, number: int, spec: Path | None) -> Answer:
+    above = trees.tree_above(file.absolute())
+    return read_consistently([above] if above else [], lambda: _read_line(shown, file, number, spec))
+
+
+def _read_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer:
     line = trees.find_line(file, number, spec)
     compiled = _front(line.spec)
     stale = tuple(trees.stale(line, compiled))

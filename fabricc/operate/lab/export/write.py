@@ -52,7 +52,7 @@ def export(
     found = topology(fabric)
     files = FORMATS[format_](found)
     name = f"{fabric.cluster}-{format_}"
-    with exclusive(out / f".{name}.lock", out / name):
+    with exclusive(out / name):
         stage = Stage.open(out, name)
         try:
             written = [stage.put(path, text.encode()) for path, text in files.items()]
