@@ -16,7 +16,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "back/nos/templating.py _environment", "base/documents/fitting.py pattern",
     "base/documents/package_yaml.py load_package_yaml",
     "base/documents/schema.py schema", "base/documents/schema.py validator", "base/values.py _code",
-    "base/tuples.py _code", "base/tuples.py _getters", "fabric/infiniband/ports.py speed_word",
+    "fabric/infiniband/ports.py speed_word",
     "front/spec/pools.py _networks", "review/diff/impact.py vocabulary",
     "review/report/page.py _file",
 })  # fmt: skip

@@ -10,13 +10,13 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import KEPT
 from fabricc.audit.model import HOST, Kind
 from fabricc.audit.packed import parts_of
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

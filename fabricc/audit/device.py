@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.coverage import Understood, understood
 from fabricc.audit.ends import Said, address_of, said_by
@@ -19,7 +19,6 @@ from fabricc.back.hosts import found as host_files
 from fabricc.back.nos import getters, lldpd
 from fabricc.back.nos.collected import Identity, Output
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import Reading
 from fabricc.proof import Finding
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pickle
 import socket
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import HOST, Kind
 from fabricc.audit.packed import Shared, few_bytes, parts_of, value_of
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.numbers import is_number
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

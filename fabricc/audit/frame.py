@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.belonging import device_of
 from fabricc.audit.boxes import Boxes
@@ -22,7 +22,7 @@ from fabricc.audit.texts import Texts, parts_in, systems, texts_of
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread

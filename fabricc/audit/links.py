@@ -12,13 +12,12 @@ from collections import defaultdict
 from functools import cache, lru_cache
 from itertools import combinations
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.ends import of_two, said
 from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

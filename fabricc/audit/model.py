@@ -7,10 +7,10 @@ all of it. Nothing here is decided by a plan; what is not said is None, never a 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.packed import Held, unpacked
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pickle
 import zlib
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from fabricc.audit.frame import KEPT, Frame, Parts, parted
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import Reading
 
 K = TypeVar("K")

@@ -14,14 +14,14 @@ from collections import Counter
 from dataclasses import field
 from itertools import chain
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.device import Read, devices_of
 from fabricc.audit.ends import said_by
 from fabricc.audit.frame import Parts
 from fabricc.audit.packed import few_bytes, parts_of, value_of
 from fabricc.audit.texts import parts_in
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from fabricc.audit.model import HOST
 from fabricc.audit.sections import sections, text_of
@@ -13,7 +13,6 @@ from fabricc.back.hosts import found as host_files
 from fabricc.back.nos.collected import Claim
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import Folder
-from fabricc.base.values import NamedTuple
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:

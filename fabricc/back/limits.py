@@ -6,9 +6,9 @@ from dataclasses import field
 from itertools import groupby
 from math import inf
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.gap import Gap
 
 if TYPE_CHECKING:

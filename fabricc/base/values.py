@@ -20,9 +20,6 @@ from reprlib import recursive_repr
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from fabricc.base.tuples import NamedTuple as NamedTuple
-from fabricc.base.tuples import tupled as tupled
-
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 _MOST = 64

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.documents.package_yaml import load_package_yaml
-from fabricc.base.values import NamedTuple
 from fabricc.catalog.assemble import citation
 from fabricc.catalog.library import cite
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,7 +13,6 @@ from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.values import NamedTuple
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Power
 from fabricc.catalog.power import drawn

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from fabricc.base.diagnostics import FindingsError, Severity, worst
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.foreign.workbook import NoWorkbookError, workbook
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings
 from fabricc.compiler.materials import Materials, materials, together
 from fabricc.compiler.racks import ELEVATION, Racks, elevation_rows, read_places, titles

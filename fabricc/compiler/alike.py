@@ -18,13 +18,13 @@ from functools import cached_property, lru_cache
 from itertools import chain, repeat
 from operator import itemgetter
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.order import natural
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import mode
 from fabricc.back.jobs.files import executable
-from fabricc.base.values import dataclass, tupled
+from fabricc.base.values import dataclass
 from fabricc.tree import EmitError
 from fabricc.tree.stage import Content, Stage
 
@@ -79,7 +79,7 @@ def put_text(stage: Stage | Patch | Held, path: str, text: str) -> Written:
 
 def put_device(stage: Stage | Patch | Held, folder: str, files: Mapping[str, str]) -> Iterable[Written]:
     """Stage the files of a device: path below its folder -> text."""
-    contents = [tupled(Content, (name, *_encoded(files[name]), mode)) for name, mode in _modes(tuple(files))]
+    contents = [Content(name, *_encoded(files[name]), mode) for name, mode in _modes(tuple(files))]
     if isinstance(stage, Stage):
         return stage.put_folder(folder, contents)
     return [stage.put(f"{folder}/{name}", content, mode=mode, sha256=sha256)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts.nccl import ALL_JOINED
 from fabricc.back.jobs.kubernetes import unmapped_classes
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:

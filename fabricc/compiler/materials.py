@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.catalog.joining import fits, number_of, part_for, shortest
 from fabricc.catalog.model import Breakout, Power
 from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, optics, plugs

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from ipaddress import ip_address, ip_interface, ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.order import natural
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.fabric.given import Identities
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.identities import DEVICES, LINKS

@@ -7,12 +7,11 @@ import io
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
-from fabricc.base.values import NamedTuple
 from fabricc.catalog.names import did_you_mean
 from fabricc.catalog.optics import host_ends, optics
 from fabricc.compiler.materials import of_kind, port_end

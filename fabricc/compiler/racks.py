@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.numbers import is_number
-from fabricc.base.values import NamedTuple
 from fabricc.catalog.names import did_you_mean
 from fabricc.front.spec.identities import DEVICES
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ipaddress import ip_interface
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.base.values import NamedTuple, attributes, replace
+from fabricc.base.values import attributes, replace
 from fabricc.fabric.model import Host, HostPort, Management, Peer, Port, Switch
 from fabricc.fabric.routing import Bgp, PrefixList, PrefixRule, Session
 

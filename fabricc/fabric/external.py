@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import field
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.cables import CableRow
 from fabricc.fabric.routing import PrefixRule, StaticRoute
 

@@ -7,9 +7,9 @@ Values are integers or text in canonical form; sets are comma-joined in ascendin
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import alike, port_paths

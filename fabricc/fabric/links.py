@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from itertools import product, starmap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple, tupled
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.cables import CableRow
 from fabricc.fabric.given import COMPUTED, NOTHING
@@ -148,7 +147,7 @@ def layout_key(fabric: Design, at: SwitchId) -> str:
 
 def links(fabric: Design, at: SwitchId) -> Iterator[Link]:
     """Every link of a switch: down first, then up."""
-    return (tupled(Link, values) for values in link_values(fabric, at))
+    return (Link._make(values) for values in link_values(fabric, at))
 
 
 def link_values(fabric: Design, at: SwitchId) -> Iterator[Values]:
@@ -222,7 +221,7 @@ def host_links(
     fabric: Design, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
 ) -> Iterator[Link]:
     """The links of a ToR to some NICs, which it serves, of the hosts in some slots of a unit."""
-    return (tupled(Link, values) for values in _host_values(fabric, tor, unit, slots, rails))
+    return (Link._make(values) for values in _host_values(fabric, tor, unit, slots, rails))
 
 
 def _host_values(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.cables import CableRow
 from fabricc.fabric.out_of_band import MANAGEMENT_PORT, host_ports
 from fabricc.fabric.shape import TierName

@@ -7,8 +7,9 @@ never of a counter over the fabric. That is why one switch can be computed alone
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 
 class TierName(StrEnum):

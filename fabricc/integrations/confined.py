@@ -9,13 +9,13 @@ import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import programs
 from fabricc.base.foreign.files import READ_ALSO, READ_BELOW
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.compiler.finding import find_spec
 from fabricc.proof.tree import read_manifest
 

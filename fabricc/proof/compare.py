@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

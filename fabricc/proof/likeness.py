@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple, dataclass, replace
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import Direction, Host
 from fabricc.proof.invariants.contract import host_contracts, switch_contracts
 from fabricc.proof.invariants.digest import HostDigest, SwitchDigest

@@ -12,10 +12,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import ip_interface
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import several
 from fabricc.proof.compare import Finding

@@ -8,11 +8,11 @@ else to one that its line is indented below; else to the one that, alone, brings
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.proof.changes import Side, alike, changes, with_one
 from fabricc.proof.compare import Finding, findings
 

@@ -10,8 +10,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-
-from fabricc.base.values import NamedTuple
+from typing import NamedTuple
 
 KEPT_FROM = 2000
 """Number of folders from which keeping them pays."""

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.foreign import files
-from fabricc.base.values import NamedTuple, dataclass, tupled
+from fabricc.base.values import dataclass
 from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
 from fabricc.tree.failure import EmitError
@@ -175,7 +175,7 @@ class Stage:
                 _make_file(name, content, mode, top)
         finally:
             os.close(top)
-        return [tupled(Written, (f"{folder}/{name}", sha256, True, False)) for name, _, sha256, _ in contents]
+        return [Written(f"{folder}/{name}", sha256, True, False) for name, _, sha256, _ in contents]
 
     def commit(self, manifest: Manifest, changed: int) -> Committed:
         """Finish the tree: exactly the files of the manifest, the manifest, and files that never were ours.

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import typing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from fabricc.base.values import NamedTuple, attributes, dataclass, of_same, replace
+from fabricc.base.values import attributes, dataclass, of_same, replace
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.overlay_text import outline
-from fabricc.base.values import NamedTuple, dataclass, replace
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.overlays import holds_secret
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt.edits import FEWEST, Edit, Reach
 from fabricc.back.nos.overlay_text import starred
-from fabricc.base.values import NamedTuple
 from fabricc.compiler.overlays import holds_secret
 
 if TYPE_CHECKING:

@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.ends import said
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.ports import PortKind
-from fabricc.base.values import NamedTuple
 from fabricc.catalog.load import load_catalog
 
 if TYPE_CHECKING:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network, ip_interface
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.model import Tier
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from ipaddress import ip_address, ip_interface
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.ends import said
 from fabricc.audit.model import End, Kind
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.external import GROUP
 from fabricc.fabric.model import SECRET_PREFIX
 

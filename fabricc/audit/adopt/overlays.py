@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt.edits import Reach, Sides, edits, generalised, printed
 from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
@@ -14,7 +14,7 @@ from fabricc.back.nos.commands import command_lines
 from fabricc.back.nos.overlay import OverlayError, merged
 from fabricc.back.nos.overlay_text import outline
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.fabric.model import Overlay
 from fabricc.proof.compare import compare
 from fabricc.proof.invariants.rules import CODES

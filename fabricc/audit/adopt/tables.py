@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ipaddress import ip_interface, ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.adopt.pools import Network, covering
 from fabricc.audit.adopt.trial import matched
 from fabricc.audit.model import Tier
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
 

@@ -6,14 +6,13 @@ import re
 from collections import Counter
 from ipaddress import ip_interface, ip_network
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt.classes import congestion, priorities
 from fabricc.audit.adopt.out_of_band import several
 from fabricc.audit.adopt.pools import EVERY, POOLS, addressing, networks_of
 from fabricc.audit.adopt.segments import evpn
 from fabricc.audit.model import Tier
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.coverage import (
     ADDRESSES,
@@ -16,7 +16,6 @@ from fabricc.audit.coverage import (
     PFC,
     POLICY,
 )
-from fabricc.base.values import NamedTuple
 from fabricc.proof.invariants.rules import RULES
 
 if TYPE_CHECKING:

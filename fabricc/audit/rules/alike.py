@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.model import Tier
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import PORT
 from fabricc.audit.model import Evidence, Kind, Tier
 from fabricc.audit.rules.sheet import told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:

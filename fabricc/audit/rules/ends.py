@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import PORT
 from fabricc.audit.model import Kind, Tier
 from fabricc.audit.packed import Shared
 from fabricc.audit.rules.sheet import beside, line_of, told
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.proof.invariants.view import priorities, sibling
 
 if TYPE_CHECKING:

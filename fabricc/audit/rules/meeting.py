@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.rules.sessions import opposite
 from fabricc.audit.rules.sheet import scope_of, session_path, told
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.frame import PORT
 from fabricc.audit.model import Tier
@@ -22,7 +22,6 @@ from fabricc.audit.rules.alike import (
 from fabricc.audit.rules.sheet import beside, line_of, session_path, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import listed
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

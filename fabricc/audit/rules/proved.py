@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.model import Tier
 from fabricc.audit.rules import waist
@@ -18,7 +18,7 @@ from fabricc.audit.rules.lossless import classes_of
 from fabricc.audit.rules.sheet import place_of
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import listed
-from fabricc.base.values import NamedTuple, dataclass, replace
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import contract_breaches, switch_contracts

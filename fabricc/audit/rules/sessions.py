@@ -7,11 +7,11 @@ from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.packed import few_bytes, value_of
 from fabricc.audit.rules.sheet import scope_of
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.proof.invariants.view import as_int, sibling
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
 from fabricc.audit.model import End, Kind, Place, Tier
 from fabricc.audit.packed import parts_of
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ without, and assumed where it cannot: the length of a cable.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.model import End, Tier
 from fabricc.audit.rules.lossless import classes_of, group_of, priority_group
 from fabricc.back import nos as back_ends
-from fabricc.base.values import NamedTuple, dataclass, replace
+from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import AnnexFigures, Buffers, Pools, SwitchModel
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction, Management, Peer, Port, Switch

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.hosts.gpus import GPUS, gpu_of
 from fabricc.back.hosts.nics import code_point, host_qos, over_tcp, tos_byte
 from fabricc.back.hosts.words import decimal, word
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import nics
 from fabricc.back.hosts.words import decimal, fill, marked, own, settings, statements, template, word
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     import re

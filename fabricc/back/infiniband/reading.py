@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.topology import ReadTopology, read_topology
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

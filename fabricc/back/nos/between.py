@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import import_module, resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.base.documents.reader import parse_yaml
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

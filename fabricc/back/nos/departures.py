@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-
-from fabricc.base.values import NamedTuple
+from typing import NamedTuple
 
 
 class Kind(StrEnum):

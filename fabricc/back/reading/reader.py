@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.matching import UNKNOWN, effect, filled
 from fabricc.back.reading.scope import Document, Scope
 from fabricc.back.reading.tree import Node, leaves, statements
 from fabricc.back.reading.trie import Effect, State, compiled
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:

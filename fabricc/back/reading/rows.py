@@ -9,9 +9,7 @@ Captures are numbered from 0 as they stand, those of the blocks around a row fir
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
-
-from fabricc.base.values import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

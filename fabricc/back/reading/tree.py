@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.yaml_text import compose
 
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.meaning import meaning_of
 from fabricc.back.reading.patterns import alternatives
 from fabricc.back.reading.rows import Block, Each, listed
 from fabricc.back.reading.types import TYPES, type_of
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

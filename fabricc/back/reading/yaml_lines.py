@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from fabricc.back.reading.tree import Node, Tree, structured
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple
 
 _DEEPEST = 32
 # Printable ASCII in which nothing begins a comment, another key, a collection or a second line.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from fabricc.base.foreign.text import Terminal
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple
 
 _QUOTED = pattern(r"`[^`]*`")
 

@@ -11,14 +11,14 @@ import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from fabricc.back.nos.templating import override_digests
 from fabricc.base import installation
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.compiler.incremental.states import Listing, States
 from fabricc.compiler.result import BuildResult
 from fabricc.tree.state import state_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from itertools import product
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple, dataclass, replace
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.attachments import attachments, splits
 from fabricc.front.planning.border import leaf_attachments, with_border

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.catalog.reach import reach
 from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split

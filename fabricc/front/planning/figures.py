@@ -6,9 +6,8 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import ceil
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fabricc.base.values import NamedTuple
 from fabricc.catalog.joining import FIBRES
 from fabricc.catalog.optics import cage_of, host_ends
 from fabricc.fabric import links

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple
 from fabricc.fabric import links
 from fabricc.fabric.given import COMPUTED
 from fabricc.fabric.model import Direction

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.out_of_band import MOST_AGGREGATES, Bank, ManagementSwitches, Port
 from fabricc.fabric.out_of_band_cables import aggregate_name, sites, switch_name
 from fabricc.fabric.shape import Slot

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fabricc.base.values import NamedTuple, dataclass, replace
+from fabricc.base.values import dataclass, replace
 from fabricc.catalog.names import meant
 from fabricc.catalog.support import oldest, runs
 from fabricc.fabric.plans import TierPlan

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ipaddress import ip_interface, ip_network
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.front.planning.models import UnfitError
 
 if TYPE_CHECKING:

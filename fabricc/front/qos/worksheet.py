@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple
 from fabricc.front.qos.computed import Step
 from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, most_lossy_queues, wanted
 from fabricc.front.qos.floor import floor_bytes, floor_steps

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface, ip_network
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.addresses import asn_block
 from fabricc.fabric.external import ExternalLink, Outsider
 from fabricc.fabric.model import SECRET_PREFIX

@@ -6,13 +6,13 @@ import csv
 import io
 import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.front.spec.model import DeviceRow, LinkRow, ManagementRow
 from fabricc.front.spec.resources import cluster_schema
 from fabricc.front.spec.semantics import PRIVATE_ASNS, TWO_BYTE_BASES

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
-from fabricc.base.values import NamedTuple
 from fabricc.front.spec import netbox_csv
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.operate.lab import faults, growth, kernel, logins, making, state
 from fabricc.operate.lab.blueprint import blueprint
 from fabricc.operate.lab.failure import LabError

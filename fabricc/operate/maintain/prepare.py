@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.jobs.maintenance import kubernetes_commands, slurm_commands
 from fabricc.back.jobs.roster import roster
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.operate.maintain import down as downs
 from fabricc.operate.maintain import specs
 from fabricc.operate.maintain.plan import findings, of_network

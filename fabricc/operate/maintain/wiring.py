@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from dataclasses import field
 from fractions import Fraction
 from itertools import chain, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS

@@ -8,11 +8,11 @@ own paths, and one keeps all others'.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import listed, plural
 from fabricc.base.foreign.formats import csv_text
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.fabric.links import UP, asn, host_blocks, links, loopback_offset, port_names, served, upward
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.identities import DEVICES, LINKS

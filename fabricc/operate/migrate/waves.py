@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.links import links
 from fabricc.fabric.model import Direction
 from fabricc.operate.push.built_tree import RefusedError

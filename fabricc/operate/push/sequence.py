@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign import files
-from fabricc.base.values import NamedTuple
 from fabricc.operate.push.built_tree import RefusedError
 
 if TYPE_CHECKING:

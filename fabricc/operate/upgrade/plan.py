@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.between import Feature, ImageStep, features, image_step, one_way
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.order import gathered
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest, runs
 from fabricc.operate.maintain.specs import applied, prove, written
 from fabricc.operate.push.images import Images, Wanted, read_images

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.base.values import NamedTuple, attributes, dataclass, replace, tupled
+from fabricc.base.values import attributes, dataclass, replace
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.digest import SwitchDigest
@@ -53,7 +53,7 @@ class Census:
     def __setstate__(self, kept: dict[str, Any]) -> None:
         for name, value in kept.items():
             setattr(self, name, value)
-        self.switches = [tupled(SwitchDigest, values) for values in zip(*kept["switches"], strict=True)]
+        self.switches = [SwitchDigest._make(values) for values in zip(*kept["switches"], strict=True)]
 
     def add(self, survey: Survey) -> None:
         """Take in what one process saw; the order does not matter."""

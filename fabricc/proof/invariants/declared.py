@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import NamedTuple, replace
+from fabricc.base.values import replace
 from fabricc.proof.invariants.rules import CODES
 
 if TYPE_CHECKING:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fabricc.base.values import NamedTuple, dataclass
+from typing import NamedTuple
+
+from fabricc.base.values import dataclass
 
 
 class Load(NamedTuple):

@@ -7,10 +7,9 @@ import socket
 import struct
 from functools import lru_cache
 from socket import AF_INET, AF_INET6
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.numbers import is_number
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import several
 from fabricc.proof.invariants.rules import Breach, finding

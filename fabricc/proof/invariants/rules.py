@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.values import NamedTuple
 from fabricc.proof.compare import Finding
 
 

@@ -6,10 +6,10 @@ import socket
 from dataclasses import field
 from functools import lru_cache
 from ipaddress import ip_address, ip_interface
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.numbers import is_number
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths, several
 

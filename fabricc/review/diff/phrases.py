@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.order import gathered
-from fabricc.base.values import NamedTuple
 from fabricc.review.diff.impact import row_of, vocabulary
 
 if TYPE_CHECKING:

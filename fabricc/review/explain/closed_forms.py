@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts.words import rule_priority
-from fabricc.base.values import NamedTuple
 from fabricc.fabric import links
 from fabricc.fabric.links import loopback_offset
 from fabricc.fabric.model import Host, HostPort

@@ -5,10 +5,9 @@ A number belongs to a device when the coordinates found exist and give that numb
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import NamedTuple
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
 from fabricc.fabric.given import COMPUTED

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import clip
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.review.explain.devices import grouped
 from fabricc.review.explain.model import Explanation

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import FindingsError
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Position

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_interface
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple
 from fabricc.review.explain.model import answered
 
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.management import Beyond
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import textwrap
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.base.values import NamedTuple
 from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import SCHEMA
 

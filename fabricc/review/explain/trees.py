@@ -6,14 +6,13 @@ import re
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.templating import override_digests
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
-from fabricc.base.values import NamedTuple
 from fabricc.compiler.finding import find_spec
 from fabricc.compiler.inputs import TEMPLATES, manifest_inputs
 from fabricc.compiler.rendering import overlay_lines, rendered

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric import links
 from fabricc.review.report.capacity import evenly
 from fabricc.review.report.kinds import down_gbps, fullest_unit

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.order import gathered
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.report.kinds import host_port_gbps

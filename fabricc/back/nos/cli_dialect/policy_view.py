@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.order import natural
-from fabricc.base.values import NamedTuple, dataclass, of_same, tupled
+from fabricc.base.values import dataclass, of_same
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def neighbor_view(session: Session) -> NeighborView:
     """One session."""
     group = session.group + _GROUP_SUFFIX[session.transport]
     name, words = session.remote or session.port, session.label or session.peer
-    return tupled(NeighborView, (name, group, session.remote_asn, words))
+    return NeighborView(name, group, session.remote_asn, words)
 
 
 def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:

@@ -6,7 +6,7 @@ import json
 import re
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fabricc.back.nos.cumulus.limits import RELEASES, Release, release_of
 from fabricc.back.reading import (
@@ -25,7 +25,6 @@ from fabricc.back.reading import (
 from fabricc.back.reading import tree as trees
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.order import natural
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ of `address-family evpn`: next hops stay as they are for that family alone, so t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.eos import peering, switching
 from fabricc.back.nos.eos.settings import defaults, kept, settings
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
 from fabricc.fabric.paths import port_paths

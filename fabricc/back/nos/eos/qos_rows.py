@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.eos import classes
 from fabricc.back.nos.eos.qos import ALL_GROUPS, UNITS_US, waits
@@ -13,7 +13,6 @@ from fabricc.back.nos.eos.words import (
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import boolean
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import clause_view
 from fabricc.back.nos.frr import evpn, igp, policy, routing, sessions
@@ -19,7 +19,6 @@ from fabricc.back.nos.frr.words import (
     TRADITIONAL_TIMERS,
 )
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
 

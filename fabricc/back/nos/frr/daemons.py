@@ -6,11 +6,10 @@ words is a command that runs on the switch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.tree import Node, Tree, assignments
 from fabricc.base.patterns import pattern
-from fabricc.base.values import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

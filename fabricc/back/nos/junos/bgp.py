@@ -6,7 +6,7 @@ whose terms say `next policy`, and then through its own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import group_name
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
@@ -21,7 +21,7 @@ from fabricc.back.nos.junos.words import (
     settings,
 )
 from fabricc.base.numbers import is_number
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Transport
 

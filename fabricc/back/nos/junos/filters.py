@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.junos.interfaces import LOOPBACK
 from fabricc.back.nos.junos.settings import FROM, THEN, kept, put_settings, verbatim
 from fabricc.back.nos.junos.words import FAMILIES, MANAGEMENT_INTERFACES, ONE_HOP_TTL, flavour
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Topic
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.settings import put_settings, verbatim
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 

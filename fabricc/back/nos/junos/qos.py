@@ -5,12 +5,12 @@ Junos sizes headroom itself from cable length and frame size, splits its buffer 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos.interfaces import physical_mtu
 from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, settings
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos.qos import (
     ALPHA_OFFSET,
@@ -17,7 +17,6 @@ from fabricc.back.nos.junos.qos import (
 from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.paths import alike, port_paths
 

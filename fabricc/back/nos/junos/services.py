@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.isolation import state_isolation
@@ -11,7 +11,7 @@ from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.instances import GATEWAYS
 from fabricc.back.nos.junos.settings import SETTING, verbatim
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
-from fabricc.base.values import NamedTuple, dataclass
+from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Spreading

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.nxos import words
 from fabricc.back.nos.nxos.qos import (
@@ -15,7 +15,6 @@ from fabricc.back.nos.nxos.qos import (
 )
 from fabricc.back.nos.nxos.switching import OWN
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.paths import alike
 

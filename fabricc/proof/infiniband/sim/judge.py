@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband.sm_files import CONF, PARTITIONS, default_lane
 from fabricc.back.infiniband.topology import read_topology
-from fabricc.base.values import NamedTuple
 from fabricc.fabric.infiniband.model import DEFAULT_PKEY
 from fabricc.proof import Finding
 from fabricc.proof.infiniband.sim.routes import read_tables, walk
