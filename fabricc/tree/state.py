@@ -26,11 +26,12 @@ def state_of(out: Path, *, make: bool = False) -> Path | None:
         out: the folder of the trees, by which it goes once links are resolved.
         make: make it where it is missing, and drop what is remembered of folders that are gone.
     """
-    home = state_home()
-    if home is None or is_brought(home, files.clone_of(out / _OUT) or out):
+    if (home := state_home()) is None:
         return None
     trees = home / "fabricc" / "trees"
     try:
+        if is_brought(home, files.clone_of(out / _OUT) or out):
+            return None
         real = os.path.realpath(out)
         folder = trees / hashlib.sha256(os.fsencode(real)).hexdigest()[:32]
         if make and not folder.is_dir():
