@@ -97,7 +97,7 @@ def trees_around(path: Path) -> tuple[Path, ...]:
     above = next((each for each in (absolute, *absolute.parents) if _is_tree(each)), None)
     if above is not None:
         return (above,)
-    with suppress(OSError):
+    with suppress(OSError, ValueError):  # ValueError: no name that a folder can have
         return tuple(each for each in sorted(absolute.iterdir()) if _is_tree(each))
     return ()
 
