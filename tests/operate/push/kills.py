@@ -273,7 +273,8 @@ def play(bench: Bench, number: int, verb: str, rng: random.Random) -> Kill:
     found.sign, found.phase = strike(bench, process, latest if verb != "resume" else 0, rng, drains=drains)
     if "hung" in found.sign:
         found.wrong.append("it did not end after the signal")
-    if not found.sign and ": " in found.phase:
+    # A run that its first end brought back leaves nothing to resume: `--resume` reports that and ends with 3.
+    if not found.sign and ": " in found.phase and not (verb == "resume" and "FAB9135" in found.phase):
         found.wrong.append("it ended by itself with an error")
     if bench.run() < latest:
         found.ended = "it had not begun"
