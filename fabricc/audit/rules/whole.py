@@ -13,11 +13,13 @@ from fabricc.audit.rules.account import Account, accounts
 from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, Votes
+from fabricc.audit.rules.lanes import shared_lanes
 from fabricc.audit.rules.meeting import Meeting, session_findings
 from fabricc.audit.rules.outliers import UNLIKE, outliers
 from fabricc.audit.rules.proved import Asked, Proof
 from fabricc.audit.rules.proved import proved as prove
 from fabricc.audit.rules.sheet import NOWHERE, fars_of, sheet
+from fabricc.audit.rules.unread import unread
 from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
@@ -144,7 +146,13 @@ def _looked_at(
         points = ((path, one.rest.get(path)) for path in _POINTS)
         return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
     proved = prove(one, mine, models, cnp)
-    wrong = [*names.undefined(one), *lossless.port_findings(one), *proved.findings]
+    wrong = [
+        *names.undefined(one),
+        *unread(one),
+        *shared_lanes(one),
+        *lossless.port_findings(one),
+        *proved.findings,
+    ]
     return digest._replace(
         findings=wrong, safe=lossless.protected(one), designs=design.designs_of(one),
         proved=proved._replace(findings=[]),

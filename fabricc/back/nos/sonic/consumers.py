@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("consumers.yaml")
 FRR_FILE = "frr.conf"
+_OWN = "own frr.conf"
+_RUNNING = "frr version "
+"""A line of what FRR itself prints, near the top; a file that somebody wrote need not have it."""
+_TOP = 400
+_ROUTED = (
+    "BGP_NEIGHBOR",
+    "BGP_PEER_RANGE",
+    "BGP_GLOBALS",
+    "BGP_INTERNAL_NEIGHBOR",
+    "BGP_VOQ_CHASSIS_NEIGHBOR",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +39,7 @@ class Consumer:
         fields: those read; None for every one.
         by: daemon, manager, script or template; `sources`: repository and file, each.
         since, until: the first and last release, empty where open.
-        needs: names of conditions.
+        needs: names of conditions; `unless`: one with which everything is read, in every release; empty for none.
         gap: code of the finding that says that nothing reads it; empty where something does.
     """
 
@@ -40,6 +52,7 @@ class Consumer:
     since: str
     until: str
     needs: tuple[str, ...]
+    unless: str
     gap: str
 
     def is_in(self, release: str) -> bool:
@@ -57,6 +70,8 @@ class Condition:
 
     Attributes:
         by_default: whether it holds where the field is not stated.
+        asked: only rows with this value, or with it at the end of their key, need the condition; empty for all.
+        beside: a table with which it holds too; empty for none.
     """
 
     table: str
@@ -65,9 +80,22 @@ class Condition:
     holds: tuple[str, ...]
     by_default: bool
     source: str
+    asked: str
+    beside: str
+
+    def is_asked(self, rows: object) -> bool:
+        """Return whether some row needs the condition."""
+        if not self.asked or not isinstance(rows, dict):
+            return True
+        return any(
+            key.rpartition("|")[2] == self.asked or (isinstance(row, dict) and self.asked in row.values())
+            for key, row in rows.items()
+        )
 
     def refuted(self, tables: Mapping[str, Any]) -> str:
         """Why it does not hold by the tables of a device; empty where it does."""
+        if self.beside and tables.get(self.beside):
+            return ""
         rows = tables.get(self.table)
         row = rows.get(self.row) if isinstance(rows, dict) else None
         value = row.get(self.field) if isinstance(row, dict) else None
@@ -78,10 +106,15 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Consumers:
-    """Everything that is known of consumers, by table; `frr.conf` is one."""
+    """Everything that is known of consumers, by table; `frr.conf` is one.
+
+    Attributes:
+        found: those of tables that fabricc does not write.
+    """
 
     conditions: Mapping[str, Condition]
     tables: Mapping[str, tuple[Consumer, ...]]
+    found: Mapping[str, tuple[Consumer, ...]]
 
     def of(self, table: str, row: str, field: str | None, release: str) -> Consumer | None:
         """Who reads a field in a release."""
@@ -100,10 +133,16 @@ def consumers() -> Consumers:
     conditions = {}
     for name, one in raw["conditions"].items():
         table, row, field = one["at"].split("|")
-        conditions[name] = Condition(table, row, field, tuple(one["holds"]), one["by_default"], one["in"])
-    tables = {name: tuple(_consumer(name, row) for row in rows) for name, rows in raw["tables"].items()}
+        conditions[name] = Condition(
+            table, row, field, tuple(one["holds"]), one["by_default"], one["in"], one.get("asked", ""),
+            one.get("beside", ""),
+        )  # fmt: skip
+    tables, found = (
+        {name: tuple(_consumer(name, row) for row in rows) for name, rows in raw[kind].items()}
+        for kind in ("tables", "found")
+    )
     tables[FRR_FILE] = tuple(_consumer(FRR_FILE, row) for row in raw["frr"])
-    return Consumers(conditions, tables)
+    return Consumers(conditions, tables, found)
 
 
 def _consumer(table: str, raw: Mapping[str, Any]) -> Consumer:
@@ -118,6 +157,7 @@ def _consumer(table: str, raw: Mapping[str, Any]) -> Consumer:
         raw.get("since", ""),
         raw.get("until", ""),
         tuple(raw.get("needs", ())),
+        raw.get("unless", ""),
         raw.get("gap", ""),
     )
 
@@ -130,7 +170,7 @@ def unread(tables: Mapping[str, Any], release: str) -> Iterator[tuple[str, str, 
         release: of its schema; empty for one that is not known, whose releases are not compared.
     """
     known = consumers()
-    for table, every in known.tables.items():
+    for table, every in chain(known.tables.items(), known.found.items()):
         rows = tables.get(table)
         here = [one for one in every if isinstance(rows, dict) and rows and one.row in ("", *rows)]
         readers = [one for one in here if not release or one.is_in(release)]
@@ -142,14 +182,16 @@ def unread(tables: Mapping[str, Any], release: str) -> Iterator[tuple[str, str, 
 
 def refuted(consumer: Consumer, tables: Mapping[str, Any]) -> Iterator[str]:
     """Why a consumer does not read what it should, by the tables of a device."""
-    conditions = consumers().conditions
-    yield from filter(None, (conditions[name].refuted(tables) for name in consumer.needs))
+    needed = (consumers().conditions[name] for name in consumer.needs)
+    rows = tables.get(consumer.table)
+    yield from filter(None, (each.refuted(tables) for each in needed if each.is_asked(rows)))
 
 
 def unread_lines(text: str, tables: Mapping[str, Any], release: str) -> Iterator[tuple[int, str, str]]:
     """Line number, consumer and reason of what nothing reads in `frr.conf`; the first line of each consumer."""
     known = consumers()
     every = {one.by for one in known.tables[FRR_FILE]}
+    runs = _runs(text, tables)
     told: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
         if told == every:
@@ -158,8 +200,22 @@ def unread_lines(text: str, tables: Mapping[str, Any], release: str) -> Iterator
         if one.by in told:
             continue
         told.add(one.by)
-        whys = list(refuted(one, tables))
+        if one.unless and not known.conditions[one.unless].refuted(tables):
+            continue
+        own = known.conditions[_OWN].refuted(tables)
+        whys = [why for why in refuted(one, tables) if why != own or not runs]
         if release and not one.is_in(release):
             whys.insert(0, f"nothing in {release} does")
         if whys:
             yield number, one.by, ", ".join(whys)
+
+
+def _runs(text: str, tables: Mapping[str, Any]) -> bool:
+    """Return whether this is what FRR runs, and the switch's tables or files for each daemon make it.
+
+    Where the tables have no BGP and the routing mode is not `split`, nobody makes it again after the next start.
+    """
+    metadata = tables.get("DEVICE_METADATA")
+    here = metadata.get("localhost") if isinstance(metadata, dict) else None
+    mode = here.get("docker_routing_config_mode") if isinstance(here, dict) else None
+    return _RUNNING in text[:_TOP] and (mode == "split" or any(tables.get(name) for name in _ROUTED))

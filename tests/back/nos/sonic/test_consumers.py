@@ -64,12 +64,15 @@ def test_every_reader_is_of_something_that_is_written() -> None:
 
 
 def test_every_reader_has_a_source_and_every_condition_a_use() -> None:
-    every = [one for rows in consumers().tables.values() for one in rows]
+    known = consumers()
+    every = [one for tables in (known.tables, known.found) for rows in tables.values() for one in rows]
     for one in every:
         assert bool(one.by) is bool(one.sources) is not bool(one.gap), one
         assert all(source.startswith("sonic-") and " " in source for source in one.sources)
         assert {one.since, one.until} <= {"", *RELEASES}
-    assert {name for one in every for name in one.needs} == set(consumers().conditions)
+    used = {name for one in every for name in (*one.needs, *filter(None, [one.unless]))}
+    assert used == set(known.conditions)
+    assert not known.found.keys() & known.tables.keys()
 
 
 def changed(name: str, release: str = "202505", **rows: dict[str, dict[str, str]]) -> dict[str, Any]:

@@ -1,0 +1,179 @@
+"""Settings of other people's switches that no daemon reads: each condition is broken once, and named."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.audit.run import audit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.proof.compare import Finding
+
+Tables = dict[str, Any]
+
+SOUND: Tables = {
+    "DEVICE_METADATA": {
+        "localhost": {
+            "hostname": "leaf1",
+            "hwsku": "ACS-SN5600",
+            "platform": "x86_64-nvidia_sn5600-r0",
+            "mac": "1c:34:da:00:00:09",
+            "bgp_asn": "65100",
+            "docker_routing_config_mode": "unified",
+            "frr_mgmt_framework_config": "true",
+        }
+    },
+    "VERSIONS": {"DATABASE": {"VERSION": "version_202505_01"}},
+    "FEATURE": {"bgp": {"state": "enabled"}, "snmp": {"state": "enabled"}},
+    "FLEX_COUNTER_TABLE": {
+        "PFCWD": {"FLEX_COUNTER_STATUS": "enable"},
+        "QUEUE": {"FLEX_COUNTER_STATUS": "enable"},
+    },
+    "MGMT_VRF_CONFIG": {"vrf_global": {"mgmtVrfEnabled": "true"}},
+    "NTP": {"global": {"vrf": "mgmt", "src_intf": "eth0"}},
+    "SYSLOG_SERVER": {"192.0.2.50": {"vrf": "default"}},
+    "SNMP_COMMUNITY": {"labread": {"TYPE": "RO"}},
+    "PORT": {
+        "Ethernet0": {"lanes": "1,2,3,4", "speed": "400000", "alias": "etp1", "admin_status": "up"},
+        "Ethernet4": {"lanes": "5,6,7,8", "speed": "400000", "alias": "etp2", "admin_status": "up"},
+    },
+    "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop", "detection_time": "200"}},
+    "SWITCH_HASH": {"GLOBAL": {"ecmp_hash": ["DST_IP", "SRC_IP"]}},
+    "BGP_GLOBALS": {"default": {"local_asn": "65100", "router_id": "10.0.0.1"}},
+    "BGP_NEIGHBOR": {"default|Ethernet0": {"peer_type": "external"}},
+}
+"""Routed by the management framework, with the management VRF for NTP alone."""
+OF_FRR = "frr version 10.3\nfrr defaults traditional\nrouter bgp 65100\n neighbor Ethernet0 bfd\n"
+
+
+def changed(**tables: Any) -> Tables:
+    """The sound switch with rows merged, and tables removed that are None."""
+    found = copy.deepcopy(SOUND)
+    for table, rows in tables.items():
+        if rows is None:
+            del found[table]
+            continue
+        for key, row in rows.items():
+            found.setdefault(table, {}).setdefault(key, {}).update(row)
+    return found
+
+
+def reported(folder: Path, tables: Tables, frr: str = "", code: str = "FAB9060") -> list[Finding]:
+    place = folder / "leaf1"
+    place.mkdir()
+    (place / "config_db.json").write_text(json.dumps(tables, indent=4))
+    if frr:
+        (place / "frr.conf").write_text(frr)
+    return [each for each in audit(folder, jobs=1).findings if each.code == code]
+
+
+@pytest.mark.parametrize("frr", ["", OF_FRR])
+@pytest.mark.parametrize("mode", ["unified", "separated", "split"])
+def test_a_switch_of_others_that_meets_all_conditions_has_no_finding(
+    tmp_path: Path, mode: str, frr: str
+) -> None:
+    """What FRR itself prints is no file that must be read, and the framework starts bfdd in every release."""
+    metadata = {"localhost": {"docker_routing_config_mode": mode}}
+    assert reported(tmp_path, changed(DEVICE_METADATA=metadata), frr) == []
+
+
+def test_buffers_of_the_dynamic_model_are_read(tmp_path: Path) -> None:
+    tables = changed(
+        DEVICE_METADATA={"localhost": {"buffer_model": "dynamic"}},
+        BUFFER_PG={"Ethernet0|3": {"profile": "NULL"}},
+        DEFAULT_LOSSLESS_BUFFER_PARAMETER={"AZURE": {"default_dynamic_th": "0"}},
+    )
+    assert reported(tmp_path, tables) == []
+
+
+@pytest.mark.parametrize(
+    ("tables", "frr", "subjects", "why"),
+    [
+        (
+            {"FEATURE": {"bgp": {"state": "disabled"}}},
+            "",
+            {"BGP_GLOBALS", "BGP_NEIGHBOR"},
+            "FEATURE|bgp state is disabled",
+        ),
+        (
+            {"FEATURE": {"snmp": {"state": "disabled"}}},
+            "",
+            {"SNMP_COMMUNITY"},
+            "FEATURE|snmp state is disabled",
+        ),
+        (
+            {"DEVICE_METADATA": {"localhost": {"frr_mgmt_framework_config": "false"}}},
+            "",
+            {"BGP_GLOBALS"},
+            "frr_mgmt_framework_config is false",
+        ),
+        ({"MGMT_VRF_CONFIG": None}, "", {"NTP"}, "mgmtVrfEnabled is not stated"),
+        (
+            {"FLEX_COUNTER_TABLE": {"PFCWD": {"FLEX_COUNTER_STATUS": "disable"}}},
+            "",
+            {"PFC_WD"},
+            "FLEX_COUNTER_TABLE|PFCWD FLEX_COUNTER_STATUS is disable",
+        ),
+        (
+            {
+                "VERSIONS": {"DATABASE": {"VERSION": "version_202411_01"}},
+                "SWITCH_TRIMMING": {"GLOBAL": {"size": "256", "dscp_value": "48", "queue_index": "6"}},
+            },
+            "",
+            {"SWITCH_TRIMMING"},
+            "nothing in 202411",
+        ),
+        (
+            {
+                "DEVICE_METADATA": {"localhost": {"buffer_model": "dynamic"}},
+                "BUFFER_PG": {"Ethernet0|3": {"profile": "x"}},
+            },
+            "",
+            {"BUFFER_PG"},
+            "buffer_model is dynamic",
+        ),
+        (
+            {
+                "DEVICE_METADATA": {
+                    "localhost": {
+                        "frr_mgmt_framework_config": "false",
+                        "docker_routing_config_mode": "split-unified",
+                    }
+                },
+                "BGP_GLOBALS": None,
+            },
+            OF_FRR,
+            {"frr.conf/bfdd"},
+            "SYSTEM_DEFAULTS|software_bfd status is not stated",
+        ),
+        (
+            {
+                "BGP_GLOBALS": None,
+                "BGP_NEIGHBOR": None,
+                "DEVICE_METADATA": {"localhost": {"docker_routing_config_mode": "separated"}},
+            },
+            OF_FRR.replace(" neighbor Ethernet0 bfd\n", ""),
+            {"frr.conf/vtysh"},
+            "docker_routing_config_mode is separated",
+        ),
+    ],
+)
+def test_a_broken_condition_is_named(
+    tmp_path: Path, tables: Tables, frr: str, subjects: set[str], why: str
+) -> None:
+    found = reported(tmp_path, changed(**tables), frr)
+    assert {each.message.split(": ")[1].removesuffix(" has no effect") for each in found} == subjects
+    assert all(why in each.message and each.line for each in found)
+
+
+def test_a_stock_port_with_a_lane_of_another_port_is_reported(tmp_path: Path) -> None:
+    tables = changed(PORT={"Ethernet2": {"lanes": "3,4", "speed": "200000", "alias": "etp1c"}})
+    (found,) = reported(tmp_path, tables, code="FAB9061")
+    assert found.message == "Ethernet2 of leaf1 has lane 3, which Ethernet0 has too"
+    assert found.line
