@@ -255,6 +255,8 @@ def bring(folder: Path, target: Tables, frr: Path | None, way: str, *, back: boo
         run("systemctl", "restart", "bgp")
     if way == RELOAD or restart:
         await_bgp()
+    if way == RELOAD and (added := read_running().get("PORT", {}).keys() - target.get("PORT", {}).keys()):
+        raise SwitchError(f"`config reload` added {len(added)} stock ports, {min(added)} for one")
     if frr is not None:
         run(sys.executable, str(folder / "sonic_frr.py"), "/etc/frr/frr.conf")
 

@@ -176,6 +176,16 @@ def test_nobody_confirms_a_reload_and_the_switch_reloads_its_checkpoint(switch: 
     assert running(switch) == run_by(planned(*TWO))
 
 
+def test_stock_ports_that_a_reload_adds_are_an_error_and_go_with_the_way_back(switch: LinuxSwitch) -> None:
+    before = running(switch)
+    switch.faults.updater = ("stock_ports",)
+    with switch.device.connect(timeout=20, reload=True) as driver:
+        driver.load_replace_candidate(config=bundle(planned(*TWO, cable="40m")))
+        with pytest.raises(CommitError, match="added 1 stock ports, Ethernet999 for one; reverted"):
+            driver.commit_config()
+    assert running(switch) == before
+
+
 def test_what_the_models_refuse_is_never_reloaded(switch: LinuxSwitch) -> None:
     wrong = planned(*TWO, BOGUS={"a": {"b": "c"}})
     with (

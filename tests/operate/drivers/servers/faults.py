@@ -20,7 +20,7 @@ class Faults:
         planted: lines, without blanks around them, that the device refuses wherever they stand in a candidate.
         banner: what a login script prints before each answer.
         updater: faults of SONiC's updater and its daemons: `slow=SECONDS` for each change, `unlisted_cable`,
-            `no_buffermgrd`.
+            `no_buffermgrd`, `stock_ports` that a reload adds in spite of the `mac`.
         nvue: faults of Cumulus: `apply_fail` with exit status 0, `saves_early`, `not_json`, `sudo_password`,
             `vtysh_denied` without sudo.
         old_frr: FRR is older than 10.2, and cannot undo BFD's timers.

@@ -109,8 +109,8 @@ def reload(wanted: dict, *, checked: bool) -> None:  # type: ignore[type-arg]
     for name, rows in wanted.items():
         tables.setdefault(name, {}).update(rows)
     here = tables.get("DEVICE_METADATA", {}).get("localhost", {})
-    if not here.get("mac"):
-        here["mac"] = MAC
+    if not here.get("mac") or (faulty("stock_ports") and not ran_before(wanted)):
+        here.setdefault("mac", MAC)
         tables.setdefault("PORT", {})["Ethernet999"] = STOCK_PORT
     (ROOT / "running.json").write_text(json.dumps(tables))
     start_bgp()
