@@ -70,6 +70,8 @@ from fabricc.cli.words import switches
               help="Whether more pauses or marks are told, or stop the push.")  # fmt: skip
 @click.option("--allow-alarms", "alarms", is_flag=True,
               help="Push to switches that have alarms; new ones stop the push all the same.")  # fmt: skip
+@click.option("--skip-unreachable", is_flag=True,
+              help="Leave switches out that do not answer, and push to the others; the exit status is 3.")  # fmt: skip
 @click.option("--adopt", is_flag=True,
               help="Take what the switches run now as known: the first push, or after drift.")  # fmt: skip
 @click.option("--take-over", "taken", multiple=True, metavar="SESSION",

@@ -160,13 +160,14 @@ def _preview(setting: Setting, format_: str, *, ask: bool) -> int:
     else:
         found = start.planned(setting)
     remarks = confirming.remarks(setting, list(found.effects))
+    status = ENVIRONMENT if found.skipped else 0
     if format_ == "json":
         output.document(report.preview_json(found, remarks))
-        return 0
+        return status
     output.verbatim(*report.preview(found, setting.options))
     output.tell(found.findings, "text", {})
     output.tell(remarks, "text", {})
-    return 0
+    return status
 
 
 def _try(setting: Setting, ledger: Path | None, format_: str, *, record: bool) -> int:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.devices.driver_classes import driver_class, napalm_base
-from fabricc.operate.devices.failure import DeviceError, RefusedLoginError
+from fabricc.operate.devices.failure import DeviceError, RefusedLoginError, UnreachableError
 from fabricc.operate.devices.kinds import GETTERS, IDENTITY
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.redact import excerpt, masked
@@ -64,9 +64,10 @@ class Connection:
 
     def _failed(self, code: str, what: str, error: Exception) -> DeviceError:
         text = f"{self.name}: {what} failed: {reason_of(error, self._clean)}"
-        kind = RefusedLoginError if _refuses_login(error) else DeviceError
+        late = _late(error)
+        kind = RefusedLoginError if _refuses_login(error) else UnreachableError if late else DeviceError
         found = kind(code, text, _LATER)
-        if _late(error):
+        if late:
             self._silence = found
         return found
 
@@ -277,7 +278,7 @@ def connected(
     except Exception as error:
         message = f"{device.name} ({address}) cannot be logged in to: {reason_of(error, clean)}"
         remedy = "See that it is up, that its host key is known and that the access file is right."
-        kind = RefusedLoginError if _refuses_login(error) else DeviceError
+        kind = RefusedLoginError if _refuses_login(error) else UnreachableError
         raise kind("FAB9110", message, remedy) from None
     connection = Connection(device.name, live, clean, mask)
     try:

@@ -9,5 +9,9 @@ class DeviceError(FindingsError):
     """Something about a device or its access went wrong. Holds no secret."""
 
 
+class UnreachableError(DeviceError):
+    """A device does not answer: no connection to it can be made, or it let the time of a question pass."""
+
+
 class RefusedLoginError(DeviceError):
     """A device answers and refuses the login; asking again may lock the account."""

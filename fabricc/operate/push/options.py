@@ -45,6 +45,7 @@ class Options:
         marks: packets that a port may mark in a second. Our judgement: one of a hundred packets of 4 KiB at 400 Gb/s.
         congestion: what comes of more pauses or marks.
         alarms: push to switches that have alarms; new ones stop the push all the same.
+        skip_unreachable: leave switches out that do not answer, and push to the others.
     """
 
     keep: Fraction = Fraction(3, 4)
@@ -62,6 +63,7 @@ class Options:
     marks: int = 100_000
     congestion: Congestion = Congestion.WARN
     alarms: bool = False
+    skip_unreachable: bool = False
 
     def stated(self) -> dict[str, Any]:
         """As the journal keeps it."""

@@ -9,27 +9,40 @@ from fabricc.fabric.links import links, served
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
+from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.waves import TIERS, Member, Plant
+from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
-    from fabricc.operate.push.impact import Effect
+
+_ABSENT = Effect("", Impact.TRAFFIC_LOSS)
 
 
-def plant(fabric: Fabric, places: Mapping[str, SwitchId], effects: Mapping[str, Effect]) -> Plant:
-    """The plant.
+def plant(
+    fabric: Fabric,
+    places: Mapping[str, SwitchId],
+    effects: Mapping[str, Effect],
+    absent: Collection[str] = (),
+) -> Plant:
+    """Return the plant that waves are planned for.
 
-    `effects`: switch that changes -> what its change does.
+    Args:
+        fabric: the fabric.
+        places: switch -> its coordinates.
+        effects: switch that changes -> what its change does.
+        absent: switches that do not answer: nobody counts on them.
     """
     members: dict[str, Member] = {}
+    missing: list[Member] = []
     tiers: dict[str, int] = {}
     totals = _totals(fabric)
     breaking: set[tuple[str, str]] = set()
-    for name, effect in effects.items():
-        at = places[name]
+    for name in (*effects, *absent):
+        at, effect = places[name], effects.get(name, _ABSENT)
         below: dict[str, int] = {}
         for link in links(fabric, at):
             if link.shutdown or link.direction is Direction.HOST:
@@ -45,9 +58,13 @@ def plant(fabric: Fabric, places: Mapping[str, SwitchId], effects: Mapping[str, 
                 tiers[lower] = TIERS.index(places[lower].tier.value)
         tier, carries = TIERS.index(at.tier.value), dict(_carries(fabric, at))
         what = (effect.platform, effect.disruptive, _redundancy(fabric, at))
-        members[name] = Member(name, tier, *what, carries, below)
+        member = Member(name, tier, *what, carries, below)
+        if name in effects:
+            members[name] = member
+        else:
+            missing.append(member)
     drained = frozenset(name for name, change in fabric.changes.items() if change.drained)
-    return Plant(members, totals, tiers, frozenset(breaking), drained)
+    return Plant(members, totals, tiers, frozenset(breaking), drained, tuple(missing))
 
 
 def _uplinks(fabric: Fabric, at: SwitchId) -> int:

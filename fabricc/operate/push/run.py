@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.failure import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.journal import FINAL, NEW, State
@@ -20,7 +20,7 @@ from fabricc.operate.push.secrecy import require_secrets
 from fabricc.operate.push.waves import ShareError, largest_keep, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from fractions import Fraction
 
     from fabricc.operate.drivers.holds import Hold
@@ -85,6 +85,7 @@ class Push:
     Attributes:
         new: switches that run what they are to run.
         given_up: switches that were brought back before this run was resumed, and that it leaves at that.
+        skipped: switches that the run leaves out, because they do not answer.
     """
 
     executor: Executor
@@ -93,6 +94,7 @@ class Push:
     failures: dict[str, DeviceError] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)
     given_up: frozenset[str] = frozenset()
+    skipped: frozenset[str] = frozenset()
     _broken_by: dict[str, frozenset[str]] = field(default_factory=dict)
     _apart: frozenset[str] = frozenset()
 
@@ -122,8 +124,8 @@ class Push:
         bad = {name: error for name, (_, error) in found.items() if error is not None}
         return good, bad  # type: ignore[return-value]
 
-    def ask(self, names: Iterable[str]) -> dict[str, Asked]:
-        """Ask every switch.
+    def ask(self, names: Iterable[str], *, resumed: bool = False) -> dict[str, Asked]:
+        """Ask every switch; a run that is resumed goes on without those that do not answer, also when none does.
 
         Raises:
             RefusedError: one cannot be pushed to; nothing was changed anywhere.
@@ -132,6 +134,9 @@ class Push:
         require_secrets(self.executor.access, lambda name: self.executor.target(name).values(), wanted)
         self.executor.require_endpoints(wanted)
         asked, failed = self._all("asking", wanted, self.executor.ask)
+        if self.executor.options.skip_unreachable and (asked or resumed):
+            self._skip({name: error for name, error in failed.items() if isinstance(error, UnreachableError)})
+            failed = {name: error for name, error in failed.items() if name not in self.skipped}
         if failed:
             raise RefusedError.of(_findings(failed))
         self.executor.require_distinct()
@@ -143,6 +148,14 @@ class Push:
         for line in sorted(self.executor.beside):
             self.teller.say(line)
         return asked
+
+    def _skip(self, failed: Mapping[str, DeviceError]) -> None:
+        """Leave switches out that do not answer: they stay planned, and a resumed run asks them again."""
+        self.skipped |= failed.keys()
+        for at, (name, error) in enumerate(failed.items()):
+            self.executor.journal.reached(self.executor.run, name, State.PLANNED, f"left out: {error}")
+            if at < _TOLD:
+                self.teller.say(f"left out: {error}")
 
     def stop_guards(self) -> None:
         """Stop the guards of dead runs, which would undo this one later.
@@ -164,18 +177,21 @@ class Push:
         """The waves of what changes.
 
         Raises:
-            RefusedError: FAB9121, the share cannot be kept.
+            RefusedError: FAB9121, the share cannot be kept; FAB9141, a switch that is left out is the only other one.
         """
         source, options = self.executor.source, self.executor.options
         chosen = self.effects if names is None else {name: self.effects[name] for name in names}
         ordered = {name: chosen[name] for name in source.places if name in chosen}
-        return planned_waves(plant(source.fabric, source.places, ordered), options.keep, options.most)
+        planted = plant(source.fabric, source.places, ordered, self.skipped)
+        if options.keep:
+            require_partners(planted)
+        return planned_waves(planted, options.keep, options.most)
 
     def carry_out(self, waves: Sequence[Wave]) -> None:
         """Wave by wave, until all is done, too much fails, or Ctrl-C."""
         journal, run = self.executor.journal, self.executor.run
         self._broken_by = _reversed(self.effects)
-        self._apart = frozenset(self.executor.source.places.keys() - journal.states(run).keys())
+        self._apart = self.skipped | (self.executor.source.places.keys() - journal.states(run).keys())
         journal.waves(run, {name: at for at, wave in enumerate(waves, 1) for name in wave.members})
         for number, wave in enumerate(waves, 1):
             if self._stopped or len(self.failures) > self.executor.options.failures:
@@ -244,7 +260,7 @@ class Push:
         """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""
         executor = self.executor
         beside = {one.peer: name for name in canaries for one in executor.source.switch(name).bgp.sessions}
-        asked = executor.journal.states(executor.run).keys()
+        asked = executor.journal.states(executor.run).keys() - self.skipped
         _, bad = self._all("neighbours", [one for one in beside if one in asked], executor.watch)
         return {beside[one]: DeviceError(error.code, f"{beside[one]}: {error}") for one, error in bad.items()}
 
@@ -276,11 +292,13 @@ class Push:
         """Close the run in the journal, and say how it ended."""
         found = self._failure_diagnostics() or _brought_back(sorted(self.given_up))
         states = self.executor.journal.states(self.executor.run)
-        left = any(state is State.PLANNED for state, *_ in states.values())
+        left = any(state is State.PLANNED for name, (state, *_) in states.items() if name not in self.skipped)
         good = not found and not left and not self._stopped
         if not left or self.failures or self._stopped:
-            self._end("done" if good else "interrupted" if self._stopped else "failed")
-        return self._outcome(found, interrupted=self.executor.stop.is_set() and not good)
+            word = "interrupted" if self._stopped else "failed"
+            self._end(word if not good else "partial" if self.skipped else "done")
+        skipped = left_out(self.skipped, Severity.ERROR)
+        return self._outcome([*found, *skipped], interrupted=self.executor.stop.is_set() and not good)
 
     def undone(self) -> Outcome:
         """Close a run whose switches were brought back to what they ran before it, and say which were not."""
@@ -350,6 +368,31 @@ def guard_words(name: str, hold: Hold) -> str:
     return (
         f"warning[FAB9137]: {name}: a guard of {hold.owner} would restore what ran before it in {left:.0f} s"
     )
+
+
+def left_out(names: Collection[str], severity: Severity) -> list[Diagnostic]:
+    """The finding about switches that a push leaves out because they do not answer."""
+    if not names:
+        return []
+    message = f"left out, because they do not answer: {_named(sorted(names))}"
+    remedy = "When they answer, `fabricc push TREE --resume` or another push changes them."
+    return [Diagnostic("FAB9140", severity, message, None, remedy)]
+
+
+def require_partners(found: Plant) -> None:
+    """Refuse a disruptive change of the last switch of a redundant set that answers.
+
+    Raises:
+        RefusedError: FAB9141.
+    """
+    absent = {one.redundancy: one.name for one in found.absent if one.redundancy}
+    for member in found.members.values():
+        if member.disruptive and (other := absent.get(member.redundancy)):
+            message = (
+                f"{member.name} cannot be taken out of service: {other}, which backs it up, does not answer"
+            )
+            remedy = f"Repair {other} first, leave {member.name} out (--only), or use --keep 0%."
+            raise RefusedError("FAB9141", message, remedy)
 
 
 def _brought_back(names: Sequence[str]) -> list[Diagnostic]:

@@ -22,7 +22,7 @@ from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.proof import prove
-from fabricc.operate.push.run import Outcome, Push, estimate_s, guard_words, planned_waves
+from fabricc.operate.push.run import Outcome, Push, estimate_s, guard_words, left_out, planned_waves
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.review.diff.model import Impact
 
@@ -55,6 +55,7 @@ class Preview:
         unwatched: what gates cannot watch, a line each.
         drained: what becomes of drained switches should the push be killed, a line each.
         findings: what to know of the push's own login.
+        skipped: switches that do not answer, and are left out.
     """
 
     digest: str
@@ -67,6 +68,7 @@ class Preview:
     unwatched: Sequence[str] = ()
     drained: Sequence[str] = ()
     findings: tuple[Diagnostic, ...] = ()
+    skipped: frozenset[str] = frozenset()
 
 
 def require(setting: Setting, names: Sequence[str], *, back: bool = False) -> tuple[Diagnostic, ...]:
@@ -227,7 +229,9 @@ def preview(setting: Setting) -> Preview:
     told = unwatched(setting, asked), left_drained(flow.executor, flow.effects, waves)
     for name, hold in flow.executor.stopping.items():
         setting.teller.say(f"{guard_words(name, hold)}; the push stops it")
-    return Preview(setting.source.digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings)
+    findings += (*left_out(flow.skipped, Severity.WARNING),)
+    digest = setting.source.digest
+    return Preview(digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings, flow.skipped)
 
 
 def planned(setting: Setting) -> Preview:
@@ -343,20 +347,35 @@ def resume(setting: Setting) -> Outcome:
         flow.given_up = frozenset(
             name for name, (state, *_) in journal.states(run.id).items() if state is State.ROLLED_BACK
         )
-        old = resuming.settle(flow)
-        states = journal.states(run.id)
-        fresh = [
-            n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run.id, n).before
-        ]
-        kept = dict(flow.effects)
-        asked = flow.ask(fresh) if fresh else {}
-        changing = {*old, *(name for name, one in asked.items() if one.diff)}
-        flow.effects = {**kept, **flow.effects}
-        waves = flow.waves([name for name in flow.effects if name in changing])
-        flow.stop_guards()
-        setting.teller.say(f"run {run.id} goes on: {len(changing)} switches left in {len(waves)} waves")
+        try:
+            waves = _remaining_waves(flow)
+        except RefusedError:
+            if run.ended is not None:  # nothing goes on: it is over, as before
+                journal.end(run.id, run.outcome or "failed")
+            raise
+        changing = sum(len(wave.members) for wave in waves)
+        setting.teller.say(f"run {run.id} goes on: {changing} switches left in {len(waves)} waves")
         flow.carry_out(waves)
         return flow.finish()
+
+
+def _remaining_waves(flow: Push) -> list[Wave]:
+    """Settle what a run left half done, ask the switches that it never asked, and plan what is left.
+
+    Raises:
+        RefusedError: a switch refuses, or the share cannot be kept.
+    """
+    journal, run = flow.executor.journal, flow.executor.run
+    old = resuming.settle(flow)
+    states = journal.states(run)
+    fresh = [n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run, n).before]
+    kept = dict(flow.effects)
+    asked = flow.ask(fresh, resumed=True) if fresh else {}
+    changing = {*old, *(name for name, one in asked.items() if one.diff)}
+    flow.effects = {**kept, **flow.effects}
+    waves = flow.waves([name for name in flow.effects if name in changing])
+    flow.stop_guards()
+    return waves
 
 
 def rollback(setting: Setting, number: int) -> Outcome:

@@ -57,6 +57,7 @@ class Plant:
         tiers: switch with uplinks -> its tier.
         breaking: pairs of a lower and an upper switch whose links are down while one end is new and the other old.
         drained: switches on whose uplinks nobody counts.
+        absent: switches that do not answer, and on which nobody counts at all.
     """
 
     members: Mapping[str, Member]
@@ -64,6 +65,7 @@ class Plant:
     tiers: Mapping[str, int] = field(default_factory=dict)
     breaking: frozenset[Link] = frozenset()
     drained: frozenset[str] = frozenset()
+    absent: tuple[Member, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,9 @@ class _State:
             if count:
                 self.partners[lower].append((upper, lower, count))
                 self.partners[upper].append((lower, lower, count))
+        self.absent: Counter[str] = Counter()
+        for member in plant.absent:
+            self.absent.update({**member.carries, **member.below})
         self.mesh_of = self._meshes(links)
         self.meshes = list({id(mesh): mesh for mesh in self.mesh_of.values()}.values())
 
@@ -250,12 +255,17 @@ class _State:
             found[lower] += -count if partner in self.changed else count
         return found
 
+    def down(self, resource: str) -> int:
+        """Return the weight of a resource that is out already: links between old and new ends, absent switches."""
+        return self.broken.get(resource, 0) + self.absent[resource]
+
     def floor(self, tier: int) -> Fraction:
         """The smallest share of uplinks that any switch of another tier than this is left with between waves."""
+        plant, lacking = self.plant, {*self.broken, *self.absent} & self.plant.tiers.keys()
         shares = [
-            Fraction(self.plant.totals[name] - down, self.plant.totals[name])
-            for name, down in self.broken.items()
-            if self.plant.tiers.get(name) != tier and name not in self.plant.drained
+            Fraction(max(0, plant.totals[name] - self.down(name)), plant.totals[name])
+            for name in lacking
+            if plant.tiers[name] != tier and name not in plant.drained
         ]
         return min(shares, default=WHOLE)
 
@@ -331,7 +341,7 @@ class _Draft:
     def _share(self, resource: str, out: int) -> Fraction:
         total = self.plant.totals[resource]
         tier = self.plant.tiers.get(resource)
-        share = Fraction(max(0, total - out - self.state.broken.get(resource, 0)), total)
+        share = Fraction(max(0, total - out - self.state.down(resource)), total)
         return share if tier is None else share * self.floors[tier]
 
     def _during(self, resource: str, out: int) -> bool:
@@ -360,7 +370,7 @@ class _Draft:
     def shares(self) -> tuple[Fraction, str, Fraction]:
         """What is kept for certain and where, and what would be kept if every member failed."""
         own, drained = {member.name for member in self.members}, self.plant.drained
-        standing = [(self._share(r, 0), r) for r in self.state.broken if r not in own]
+        standing = [(self._share(r, 0), r) for r in {*self.state.broken, *self.state.absent} if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]
         kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0 or r in own]
         share, at = min([*(each for each in (*standing, *kept) if each[1] not in drained), self._joint()])

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from fabricc.base.order import gathered
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import Fabric
 from fabricc.operate.devices.device import devices
+from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.plant import plant
+from fabricc.operate.push.run import require_partners
 from fabricc.operate.push.waves import plan
 from tests.review.report.specs import MIXED_SPEEDS, front_of
 
@@ -52,3 +55,26 @@ def test_a_switch_of_each_tier_is_a_canary() -> None:
     effects = {name: Effect.unknown(device) for name, device in devices(fabric).items()}
     waves = plan(plant(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects), Fraction(1, 2))
     assert [len(wave.members) for wave in waves if wave.canary] == [1, 1, 1]
+
+
+def test_the_partner_of_a_switch_that_does_not_answer_stays_in_service() -> None:
+    fabric = compile_spec(INVENTORIES / "hpn-dual-plane-pod" / "cluster.yaml", gaps=False).fabric
+    assert isinstance(fabric, Fabric)
+    known, places = devices(fabric), {fabric.name(at): at for at in fabric.switch_ids()}
+    whole = plant(fabric, places, {name: Effect.unknown(device) for name, device in known.items()})
+    sets = gathered((member.redundancy, name) for name, member in whole.members.items() if member.redundancy)
+    absent, partner = next(iter(sets.values()))[:2]
+    found = plant(fabric, places, {partner: Effect.unknown(known[partner])}, (absent,))
+    with pytest.raises(RefusedError, match="which backs it up, does not answer"):
+        require_partners(found)
+    require_partners(plant(fabric, places, {partner: Effect.unknown(known[partner])}))
+
+
+def test_a_spine_that_does_not_answer_counts_as_lost(tmp_path: Path) -> None:
+    fabric = front_of(tmp_path, MIXED_SPEEDS).fabric
+    assert fabric is not None
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    effects = {"spine01a": Effect.unknown(devices(fabric)["spine01a"])}
+    (alone,) = plan(plant(fabric, places, effects), Fraction(0))
+    (beside,) = plan(plant(fabric, places, effects, ("spine02a",)), Fraction(0))
+    assert beside.kept == 2 * alone.kept - 1

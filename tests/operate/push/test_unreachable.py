@@ -1,0 +1,102 @@
+"""Switches that do not answer are left out of a push when asked for: reported, not counted on, and resumed later."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.operate.push import matrix
+from tests.operate.push.network import DISRUPTIVE, HITLESS
+
+if TYPE_CHECKING:
+    from tests.operate.push.network import Network
+
+GONE = "su001-tor1a"
+SKIP = ("--adopt", "--skip-unreachable")
+
+
+@pytest.fixture
+def network(network: Network) -> Network:
+    network.edit(HITLESS)
+    network.ask("cut", GONE)
+    return network
+
+
+def outcomes(network: Network) -> list[str]:
+    runs = json.loads(network.push("--status", "--format", "json", status=0).stdout)["runs"]
+    return [run["outcome"] for run in runs]
+
+
+def test_the_others_are_changed_and_the_run_knows_who_is_left(network: Network) -> None:
+    assert "FAB9110" in network.push("--adopt", status=3).stderr
+    ran = network.push(*SKIP, status=3)
+    assert f"FAB9140: left out, because they do not answer: {GONE}" in ran.stderr
+    assert f"left out: {GONE} (" in ran.stderr, "with the reason"
+    states = network.states()
+    assert states.pop(GONE) == "planned"
+    assert set(states.values()) == {"confirmed"}
+    assert outcomes(network) == ["partial"]
+    assert f"{GONE}  wave 0  planned  left out:" in network.push("--status", "--run", "1", status=0).stdout
+
+    assert "FAB9140" in network.push("--resume", status=3).stderr, "it still does not answer"
+    assert outcomes(network) == ["partial"], "the run ended again"
+    network.ask("mend", GONE)
+    assert "1 switches left" in network.push("--resume", status=0).stderr
+    network.truthful(matrix.NEW[HITLESS])
+    assert outcomes(network) == ["done"]
+
+
+def test_a_later_push_changes_what_was_left_out(network: Network) -> None:
+    network.push(*SKIP, status=3)
+    network.ask("mend", GONE)
+    network.push("--adopt", status=0)
+    assert network.states()[GONE] == "confirmed"
+    assert network.runs(GONE) == network.runs(GONE).replace("transmit-interval 300", "")
+
+
+def test_a_dry_run_reports_it_and_changes_nothing(network: Network) -> None:
+    ran = network.push("--dry-run", *SKIP, "--format", "json", status=3)
+    told = json.loads(ran.stdout)
+    assert GONE not in told["switches"]
+    assert "FAB9140" in {one["code"] for one in told["findings"]}
+    assert {network.interval(name) for name in network.source.devices if name != GONE} == {"first"}
+
+
+def test_nobody_counts_on_a_switch_that_does_not_answer(network: Network) -> None:
+    network.ask("mend", GONE)
+    network.ask("cut", "spine01a")
+    network.edit(DISRUPTIVE)
+    ran = network.push(*SKIP, status=1)
+    assert "FAB9121" in ran.stderr, "the other spine is all that is left"
+    assert network.states() == {}, "no run is left behind"
+    network.keep = "0%"
+    assert (
+        "0% of plane a spines"
+        in network.push(*SKIP, "--only", "spine01a", "--only", "spine02a", status=3).stderr
+    )
+
+
+def test_a_login_that_is_refused_leaves_nobody_out(network: Network) -> None:
+    network.ask("mend", GONE)
+    network.fault(GONE, "open", 1, "before", "deny")
+    ran = network.push(*SKIP, status=3)
+    assert "FAB9110" in ran.stderr
+    assert "FAB9140" not in ran.stderr
+    assert network.states() == {}
+
+
+def test_a_push_that_reaches_nobody_does_not_start(network: Network) -> None:
+    ran = network.push(*SKIP, "--only", GONE, status=3)
+    assert "FAB9110" in ran.stderr
+    assert network.states() == {}
+
+
+def test_a_resumed_run_that_is_refused_is_over_as_before(network: Network) -> None:
+    network.push(*SKIP, status=3)
+    network.ask("mend", GONE)
+    network.ask("alarm", GONE)
+    assert "FAB9132" in network.push("--resume", status=1).stderr
+    assert outcomes(network) == ["partial"]
+    network.push("--adopt", "--allow-alarms", status=0)
