@@ -429,7 +429,8 @@ class SonicDriver(LinuxSession):
         return sonic_views.facts(running, version, float(uptime.split()[0]), self._serial())
 
     def _serial(self) -> str:
-        return self._run("decode-syseeprom -s 2>/dev/null || true").strip()
+        said = self._run("decode-syseeprom -s 2>/dev/null || true").split()
+        return said[0] if len(said) == 1 else ""  # words are a complaint
 
     def get_interfaces(self) -> dict[str, Any]:
         """Interfaces of the kernel, with speed and description of CONFIG_DB."""

@@ -1,0 +1,94 @@
+"""The identities that drivers read from answers that real switches printed, where a copy of those answers is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.operate.devices.identity import identity_of
+from fabricc.operate.drivers import nxos_views
+from fabricc.operate.drivers.eos import _identity
+from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
+from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ANSWERS = Path(__file__).parents[3].parents[1] / "shared" / "answers"
+needed = pytest.mark.skipif(
+    not ANSWERS.is_dir(), reason="the published answers are not beside this repository (../../shared/answers)"
+)
+
+
+def files(pattern: str) -> list[Path]:
+    return sorted(ANSWERS.glob(pattern))
+
+
+def answers(pattern: str) -> Iterator[tuple[str, Any]]:
+    for path in files(pattern):
+        try:
+            yield str(path), json.loads(path.read_text())
+        except ValueError:
+            continue  # the device did not answer with JSON
+
+
+@needed
+def test_every_version_of_eos_has_the_serial_number_that_it_prints() -> None:
+    found = list(answers("eos/**/show_version.json"))
+    assert len(found) > 3
+    for path, version in found:
+        identity = _identity(version, {"hostname": "localhost", "fqdn": "localhost"})
+        assert identity == {"hostname": "localhost", "serial_number": version.get("serialNumber", "")}, path
+
+
+@needed
+def test_a_virtual_eos_has_a_name_and_no_serial_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ANSWERS / "eos/napalm-eos/test_get_facts/normal"
+    usual = EosSwitch._run
+
+    def run(self: EosSwitch, text: str) -> dict[str, Any]:
+        place = folder / f"{text.replace(' ', '_')}.json"
+        if text in ("show version", "show hostname"):
+            return dict(json.loads(place.read_text()))
+        return usual(self, text)
+
+    monkeypatch.setattr(EosSwitch, "_run", run)
+    with eos_switch(tmp_path) as server, server.device.connect() as driver:
+        found = driver.get_identity()
+    assert found == {"hostname": "localhost", "serial_number": ""}
+
+
+@needed
+def test_every_inventory_of_nxos_has_a_chassis() -> None:
+    found = [
+        *answers("nxos/napalm-nxos/test_get_facts/*/show_inventory.json"),
+        *answers("nxos/napalm-nxos_ssh/test_get_facts/*/show_inventory___json.txt"),
+    ]
+    assert len(found) > 3
+    for path, inventory in found:
+        serial = nxos_views.chassis_serial(inventory)
+        assert serial, path
+        expected = Path(path).with_name("expected_result.json")
+        if expected.exists():
+            assert json.loads(expected.read_text())["serial_number"] == serial, path
+
+
+@needed
+def test_a_hostname_of_nxos_with_its_domain_is_the_switch_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ANSWERS / "nxos/napalm-nxos/test_get_facts"
+    hostname = json.loads((folder / "normal/show_hostname.json").read_text())
+    inventory = json.loads((folder / "N9000/show_inventory.json").read_text())
+    tables = {"show hostname": hostname, "show inventory": inventory}
+    usual = NxosSwitch._table
+    monkeypatch.setattr(NxosSwitch, "_table", lambda self, text: tables.get(text) or usual(self, text))
+    with nxos_switch(tmp_path) as server, server.device.connect() as driver:
+        found = driver.get_identity()
+    assert found == {"hostname": hostname["hostname"], "serial_number": "TM6017D760B"}
+    assert identity_of(found, {}).named(frozenset({"nxos-spine1", "nxos-spine2"}), "") == "nxos-spine1"
