@@ -64,7 +64,7 @@ def command(
             continue
         wrong = [d for d in compiled.diagnostics if exit_status((d,))]
         if not own and (lost := lost_lock(compiled, [Path("build"), spec.parent / "build"])) is not None:
-            wrong.append(lost)
+            (wrong if exit_status((lost,)) else found).append(lost)
         if not wrong and check:
             wrong = _stale(compiled, spec)
             told += [] if wrong else [f"{compiled.lock_path}: as it has to be"]

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files, git
 from fabricc.base.foreign.git import GitError
@@ -33,6 +34,9 @@ def affected_specs(changed: Iterable[Path], folder: Path) -> list[Path]:
     Args:
         changed: The files.
         folder: A folder of the repository that has them; specs are found in the whole repository.
+
+    Raises:
+        FindingsError: FAB9020, Git cannot read the repository.
     """
     top = Path(os.path.realpath(files.clone_of(folder / "_") or folder))
     real = {Path(os.path.realpath(path.parent), path.name) for path in changed} | _deleted(top)
@@ -93,9 +97,15 @@ def _is_tree(folder: Path, names: list[str]) -> bool:
 
 
 def _deleted(top: Path) -> set[Path]:
-    """Return the files that the index of Git deletes; none where there is no repository that can be read."""
+    """Return the files that the index of Git deletes; none where there is no repository.
+
+    Raises:
+        FindingsError: FAB9020, Git cannot read the repository.
+    """
+    if not os.path.lexists(top / ".git"):
+        return set()
     try:
         repository = git.Repository.of(top)
         return {repository.top / path for path in repository.deleted_files()}
-    except GitError:
-        return set()
+    except GitError as error:
+        raise FindingsError(error.code, f"{error}: files of the commit are unknown", error.help) from None

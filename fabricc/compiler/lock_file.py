@@ -40,19 +40,22 @@ def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
 def lost_lock(plan: PlannedSpec, trees: Iterable[Path]) -> Diagnostic | None:
     """Return FAB9037 where there is no lock, although Git has it or a built tree of the cluster stands.
 
+    FAB0084, a warning, where there is a repository and Git cannot read whether it has the lock.
+
     Args:
         plan: the planned spec.
         trees: folders that may have a tree of its cluster.
     """
     if plan.lock_before is not None or plan.loaded is None or os.path.lexists(plan.lock_path):
         return None
-    if _is_tracked(plan.lock_path):
+    tracked, unread = _is_tracked(plan.lock_path)
+    if tracked:
         where = "Git has one"
     else:
         places = (folder / plan.loaded.cluster for folder in trees)
         standing = next((each for each in places if os.path.lexists(each / manifests.NAME)), None)
         if standing is None:
-            return None
+            return unread
         where = f"{standing} was built with one"
     message = f"there is no {plan.lock_path}, and {where}: without it, a build would renumber the fabric"
     lock = shlex.quote(str(plan.lock_path))
@@ -60,11 +63,18 @@ def lost_lock(plan: PlannedSpec, trees: Iterable[Path]) -> Diagnostic | None:
     return Diagnostic("FAB9037", Severity.ERROR, message, Position(str(plan.path), 1), remedy)
 
 
-def _is_tracked(lock: Path) -> bool:
+def _is_tracked(lock: Path) -> tuple[bool, Diagnostic | None]:
+    """Return whether Git has a lock, and FAB0084 where a repository cannot be asked."""
     try:
-        return Repository.of(lock.parent).tracks(lock.name)
-    except GitError:
-        return False
+        return Repository.of(lock.parent).tracks(lock.name), None
+    except GitError as error:
+        if files.clone_of(lock) is None:
+            return False, None
+        message = f"there is no {lock}, and Git cannot read whether it had one: {error}"
+        remedy = (
+            "If the fabric is deployed, put the lock back before you build: a new one renumbers the fabric."
+        )
+        return False, Diagnostic("FAB0084", Severity.WARNING, message, None, remedy)
 
 
 def lock_change(plan: PlannedSpec) -> Diagnostic:

@@ -60,7 +60,7 @@ def write_tree(
         return BuildResult(diagnostics=plan.diagnostics)
     spec = plan.spec
     result = BuildResult(spec.cluster, None, plan.diagnostics, plan.counts())
-    if (lost := lost_lock(plan, [out])) is not None:
+    if (lost := lost_lock(plan, [out])) is not None and lost.severity is Severity.ERROR:
         return replace(result, diagnostics=(*plan.diagnostics, lost))
     if frozen and plan.lock_text != plan.lock_before:
         return replace(result, diagnostics=(*plan.diagnostics, lock_change(plan)))
@@ -77,7 +77,7 @@ def write_tree(
         remembered = replace(result, diagnostics=lasting)
         digest = keep(out, spec.cluster, ledgers)
         recording.save(out, remembered, plan.path, inputs, record.options(check), files, digest)
-    return result
+    return replace(result, diagnostics=(*result.diagnostics, lost)) if lost else result
 
 
 def proof(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:

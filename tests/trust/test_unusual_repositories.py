@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,17 +25,6 @@ def _own_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setattr(door, "_SILENT_S", 0.5)
     monkeypatch.setattr(door, "_PATIENCE", door._Patience())
-
-
-@pytest.fixture
-def top(tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
-    shutil.copytree(INVENTORIES / "lab-smallest", folder / "site")
-    git(tmp_path, "init", "-q", "-b", "main", str(folder))
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "base")
-    git(folder, "commit", "-qm", "more", "--allow-empty")
-    return folder
 
 
 def _fifo(path: str) -> Callable[[Path], None]:
@@ -102,6 +93,57 @@ def _fifo_pointer(top: Path) -> None:
     os.mkfifo(top / ".git")
 
 
+def _another_user(top: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root gives files away")
+    for folder in (top, top / ".git"):
+        os.chown(folder, 12345, 12345)
+
+
+def _elsewhere(top: Path) -> None:
+    shutil.rmtree(top / ".git" / "objects")
+    (top / ".git" / "objects" / "info").mkdir(parents=True)
+    (top / ".git" / "objects" / "info" / "alternates").write_text("/nonexistent\n")
+
+
+def _spec_object(top: Path) -> Path:
+    found = git(top, "rev-parse", "HEAD:site/cluster.yaml")
+    return top / ".git" / "objects" / found[:2] / found[2:]
+
+
+def _damaged(top: Path) -> None:
+    _spec_object(top).chmod(0o644)
+    _spec_object(top).write_bytes(b"\0\1")
+
+
+def _fifo_object(top: Path) -> None:
+    place = _spec_object(top)
+    place.unlink()
+    os.mkfifo(place)
+
+
+def _included(top: Path) -> None:
+    os.mkfifo(top / ".git" / "more")
+    (top / ".git" / "config").write_text("[include]\n\tpath = more\n")
+
+
+def _reference_table(top: Path) -> None:
+    git(top, "config", "core.repositoryFormatVersion", "1")
+    git(top, "config", "extensions.refStorage", "something")
+
+
+def _forgotten(top: Path) -> None:
+    origin = top.rename(top.with_name("origin"))
+    git(origin, "worktree", "add", "-q", "--detach", str(top))
+    shutil.rmtree(origin / ".git" / "worktrees")
+
+
+def _inside_bare(top: Path) -> None:
+    origin = top.rename(top.with_name("origin"))
+    git(top.parent, "clone", "-q", "--bare", str(origin), str(top))
+    shutil.copytree(INVENTORIES / "lab-smallest", top / "site")
+
+
 UNUSUAL = {
     "none": _gone,
     "without commits": _unborn,
@@ -125,29 +167,259 @@ UNUSUAL = {
     "no HEAD": _bytes(".git/HEAD", b"\xff\0"),
     "no configuration": _bytes(".git/config", b"[\xff"),
     "a branch that points to itself": _bytes(".git/refs/heads/main", b"ref: refs/heads/main\n"),
+    "another user's": _another_user,
+    "objects that are elsewhere and gone": _elsewhere,
+    "a FIFO as alternates": _fifo(".git/objects/info/alternates"),
+    "an object that is damaged": _damaged,
+    "a FIFO as an object": _fifo_object,
+    "a common folder that is nowhere": _bytes(".git/commondir", b"/nonexistent\n"),
+    "a FIFO as the common folder": _fifo(".git/commondir"),
+    "a FIFO in the configuration": _included,
+    "references of a kind to come": _reference_table,
+    "a work tree that its clone forgot": _forgotten,
+    "inside a bare one": _inside_bare,
     "a branch that names nothing": _bytes(".git/refs/heads/main", b"0" * 40),
 }
+WITHOUT_INDEX = ("none", "without commits", "inside a bare one")
 VERBS = {
     "diff": ("diff", "{spec}"),
     "diff of two": ("diff", "{spec}", "--base", "HEAD~1", "--head", "HEAD"),
+    "diff from a branch": ("diff", "{spec}", "--base", "main"),
     "migrate": ("migrate", "{spec}"),
     "check": ("check", "{folder}/build", "--committed", "HEAD", "--spec", "{spec}"),
+    "validate": ("validate", "--changed", "{spec}"),
+    "fmt": ("fmt", "--check", "--changed", "{spec}"),
+    "lock": ("lock", "--check", "--changed", "{spec}"),
+    "build": ("build", "{spec}", "-o", "{folder}/out"),
+    "lock that is lost": ("lock", "--check", "{spec}"),
+}
+OF_COMMITS = tuple(VERBS)[:5]
+"""Verbs that read commits, and so end in a finding where these cannot be read."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a verb reports: its exit status, the codes of findings, and its first lines about changes."""
+
+    status: int
+    codes: frozenset[str]
+    changes: tuple[str, ...]
+
+
+def verdicts(top: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Verdict]:
+    """Run every verb on a repository whose spec was edited; the last one without its lock."""
+    found = {}
+    for name, verb in VERBS.items():
+        door._PATIENCE = door._Patience()
+        site = top / "site"
+        if name == "lock that is lost":
+            (site / "fabricc.lock").unlink()
+        capsys.readouterr()
+        status = run([word.format(spec=site / "cluster.yaml", folder=site) for word in verb])
+        told = "".join(capsys.readouterr())
+        assert "FAB7999" not in told, told
+        changes = tuple(line for line in told.splitlines() if "risk" in line or "device changes" in line)
+        found[name] = Verdict(status, frozenset(re.findall(r"FAB[0-9]{4}", told)), changes)
+    return found
+
+
+def edit(top: Path) -> None:
+    """Change a number of the spec that is not committed, through the file itself."""
+    spec = top / "site" / "cluster.yaml"
+    spec.write_text(
+        (INVENTORIES / "lab-smallest" / "cluster.yaml").read_text().replace("dscp: 26", "dscp: 24")
+    )
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with two commits, to be copied."""
+    above = tmp_path_factory.mktemp("template")
+    folder = above / "repository"
+    shutil.copytree(INVENTORIES / "lab-smallest", folder / "site")
+    git(above, "init", "-q", "-b", "main", str(folder))
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "base")
+    git(folder, "commit", "-qm", "more", "--allow-empty")
+    return folder
+
+
+@pytest.fixture
+def top(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(template, tmp_path / "repository", symlinks=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "repository"
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_a_verb_ends_in_a_finding(
+    top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    UNUSUAL[name](top)
+    edit(top)
+    monkeypatch.chdir(top / "site")
+    found = verdicts(top, capsys)
+    for verb in OF_COMMITS:
+        assert found[verb].status == 1, verb
+        assert "FAB9020" in found[verb].codes, verb
+    lost = found["lock that is lost"]
+    assert lost.status == 1
+    assert lost.codes & ({"FAB3900"} if name in WITHOUT_INDEX else {"FAB9037", "FAB0084"})
+
+
+def _moved(top: Path) -> Path:
+    """Move a repository aside, so that another kind of repository takes its place."""
+    return top.rename(top.with_name("origin"))
+
+
+def _worktree(top: Path) -> None:
+    git(_moved(top), "worktree", "add", "-q", "--detach", str(top))
+
+
+def _submodule(top: Path) -> None:
+    origin = _moved(top)
+    git(top.parent, "init", "-q", "outer")
+    words = ("-c", "protocol.file.allow=always", "submodule", "add", "-q")
+    git(top.parent / "outer", *words, str(origin), "inner")
+    git(top.parent / "outer" / "inner", "update-ref", "refs/heads/main", "HEAD")
+    top.symlink_to("outer/inner")
+
+
+def _clone(*words: str) -> Callable[[Path], None]:
+    def change(top: Path) -> None:
+        origin = _moved(top)
+        git(origin, "config", "uploadpack.allowFilter", "true")
+        git(top.parent, "clone", "-q", *words, f"file://{origin}", str(top))
+
+    return change
+
+
+def _alternates(top: Path) -> None:
+    objects = top / ".git" / "objects"
+    objects.rename(top.parent / "objects")
+    (objects / "info").mkdir(parents=True)
+    (objects / "info" / "alternates").write_text(f"{top.parent / 'objects'}\n")
+
+
+def _alternates_in_a_circle(top: Path) -> None:
+    (top / ".git" / "objects" / "info" / "alternates").write_text(f"../objects\n{top}/.git/objects\n")
+
+
+def _replaced(top: Path) -> None:
+    """Objects that Git shows in the place of those committed: the spec as it is in the work tree."""
+    edit(top)
+    own = git(top, "rev-parse", "HEAD:site/cluster.yaml")
+    git(top, "replace", own, git(top, "hash-object", "-w", "site/cluster.yaml"))
+    git(top, "checkout", "-q", "--force")
+
+
+def _grafts(top: Path) -> None:
+    (top / ".git" / "info").mkdir(exist_ok=True)
+    (top / ".git" / "info" / "grafts").write_text(f"{git(top, 'rev-parse', 'HEAD')}\n")
+
+
+def _sha256(top: Path) -> None:
+    shutil.rmtree(top / ".git")
+    git(top, "init", "-q", "-b", "main", "--object-format=sha256")
+    git(top, "add", "-A")
+    git(top, "commit", "-qm", "base")
+    git(top, "commit", "-qm", "more", "--allow-empty")
+
+
+def _git(*words: str) -> Callable[[Path], None]:
+    def change(top: Path) -> None:
+        git(top, *words)
+
+    return change
+
+
+READABLE = {
+    "plain": lambda _: None,
+    "a work tree beside the clone": _worktree,
+    "a submodule": _submodule,
+    "a partial clone": _clone("--filter=blob:none"),
+    "a clone that shares objects": _clone("--shared"),
+    "sparse, without the spec": _git("sparse-checkout", "set", "--no-cone", "/other"),
+    "sparse, with a sparse index": _git("sparse-checkout", "set", "--cone", "--sparse-index", "site"),
+    "alternates": _alternates,
+    "alternates in a circle": _alternates_in_a_circle,
+    "replaced objects": _replaced,
+    "grafts": _grafts,
+    "a detached head": _git("checkout", "-q", "--detach"),
+    "a split index": _git("update-index", "--split-index"),
+    "an index that is locked": _bytes(".git/index.lock", b""),
+    "objects of SHA-256": _sha256,
+    "a FIFO as attributes": _fifo(".git/info/attributes"),
+    "a FIFO as submodules": _fifo(".gitmodules"),
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("name", UNUSUAL)
-def test_a_verb_ends_in_a_finding(
-    top: Path, capsys: pytest.CaptureFixture[str], name: str, verb: str
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Verdict]:
+    """The verdicts on the ordinary repository, which the first test stores."""
+    return {}
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_a_repository_that_git_can_read_gets_the_ordinary_verdict(
+    top: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    template: Path,
+    tmp_path: Path,
+    expected: dict[str, Verdict],
+    name: str,
 ) -> None:
-    UNUSUAL[name](top)
-    site = top / "site"
-    words = [word.format(spec=site / "cluster.yaml", folder=site) for word in VERBS[verb]]
-    assert run(words) == 1
-    streams = capsys.readouterr()
-    told = streams.out + streams.err
-    assert "FAB7999" not in told
-    assert "FAB9020" in told
+    monkeypatch.setattr(door, "_SILENT_S", 20.0)
+    if not expected:
+        plain = tmp_path / "plain"
+        shutil.copytree(template, plain)
+        edit(plain)
+        monkeypatch.chdir(plain / "site")
+        expected |= verdicts(plain, capsys)
+        assert any("risk" in line for line in expected["diff"].changes)
+    READABLE[name](top)
+    (top / "site").mkdir(exist_ok=True)
+    for file in ("cluster.yaml", "fabricc.lock"):
+        shutil.copy(template / "site" / file, top / "site" / file)
+    edit(top)
+    monkeypatch.chdir(top / "site")
+    assert verdicts(top, capsys) == expected
+
+
+def _directory(top: Path) -> None:
+    (top / ".git" / "index").unlink()
+    (top / ".git" / "index").mkdir()
+
+
+def _split_without_its_base(top: Path) -> None:
+    git(top, "update-index", "--split-index")
+    for file in (top / ".git").glob("sharedindex.*"):
+        file.unlink()
+
+
+INDEXES = {
+    "a FIFO": _fifo(".git/index"),
+    "no index": _bytes(".git/index", b"no index"),
+    "empty": _bytes(".git/index", b""),
+    "of a version to come": _bytes(".git/index", b"DIRC\0\0\0\x63" + b"\0" * 24),
+    "a folder": _directory,
+    "without what it shares": _split_without_its_base,
+}
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_an_index_that_cannot_be_read_gives_no_verdict(
+    top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    INDEXES[name](top)
+    edit(top)
+    monkeypatch.chdir(top / "site")
+    found = verdicts(top, capsys)
+    for verb in ("diff", "validate", "lock"):
+        assert found[verb].status == 1, verb
+        assert "FAB9020" in found[verb].codes, verb
+    assert "FAB0084" in found["lock that is lost"].codes
 
 
 @pytest.mark.parametrize("name", ["HEAD", "config", "index"])

@@ -249,6 +249,8 @@ class Repository:
         Raises:
             GitError: they cannot be listed.
         """
+        if ask(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD").status:
+            return []  # nothing is committed yet
         asked = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=D", "HEAD")
         answer = ask(self.top, *asked, limit=LARGEST)
         if answer.status:
