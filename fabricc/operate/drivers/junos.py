@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ from napalm.base.exceptions import (
 )
 from ncclient import NCClientError
 
+from fabricc.base.numbers import is_number
 from fabricc.operate.drivers import junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError
 from fabricc.operate.drivers.checking import Options, Refusal
@@ -44,6 +46,15 @@ FILE = "juniper.conf"
 _MINUTE_S = 60
 _NO_TEXT = "None"
 """What NAPALM makes of an answer without a text."""
+_LOST = (ConnectClosedError, NCClientError, RpcTimeoutError, OSError, EOFError)
+"""What an answer that does not come is to PyEZ, ncclient and Paramiko."""
+_POLL_S = 1.0
+
+
+def _number(revision: str) -> int:
+    """Return the number of a commit by its name, -1 where the name has none."""
+    tail = revision.rpartition("-")[2]
+    return int(tail) if is_number(tail) else -1
 
 
 class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
@@ -58,6 +69,8 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     * An answer with errors of severity `warning` alone is a success: Junos has loaded or committed then, such as
       without a license for BGP. `ignore_warning` (True) of False makes failures of them, as NAPALM does.
     * A load is refused while a commit waits, because Junos takes the next commit as its confirmation.
+    * A commit or a confirmation whose answer is lost is not sent again blindly: the driver connects again and reads
+      the revision of the newest commit, and whether a commit waits.
     * A lock that another session holds is a SessionLockedException; a commit that fails gives the lock back.
     * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
     """
@@ -179,8 +192,15 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         if minutes is not None and minutes < _MINUTE_S:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         with self._clean(CommitError):
+            before = self._revision()
             try:
                 super().commit_config(message, minutes)
+            except _LOST as lost:
+                self._connect_again(lost)
+                if not self._is_committed(before):
+                    raise
+                if minutes is not None and not super().has_pending_commit():
+                    raise CommitError("the switch does not report the commit as waiting") from None
             except (EzCommitError, RpcError):
                 with suppress(Exception):
                     super().discard_config()
@@ -191,7 +211,52 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         with self._clean(CommitError):
             if not super().has_pending_commit():
                 raise CommitError("no commit waits for confirmation")
-            super().confirm_commit()
+            running = self._running()
+            try:
+                super().confirm_commit()
+            except _LOST as lost:
+                self._connect_again(lost)
+                if super().has_pending_commit():
+                    super().confirm_commit()
+                elif self._running() != running:
+                    raise CommitError("the confirmation was lost and the switch went back") from None
+
+    def _revision(self) -> str:
+        """Return the name of the newest commit, such as `re0-1616554286-559`; "" where Junos reports none.
+
+        annet's driver also detects commits of others by this name.
+        """
+        answer = self._asked(lambda: self.device.rpc.get_commit_revision_information(detail=True))
+        return "" if answer is None else " ".join((answer.findtext("./revision") or "").split())
+
+    def _running(self) -> str:
+        answer = self.device.rpc.get_config(options={"format": "text", "database": "committed"})
+        return str(answer.text or "")
+
+    def _connect_again(self, lost: Exception) -> None:
+        """Connect anew after a lost answer, or raise that; the old session takes its lock and candidate with it."""
+        self.abandon()
+        self.device.connected = self.locked = False
+        try:
+            self.open()
+        except NapalmException:
+            raise lost from None
+
+    def _is_committed(self, before: str) -> bool:
+        """Return whether the next commit after the one named `before` took effect; wait for one that still runs."""
+        until = time.monotonic() + self.timeout
+        while (now := self._revision()) == before and self._is_locked() and time.monotonic() < until:
+            time.sleep(_POLL_S)
+        return now != before and _number(now) == _number(before) + 1
+
+    def _is_locked(self) -> bool:
+        """Return whether another session holds the lock, as one whose commit still runs does."""
+        try:
+            self._lock()
+        except LockError:
+            return True
+        self._unlock()
+        return False
 
     def get_holds(self) -> list[Hold]:
         """A commit that waits for confirmation, and changes in the shared candidate that nobody committed.

@@ -96,15 +96,113 @@ def test_two_sessions_do_not_meet_and_a_lost_one_frees_the_lock(switch: JunosSwi
         other.load_replace_candidate(config=NEW)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_connection_lost_at_the_commit_is_said(switch: JunosSwitch, driver: Any, when: str) -> None:
-    switch.faults.drop_commit = when
+def commits(switch: JunosSwitch) -> int:
+    """How many commits took effect, without the one that the switch began with."""
+    return len(switch.history) - 1
+
+
+@pytest.mark.parametrize("revert_in", [60, None])
+def test_a_commit_whose_answer_is_lost_is_looked_up_and_not_sent_again(
+    switch: JunosSwitch, driver: Any, revert_in: int | None
+) -> None:
+    switch.faults.drop_commit, switch.faults.drop_once = "after", True
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=revert_in)
+    assert (switch.running, commits(switch), switch.holder) == (NEW, 1, None)
+    assert driver.has_pending_commit() == (revert_in is not None)
+    if revert_in is not None:
+        driver.confirm_commit()
+        assert (switch.running, switch.waiting) == (NEW, None)
+
+
+def test_a_commit_that_did_not_arrive_is_reported(switch: JunosSwitch, driver: Any) -> None:
+    switch.faults.drop_commit, switch.faults.drop_once = "before", True
     driver.load_replace_candidate(config=NEW)
     with pytest.raises(ConnectionClosedException):
         driver.commit_config(revert_in=60)
-    driver.close()
+    assert (switch.running, commits(switch), switch.waiting) == (OLD, 0, None)
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config()
+    assert (switch.running, commits(switch)) == (NEW, 1)
+
+
+def test_a_commit_of_somebody_else_is_not_taken_for_the_lost_one(
+    switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switch.faults.drop_commit, switch.faults.drop_once = "before", True
+    driver.load_replace_candidate(config=NEW)
+    connect = driver.open
+
+    def open_after_two_commits() -> None:
+        for text in ("system { host-name person; }\n", "system { host-name other; }\n"):
+            switch._become(text, "")
+        connect()
+
+    monkeypatch.setattr(driver, "open", open_after_two_commits)
+    with pytest.raises(ConnectionClosedException):
+        driver.commit_config()
+
+
+@pytest.mark.parametrize(("when", "sent"), [("before", 1), ("after", 1)])
+def test_a_lost_confirmation_is_completed_once(
+    switch: JunosSwitch, driver: Any, when: str, sent: int
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    switch.faults.drop_commit, switch.faults.drop_once = when, True
+    driver.confirm_commit()
+    assert (switch.running, switch.waiting, commits(switch)) == (NEW, None, 1 + sent)
+
+
+def test_a_confirmation_that_came_too_late_is_reported(
+    switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    switch.faults.drop_commit, switch.faults.drop_once = "before", True
+    connect = driver.open
+
+    def open_after_the_time_is_over() -> None:
+        switch.waiting = time.monotonic() - 1
+        connect()
+
+    monkeypatch.setattr(driver, "open", open_after_the_time_is_over)
+    with pytest.raises(CommitError, match="the switch went back"):
+        driver.confirm_commit()
+    assert switch.running == OLD
+
+
+def test_a_switch_that_does_not_come_back_is_a_lost_connection(switch: JunosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    switch.faults.drop_commit = "after"
+    switch.faults.refuse_login = True
+    with pytest.raises(ConnectionClosedException):
+        driver.commit_config(revert_in=60)
+    switch.faults.refuse_login = False
     with switch.device.connect() as again:
-        assert again.has_pending_commit() == (when == "after")
+        assert again.has_pending_commit()
+
+
+def test_growth_and_a_retired_port_are_replaced_and_then_unchanged(switch: JunosSwitch, driver: Any) -> None:
+    plan = "system {\n    host-name tor1;\n}\ninterfaces {\n    et-0/0/0 {\n        mtu 9216;\n    }\n}\n"
+    rack = "    et-0/0/34 {\n        description rack2;\n    }\n"
+    grown = plan.removesuffix("}\n") + rack + "}\n"
+    for text, line in (
+        (plan, "+    host-name tor1;"),
+        (grown, "+        description rack2;"),
+        (plan, "-        description rack2;"),
+    ):
+        driver.load_replace_candidate(config=text)
+        assert line in driver.compare_config().splitlines()
+        driver.commit_config(revert_in=60)
+        driver.confirm_commit()
+        driver.load_replace_candidate(config=text)
+        assert driver.compare_config() == ""
+        driver.discard_config()
+    driver.load_replace_candidate(config=grown)
+    driver.commit_config(revert_in=60)
+    driver.rollback()
+    assert (switch.running, switch.waiting) == (plan, None)
 
 
 def test_refusals_are_napalms_without_secrets_and_free_the_lock(switch: JunosSwitch, driver: Any) -> None:

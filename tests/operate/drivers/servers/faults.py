@@ -13,6 +13,7 @@ class Faults:
         refuse_login: nobody may log in.
         reject: the device refuses every candidate.
         drop_commit: the connection is closed when a commit arrives: `before` or `after` it took effect, or not.
+        drop_once: only the next commit finds the connection closed.
         drop_answers: so many requests find the connection closed.
         warning: what the device warns of whenever it loads or commits a candidate, which it does all the same.
         fail_commit: the device refuses the commit.
@@ -29,6 +30,7 @@ class Faults:
     refuse_login: bool = False
     reject: bool = False
     drop_commit: str = ""
+    drop_once: bool = False
     drop_answers: int = 0
     warning: str = ""
     fail_commit: bool = False

@@ -193,7 +193,10 @@ class JunosSwitch:
         if self.faults.fail_commit or self.faults.disk_full:
             said = "No space left on device" if self.faults.disk_full else "neighbor 192.0.2.1: secret S3CRET"
             raise Refused(f"commit failed: {said}")
-        if self.faults.drop_commit == "before":
+        lost = self.faults.drop_commit
+        if self.faults.drop_once:
+            self.faults.drop_commit = ""
+        if lost == "before":
             raise Drop
         comment = names.get("log") or ""
         self.waiting = None
@@ -202,7 +205,7 @@ class JunosSwitch:
             comment = f"commit confirmed, rollback in {minutes}mins"
             self.waiting = time.monotonic() + minutes * self.minute
         self._become(self.candidate, comment)
-        if self.faults.drop_commit == "after":
+        if lost == "after":
             raise Drop
         return f"{self._warning()}<ok/>"
 
