@@ -234,3 +234,19 @@ def test_login_and_certificate_are_checked(switch: EosSwitch) -> None:
     with switch.device.connect(ssl_verify=False) as opted_out:
         assert opted_out.get_config("running")["running"] == "hostname old\n"
     assert PASSWORD not in repr(switch.device.connect())
+
+
+def test_an_advisory_is_no_failure_whatever_its_words(switch: EosSwitch, driver: Any) -> None:
+    switch.faults.warning = (
+        "! Warning: commit failed error: invalid, the change will take effect after a reload"
+    )
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    assert driver.has_pending_commit()
+    driver.confirm_commit()
+    assert switch.running == switch.startup == LINES
+    driver.load_replace_candidate(config=NEW)
+    assert driver.compare_config() == ""
+    driver.discard_config()
+    driver.rollback()
+    assert switch.running == ["hostname old"]

@@ -79,7 +79,7 @@ class EosSwitch:
             for at, command in enumerate(commands, 1):
                 text = command["cmd"] if isinstance(command, dict) else command
                 try:
-                    results.append(self._run(text))
+                    results.append(self._advised(self._run(text)))
                 except Refused as error:
                     said = f"CLI command {at} of {len(commands)} '{text}' failed: {error}"
                     data = [*results, {"errors": [str(error)]}]
@@ -89,6 +89,13 @@ class EosSwitch:
                         "error": {"code": 1002, "message": said, "data": data},
                     }
         return {"jsonrpc": "2.0", "id": asked["id"], "result": results}
+
+    def _advised(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Add what EOS advises beside an answer: `messages` of eAPI, and the output of a command without any."""
+        if not self.faults.warning:
+            return result
+        said = {"output": f"{self.faults.warning}\n"} if not result else {}
+        return {**result, **said, "messages": [self.faults.warning]}
 
     def _run(self, text: str) -> dict[str, Any]:
         if match := _ACTION.fullmatch(text):

@@ -64,6 +64,7 @@ class JunosSwitch:
         holder: the session that holds the lock.
         neighbors: tells the sessions that are up, neighbour -> prefixes received.
         counted: what it counts and complains of.
+        requests: how many RPCs it has answered.
     """
 
     device: Device
@@ -79,6 +80,7 @@ class JunosSwitch:
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
+    requests: int = 0
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -118,6 +120,7 @@ class JunosSwitch:
         asked = rpc[0]
         verb = etree.QName(asked).localname.replace("-", "_")
         with self._turn:
+            self.requests += 1
             assert self.running
             try:
                 content = getattr(self, f"_{verb}", self._unknown)(me, asked)

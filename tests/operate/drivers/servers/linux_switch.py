@@ -46,6 +46,7 @@ class LinuxSwitch:
         root: its folder; `running.json` and `frr` are what it runs, `startup` and `etc/sonic` what it boots from.
         neighbors: tells the sessions that are up, neighbour -> prefixes received; None where a test writes answers.
         counted: what it counts and complains of.
+        requests: how many commands it has run.
     """
 
     device: Device
@@ -53,12 +54,14 @@ class LinuxSwitch:
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] | None = None
     counted: Counted = field(default_factory=Counted)
+    requests: int = 0
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text("utf-8")
 
     def serve(self, channel: paramiko.Channel, command: str) -> None:
         """Run a command as sshd would, with the switch's own folders in place of the machine's."""
+        self.requests += 1
         commits = ("sonic_agent.py apply ", "nv config apply -y")
         drop = ""
         if any(one in command for one in commits):

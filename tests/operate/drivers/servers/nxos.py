@@ -66,6 +66,7 @@ class NxosSwitch:
         typed: configuration commands that were typed beside a replace.
         neighbors: tells the sessions that are up, neighbour -> prefixes received.
         counted: what it counts and complains of.
+        requests: how many it has answered over NX-API.
     """
 
     device: Device
@@ -82,12 +83,14 @@ class NxosSwitch:
     faults: Faults = field(default_factory=Faults)
     neighbors: Callable[[], dict[str, int]] = dict
     counted: Counted = field(default_factory=Counted)
+    requests: int = 0
     _turn: threading.RLock = field(default_factory=threading.RLock)
 
     def answer(self, path: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """One request of NX-API: a list of commands."""
         answers = []
         with self._turn:
+            self.requests += 1
             if self.waiting and time.monotonic() > self.waiting[1]:
                 self.running, self.waiting = self.waiting[0], None
             for one in asked:
