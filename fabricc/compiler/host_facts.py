@@ -41,19 +41,36 @@ class HostFact(NamedTuple):
 
 def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """Report interfaces, GPU links and NIC modes of hosts with GPUs that are assumed or do not fit the wiring."""
+    yield from _uncertain_sockets(spec, fabric)
     for group in _groups(fabric):
         model, path = fabric.host_models[group], spec.gpus.groups[group].path
-        if reason := _doubt_about_sockets(fabric, group):
-            name = fabric.socket_interface(group)
-            message = f"{model.title}: jobs open their sockets on {name}, {reason}"
-            help_ = (
-                "Write `socket_interface` in `gpus`, as `ip link` names it, or add the network `frontend`."
-            )
-            yield spec.note("FAB5620", message, *path, help=help_)
         if fabric.shape.rails_apart and model.rails > 1:
             yield from _rails_without_gpu_links(spec, model, path)
         if fabric.qos:
             yield from _classes_without_map(spec, fabric, group, path)
+
+
+def _uncertain_sockets(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """Report, once for a spec, the interfaces for sockets that no source confirms, with the models that have them."""
+    titles: dict[tuple[str, str], list[str]] = {}
+    paths = []
+    for group in _groups(fabric):
+        if reason := _doubt_about_sockets(fabric, group):
+            known = titles.setdefault((fabric.socket_interface(group), reason), [])
+            title = fabric.host_models[group].title
+            known += [] if title in known else [title]
+            paths.append(spec.gpus.groups[group].path)
+    if not paths:
+        return
+    (name, reason), models = next(iter(titles.items()))
+    others = sum(map(len, titles.values())) - 1
+    more = f" (and {others} more)" if others else ""
+    message = f"{models[0]}{more}: jobs open their sockets on {name}, {reason}"
+    if len(titles) > 1:
+        names = ", ".join(dict.fromkeys(name for name, _ in titles))
+        message = f"{models[0]}{more}: jobs open their sockets on {names}, which no source confirms"
+    help_ = "Write `socket_interface` in `gpus`, as `ip link` names it, or add the network `frontend`."
+    yield spec.note("FAB5620", message, *(paths[0] if len(paths) == 1 else ("gpus",)), help=help_)
 
 
 def _rails_without_gpu_links(spec: ClusterSpec, model: HostModel, path: KeyPath) -> Iterator[Diagnostic]:

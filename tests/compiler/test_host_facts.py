@@ -54,6 +54,37 @@ def test_an_interface_that_no_source_confirms_is_a_finding(tmp_path: Path, model
     ]
 
 
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        (("hgx-8gpu", "hgx-8gpu"), "sockets on eno1, a name"),
+        (("hgx-8gpu", "hgx-h200"), "(and 1 more): jobs open their sockets on eno1, a name"),
+        (("hgx-8gpu", "dgx-h100"), "(and 1 more): jobs open their sockets on eno1, eno3, which no source"),
+    ],
+)
+def test_one_finding_is_enough_for_a_spec(tmp_path: Path, models: tuple[str, ...], words: str) -> None:
+    groups = ", ".join(
+        f"{{name: g{n}, model: {m}, hosts: 4, hosts_per_unit: 4}}" for n, m in enumerate(models)
+    )
+    path = tmp_path / "cluster.yaml"
+    path.write_text(f"cluster: test\ngpus: {{groups: [{groups}]}}\n{TIERS}{CLASSES}")
+    (message,) = found(compile_spec(path), "FAB5620")
+    assert words in message
+    path.write_text(path.read_text().replace("gpus: {", "gpus: {socket_interface: bond0, "))
+    assert not found(compile_spec(path), "FAB5620")
+
+
+def test_hosts_without_jobs_open_no_sockets(tmp_path: Path) -> None:
+    """Hosts without GPUs have no files for jobs, so their interface is no question."""
+    groups = "{name: store, model: storage-2x400, hosts: 4, hosts_per_unit: 4}"
+    path = tmp_path / "cluster.yaml"
+    path.write_text(f"cluster: test\ngpus: {{groups: [{groups}]}}\n{TIERS}{CLASSES}")
+    compiled = compile_spec(path)
+    assert compiled.planned is not None
+    assert not job_files(compiled.fabric)
+    assert not found(compiled, "FAB5620")
+
+
 def test_the_spec_names_the_interface(tmp_path: Path) -> None:
     spec = compiled(tmp_path, "model: dgx-h100, socket_interface: bond0")
     assert (sockets(spec), found(spec, "FAB5620")) == ("NCCL_SOCKET_IFNAME==bond0", [])
