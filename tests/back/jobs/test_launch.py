@@ -294,6 +294,95 @@ def test_the_log_check_tells_rdma_from_sockets(tree: Path, log: str, status: int
     assert word in done.stdout
 
 
+HOSTS = ("gpu-a", "gpu-b")
+
+
+def foreign(
+    version: str, network: str, suffix: str, *more: str, prefix: str = "", channel: str = "Channel 00/0"
+) -> str:
+    """A log of two hosts as a job elsewhere writes it: version, devices, then a connection in each direction."""
+    lines = [f"NCCL version {version}", *more]
+    lines += [f"{channel} : {n}[{n}] -> {1 - n}[0] [send] via {network}{suffix}" for n in (0, 1)]
+    lines += [f"{channel} : {1 - n}[0] -> {n}[{n}] [receive] via {network}{suffix}" for n in (0, 1)]
+    return "".join(
+        f"{prefix}{host}:41{n}:52{n} [0] {'' if line.startswith('misc/') else 'NCCL INFO '}{line}\n"
+        for n, host in enumerate(HOSTS)
+        for line in lines
+    )
+
+
+IB = "NET/IB : Using [0]mlx5_r0:1/IB [RO]; OOB eno3:10.0.0.1<0>"
+ROCE = "NET/IB : Using [0]mlx5_r0:1/RoCE [RO]; OOB eno3:10.0.0.1<0>"
+OFI = "NET/OFI Selected provider is efa, fabric is efa-direct (found 16 nics)"
+FOREIGN = {
+    "2.18 RoCE": (foreign("2.18.5+cuda12.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB"), 0),
+    "2.19 sockets without a device": (
+        foreign("2.19.3+cuda12.3", "NET/Socket/0", "", "NET/IB : No device found.", "Using network Socket"),
+        1,
+    ),
+    "2.19 EFA, through the host": (
+        foreign("2.19.4+cuda12.2", "NET/AWS Libfabric/0", "", OFI, prefix="[1,0]<stdout>:"),
+        1,
+    ),
+    "2.19 EFA": (foreign("2.19.4+cuda12.2", "NET/AWS Libfabric/3", "/GDRDMA", OFI, channel="Channel 03"), 0),
+    "2.21 plugin of the maker's containers": (
+        foreign("2.21.5+cuda12.4", "NET/IBext_v8/5(2)", "/GDRDMA", ROCE, "Using network IBext_v8"),
+        0,
+    ),
+    "2.21 the same, too far from the GPU": (
+        foreign("2.21.5+cuda12.4", "NET/IBext_v8/1", "", ROCE, "Using network IBext_v8"),
+        1,
+    ),
+    "2.22 announced and then failed": (
+        foreign("2.22.3+cuda12.6", "NET/IBext_v8/7", "/GDRDMA", ROCE)
+        + "gpu-a:410:520 [0] misc/ibvwrap.cc:190 NCCL WARN Call to ibv_modify_qp failed with error No such device\n",
+        1,
+    ),
+    "2.24 a peer that went away": (
+        foreign("2.24.3+cuda12.8", "NET/IB/2", "/GDRDMA", ROCE)
+        + "gpu-b:411:521 [0] transport/net_ib.cc:2290 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<5> with "
+        "status=12 opcode=1 len=0 vendor err 129 (Send)\n",
+        1,
+    ),
+    "2.26 GPU memory by PCIe": (foreign("2.26.2+cuda12.2", "NET/IB/1", "/GDRDMA(PCI)", IB), 0),
+    "2.27 SHARP": (foreign("2.27.5+cuda12.9", "COLLNET/SHARP/0", "/GDRDMA", IB), 0),
+    "2.27 one direction copied": (
+        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", IB)
+        + foreign("2.27.5+cuda12.9", "NET/IB/0", "", IB),
+        1,
+    ),
+    "2.28 virtual devices, shared buffers": (
+        foreign(
+            "2.28.3+cuda13.0",
+            "NET/IB/8",
+            "/GDRDMA/Shared",
+            ROCE,
+            "NET/IB : Made virtual device [8] name=mlx5_r0+mlx5_r1",
+        ),
+        0,
+    ),
+    "2.30 flush": (foreign("2.30.1+cuda13.1", "NET/IB/0", "/GDRDMA/flush=None", IB), 0),
+    "2.31 EFA by name of its own": (
+        foreign("2.31.2+cuda13.3", "NET/Libfabric/0", "/GDRDMA/flush=None", OFI),
+        0,
+    ),
+    "RCCL 2.22": (foreign("2.22.3+hip6.4", "NET/IB/0", "/GDRDMA/Shared", ROCE), 0),
+    "one host": (foreign("2.27.5+cuda12.9", "P2P/CUMEM/read", "", IB), 2),
+    "warnings alone": ("gpu-a:1:2 [0] init.cc:1 NCCL WARN NUMA auto balancing is enabled\n", 2),
+}
+"""Name -> a log in the format of public ones, and the verdict."""
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_the_verdict_of_a_foreign_log(tree: Path, name: str) -> None:
+    log, status = FOREIGN[name]
+    (tree / "log").write_text(log)
+    settings = tree / "one.conf"
+    settings.write_text("NCCL_IB_HCA==mlx5_r0:1\n")
+    done = run(tree, "check-nccl-log.sh", str(tree / "log"), NCCL_CONF_FILE=str(settings))
+    assert done.returncode == status, done.stdout
+
+
 def test_a_log_without_evidence_does_not_pass_beside_one_with(tree: Path) -> None:
     (tree / "good").write_text(USING + DIRECT)
     (tree / "empty").write_text("")
