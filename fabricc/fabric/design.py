@@ -42,6 +42,7 @@ class Design:
         host_systems: host group index -> operating system of its hosts.
         host_classes: host group index -> class of its hosts' RDMA, "" for the first lossless one.
         host_sockets: host group index -> interface for sockets of jobs; "" for the host model's `management_interface`.
+        host_leave_outs: host group index -> settings that the files of its hosts leave to somebody else.
         tor_layouts: host group index -> port layout of its ToRs.
         tor_links: host group index -> links of its ToRs to each spine, of the shape's `links_per_spine` at most. The
             positions of the others are kept free, on ToRs, on spines and in the links pool.
@@ -89,6 +90,7 @@ class Design:
     host_systems: tuple[str, ...] = ()
     host_classes: tuple[str, ...] = ()
     host_sockets: tuple[str, ...] = ()
+    host_leave_outs: tuple[tuple[str, ...], ...] = ()
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     overlays: tuple[OverlayPlan, ...] = ()
     unused_silent: bool = False

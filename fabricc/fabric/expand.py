@@ -461,6 +461,7 @@ def host(fabric: Design, coordinate: int, slot: int) -> Host:
         rack=fabric.racks.get(name, ""),
         domain=fabric.domain(unit, name),
         socket_interface=fabric.socket_interface(unit.group),
+        leave_out=fabric.host_leave_outs[unit.group] if fabric.host_leave_outs else (),
     )
 
 

@@ -257,6 +257,7 @@ class Host:
         os: operating system and release, e.g. `rhel-9`.
         rdma_class: name of the class of its RDMA; "" for the first lossless one.
         socket_interface: interface for sockets of jobs; "" where nothing names one.
+        leave_out: settings that its files leave to somebody else.
         network: the further network that `ports` and all the rest are of; "" for that of the rails.
         guest: whether this is a part of a host, whose other files another network's fabric has.
         beside: the networks that have such a part of this host.
@@ -285,6 +286,7 @@ class Host:
     rack: str = ""
     domain: str = ""
     socket_interface: str = ""
+    leave_out: tuple[str, ...] = ()
 
     @property
     def nic(self) -> NicModel:

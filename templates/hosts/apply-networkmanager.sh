@@ -57,7 +57,7 @@ activate_network() {
     broken=
     sort -u -o "$scratch/ports" "$scratch/ports"
     while read -r port; do
-        [ -d "/sys/class/net/$port" ] || continue
+        [ -d "/sys/class/net/{{ parent }}" ] || continue
         nmcli connection load "/$connections/fabricc-$port.nmconnection"
         if nmcli -w 60 connection up "fabricc-$port" >/dev/null < /dev/null; then
             changed "connection of $port"

@@ -51,6 +51,8 @@ def _kernel_settings(host: Host) -> list[tuple[str, int]]:
     wrong only where two ports hear the same request. They are set for a port and not for the host: container
     networks need other values on their interfaces (kubernetes issue 71555).
     """
+    if words.KERNEL_SETTINGS in host.leave_out:
+        return []
     subnets = [ip_interface(port.ipv4).network if port.ipv4 else None for port in host.ports]
     return [
         (f"net.ipv4.conf.{words.word(port.name)}.{key}", value)

@@ -34,7 +34,12 @@ _SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "fabricc")
 
 def identity(host: Host, port: HostPort) -> str:
     """The connection's UUID: the same in every build, another for every port of every cluster."""
-    return str(uuid.uuid5(_SPACE, f"{host.cluster}/{host.name}/{port.name}"))
+    return connection_uuid(host.cluster, host.name, port.name)
+
+
+def connection_uuid(cluster: str, host: str, interface: str) -> str:
+    """Return the UUID of the connection of an interface of a host."""
+    return str(uuid.uuid5(_SPACE, f"{cluster}/{host}/{interface}"))
 
 
 def render(host: Host) -> dict[str, str]:

@@ -39,7 +39,7 @@ class Family:
 
 
 FAMILIES = {
-    "mlx5_core": Family(("nic-dcb.sh", "nic-connectx.sh"), ecn_bits=ECT_0),
+    "mlx5_core": Family(("nic-dcb.sh", "nic-connectx.sh", "nic-mlxconfig.sh"), ecn_bits=ECT_0),
     # AMD, ROCm cluster networking, and node-scraper (NicPlugin) look at these three with `niccli nvm -getoption`.
     "bnxt_en": Family(("nic-dcb.sh", "nic-plain.sh", "nic-bnxt.sh"),
         kept="support_rdma, performance_profile, pcie_relaxed_ordering"),

@@ -119,7 +119,7 @@ def render(host: Host) -> dict[str, str]:
     unit = _unit(host)
     return {
         own(SCRIPT, host): _script(
-            host.classes, host.nic, host.spreads_packets, host.rdma_class, _rows(host)
+            host.classes, host.nic, host.spreads_packets, host.rdma_class, _rows(host), host.leave_out
         ),
         own(UNIT, host): fill(template("fabricc-roce@.service.j2"), unit=unit),
         own(HOOK, host): _hook(tuple([port.name for port in host.ports]), unit),
@@ -139,6 +139,7 @@ def _script(
     spread: bool,
     rdma_class: str,
     ports: tuple[_PortRow, ...],
+    leave_out: tuple[str, ...],
 ) -> str:
     view = qos_view(classes, nic, spread, rdma_class)
     pairs = [f"{dscp},{priority}" for dscp, priority in enumerate(view.qos.dscp_priority)]
@@ -164,17 +165,26 @@ def _script(
         cnp_priority=cnp_priority,
         roce_tos="" if view.rdma_dscp is None else view.rdma_dscp << 2 | nics.FAMILIES[nic.driver].ecn_bits,
         read_request_bytes=nic.read_request_bytes,
+        leaves_out=" ".join(leave_out),
         congestion="".join(f"{key}={value}\n" for key, value in view.congestion),
         firmware="".join(f"{key}={value}\n" for key, value in view.firmware),
         ports="\n".join(rows),
         names=" ".join(name for name, *_ in ports),
     )
-    return filled + _PROCEDURE + body.replace("{{ family }}\n", _family(nic.driver))
+    return filled + _PROCEDURE + _with_parts(body, nic.driver)
 
 
-@cache
-def _family(driver: str) -> str:
-    return "".join(template(name) for name in nics.FAMILIES[driver].procedure)
+def _with_parts(body: str, driver: str) -> str:
+    """Return the procedure with the functions of a driver's NICs and with those that other scripts have as well."""
+    family = "".join(map(template, nics.FAMILIES[driver].procedure))
+    return with_common_parts(body).replace("{{ family }}\n", family)
+
+
+def with_common_parts(body: str) -> str:
+    """Return the procedure of a script of NICs with the functions that all of them have."""
+    for place, part in (("common", "nic-common.sh"), ("pci", "nic-pci.sh")):
+        body = body.replace(f"{{{{ {place} }}}}\n", template(part))
+    return body
 
 
 _SOURCE6 = pattern(r" source6=(\S+) table=([0-9]+)")
@@ -198,6 +208,8 @@ def state(facts: Facts, host: Host) -> None:
         return
     alike, of_port = _stated(host.classes, host.nic, host.spreads_packets, host.rdma_class, _unit(host))
     facts.update(alike)
+    if host.leave_out:
+        facts["roce/leaves_out"] = " ".join(host.leave_out)
     for name, rdma, cable_m, port, source6 in _rows(host):
         prefix = f"interface[{name}]/"
         facts[prefix + "rdma"] = rdma
@@ -277,7 +289,7 @@ _FRAME = frozenset(
 """The lines above the procedure that are the same in every script."""
 _PATHS = {
     "TRANSPORT": "roce/transport", "STRICT_RATE_LIMIT": "roce/strict_rate_limit",
-    "READ_REQUEST_BYTES": "roce/read_request_bytes", "CNP_DSCP": "qos/cnp_dscp",
+    "READ_REQUEST_BYTES": "roce/read_request_bytes", "LEAVES_OUT": "roce/leaves_out", "CNP_DSCP": "qos/cnp_dscp",
     "CNP_PRIORITY": "qos/cnp_priority", "ROCE_TOS": "qos/rdma_dscp",
 }  # fmt: skip
 """Variable -> path of its fact; an empty one states none."""
@@ -300,7 +312,7 @@ def _procedure_digest(text: str) -> str:
 def _planned_procedure(driver: str) -> str:
     """The digest that a script for this driver's NICs has when nobody edited it."""
     text = template(_TEMPLATE).replace("{{ congestion }}'", "'").replace("{{ firmware }}'", "'")
-    return _procedure_digest(text.replace("{{ family }}\n", _family(driver)))
+    return _procedure_digest(_with_parts(text, driver))
 
 
 def _read_script(reading: Reading, file: str, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.interfaces import SYSTEMS
-from fabricc.back.hosts.words import each_line, fill, ports_of, settings, template
+from fabricc.back.hosts.words import LOCKED_MEMORY, each_line, fill, ports_of, settings, template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ SERVICE_LIMITS = "etc/systemd/system.conf.d/90-fabricc.conf"
 MODULES = "etc/modules-load.d/fabricc.conf"
 APPLY = "apply"
 
-_RDMA_MODULES = ("ib_umad", "rdma_cm", "rdma_ucm")
+RDMA_MODULES = ("ib_umad", "rdma_cm", "rdma_ucm")
 _SYSTEM_LINE = "SYSTEM="
 _SCRIPTS = """
 # The NICs of a further network have a script of their own, by the name that their ports begin with.
@@ -39,11 +39,23 @@ _SCRIPT = """\
 def render(host: Host) -> dict[str, str]:
     """The files; `apply`, beside them, puts them there."""
     return {
-        MODULES: template(GPUS[host.model.gpu_vendor].modules_template),
+        MODULES: modules_text(host.model.gpu_vendor, host.leave_out),
         APPLY: apply_script(host.os, bool(host.beside), host.network),
-        LIMITS: template("limits.conf.j2"),
-        SERVICE_LIMITS: template("service-limits.conf.j2"),
+        **limit_files(host.leave_out),
     }
+
+
+def modules_text(gpu_vendor: str, leave_out: tuple[str, ...]) -> str:
+    """Return the list of kernel modules, without those that the spec leaves out."""
+    lines = template(GPUS[gpu_vendor].modules_template).splitlines(keepends=True)
+    return "".join([line for line in lines if line.strip() not in leave_out])
+
+
+def limit_files(leave_out: tuple[str, ...]) -> dict[str, str]:
+    """Return the files that let programs lock memory, for logins and for services."""
+    if LOCKED_MEMORY in leave_out:
+        return {}
+    return {LIMITS: template("limits.conf.j2"), SERVICE_LIMITS: template("service-limits.conf.j2")}
 
 
 @lru_cache(maxsize=64)
@@ -56,16 +68,29 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
         home: the further network whose files tell the host's name; "" for the rails'.
     """
     networks = networks or bool(home)
-    script = template("apply.sh.j2").replace("{{ network }}\n", template(SYSTEMS[system].ACTIVATION))
+    script = apply_template(SYSTEMS[system].ACTIVATION)
     for place, text in (("{{ scripts }}\n", _SCRIPTS), ("{{ script }}\n", _SCRIPT)):
         script = script.replace(place, text if networks else "")
     return fill(
         script,
         system=system,
+        early_files="etc/udev/* | etc/systemd/network/*",
+        network_files="etc/netplan/* | etc/NetworkManager/conf.d/*",
+        naming_files="*.link",
+        unplaced="the plan has no PCI address for it",
+        links="/etc/systemd/network/10-fabricc-*.link",
+        devices="/sys/class/net",
+        cards="ports",
+        parent="$port",
         netplan="60-fabricc*.yaml" if networks else "60-fabricc.yaml",
         own=f"60-fabricc-{home}.yaml" if home else "60-fabricc.yaml",
         whose=ports_of(home),
     )
+
+
+def apply_template(*networks: str) -> str:
+    """Return the script that installs the files, with templates that activate the network in its place for them."""
+    return template("apply.sh.j2").replace("{{ network }}\n", "".join(map(template, networks)))
 
 
 def _digest(script: str) -> str:
@@ -75,15 +100,19 @@ def _digest(script: str) -> str:
 
 def state(facts: Facts, host: Host) -> None:
     """Add what every host of a system and of a maker of GPUs states alike."""
-    facts.update(_stated(host.os, host.model.gpu_vendor, bool(host.beside), host.network))
+    facts.update(_stated(host.os, host.model.gpu_vendor, bool(host.beside), host.network, host.leave_out))
 
 
 @lru_cache(maxsize=64)
-def _stated(system: str, gpu_vendor: str, networks: bool, home: str) -> Facts:
-    return {
+def _stated(system: str, gpu_vendor: str, networks: bool, home: str, leave_out: tuple[str, ...]) -> Facts:
+    limits: Facts = {
         **{f"limit[{who}]/{kind}/memlock": "unlimited" for who in ("*", "root") for kind in ("soft", "hard")},
         "service_limit[DefaultLimitMEMLOCK]": "infinity",
-        **{f"module[{name}]": "load" for name in (*_RDMA_MODULES, *GPUS[gpu_vendor].modules)},
+    }
+    modules = [name for name in (*RDMA_MODULES, *GPUS[gpu_vendor].modules) if name not in leave_out]
+    return {
+        **({} if LOCKED_MEMORY in leave_out else limits),
+        **{f"module[{name}]": "load" for name in modules},
         "apply/system": system,
         "apply/procedure": _digest(apply_script(system, networks, home)),
     }

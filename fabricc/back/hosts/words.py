@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
     from fabricc.fabric.model import Host, HostPort
 
+ACCESS_CONTROL, KERNEL_SETTINGS, LOCKED_MEMORY = "access-control", "kernel-settings", "locked-memory"
+"""Settings that a spec may leave to somebody else, beside kernel modules by their names."""
+
 _PLACEHOLDER = pattern(r"\{\{ (\w+) \}\}")
 _WORD = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
 _KIND = pattern(r"(@?\.[a-z]+)?$")

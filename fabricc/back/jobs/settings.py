@@ -54,9 +54,9 @@ def library_files(
         ucx_texts: likewise.
     """
     return {
-        **_per_kind("nccl", kinds, nccl_texts),
-        **_per_kind("rccl", kinds, nccl_texts),
-        **_per_kind("ucx", kinds, ucx_texts),
+        **per_kind("nccl", kinds, nccl_texts),
+        **per_kind("rccl", kinds, nccl_texts),
+        **per_kind("ucx", kinds, ucx_texts),
     }
 
 
@@ -97,12 +97,12 @@ def _one_sided_files(hosts: Roster[Host]) -> dict[str, str]:
         of_vendor = [kind for kind in hosts.kinds if kind.model.gpu_vendor == vendor]
         told = [(kind.model.name, text) for kind in of_vendor if (text := written(kind))]
         if told:
-            files |= _per_kind(stem, [name for name, _ in told], [text for _, text in told], "env")
+            files |= per_kind(stem, [name for name, _ in told], [text for _, text in told], "env")
     return files
 
 
 def nvshmem(host: Host) -> str:
-    """NVSHMEM's settings, a line each; RoCE's alone: its traffic class is no matter of InfiniBand.
+    """Return NVSHMEM's settings for RoCE, a line each.
 
     Source: NVSHMEM, `src/modules/transport/common/env_defs.h`; family and range choose the GID where none is named.
     """
@@ -111,6 +111,7 @@ def nvshmem(host: Host) -> str:
         return ""
     v6 = nccl.ipv6_only(host)
     lines = [
+        nvshmem_devices(f"{word(port.rdma)}:1" for port in host.ports),
         f"NVSHMEM_IB_TRAFFIC_CLASS={tos_byte(qos.rdma_dscp)}",
         "NVSHMEM_IB_ROCE_VERSION_NUM=2",
         f"NVSHMEM_IB_ADDR_FAMILY={'AF_INET6' if v6 else 'AF_INET'}",
@@ -118,6 +119,16 @@ def nvshmem(host: Host) -> str:
     if prefix := nccl.covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
         lines.append(f"NVSHMEM_IB_ADDR_RANGE={prefix}")
     return "\n".join(lines) + "\n"
+
+
+def nvshmem_devices(ports: Iterable[str]) -> str:
+    """Return the line that keeps NVSHMEM on these ports of devices; the nearest one to a GPU is its own choice.
+
+    NVSHMEM_ENABLE_NIC_PE_MAPPING, which 3.7 asks for before it reads the list, is left out: it assigns devices by the
+    number of a process among those of its job on the host, which is 0 for each where jobs have one process a host.
+    Source: NVSHMEM, `src/modules/transport/common/transport_ib_common.cpp` and `src/host/topo/topo.cpp`.
+    """
+    return f"NVSHMEM_HCA_LIST={','.join(ports)}"
 
 
 def mori(host: Host) -> str:
@@ -132,7 +143,8 @@ def mori(host: Host) -> str:
     return f"MORI_RDMA_TC={tos}\nMORI_IO_TC={tos}\n"
 
 
-def _per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: str = "conf") -> dict[str, str]:
+def per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: str = "conf") -> dict[str, str]:
+    """Return one file where all texts are alike, else one for each text, named after the first kind that has it."""
     distinct: dict[str, str] = {}
     for model, text in zip(models, texts, strict=True):
         distinct.setdefault(text, model)

@@ -98,5 +98,6 @@ def with_leaves(spec: ClusterSpec, models: Models, fabric: Fabric) -> Fabric:
         host_systems=fabric.host_systems + fabric.host_systems[:1] * len(leaves),
         host_classes=fabric.host_classes + fabric.host_classes[:1] * len(leaves),
         host_sockets=fabric.host_sockets + fabric.host_sockets[:1] * len(leaves),
+        host_leave_outs=fabric.host_leave_outs + fabric.host_leave_outs[:1] * len(leaves),
         tor_links=fabric.tor_links + (spec.tors.border_links,) * len(leaves),
     )

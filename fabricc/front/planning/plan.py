@@ -319,6 +319,7 @@ def _assemble(
         host_systems=tuple(group.os for group in spec.gpus.groups),
         host_classes=tuple(group.rdma_class or _default_class(spec) for group in spec.gpus.groups),
         host_sockets=tuple(group.socket_interface for group in spec.gpus.groups),
+        host_leave_outs=tuple(group.leave_out for group in spec.gpus.groups),
         tiers=tiers,
         tor_layouts=sizing.tor_layouts,
         tor_links=uplinks.links,

@@ -25,7 +25,9 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
     """The section as values; None when a group cannot be made out."""
     rails_apart = raw["wiring"] == "rail-only"
     wiring: str = "rail" if rails_apart else raw["wiring"]
-    shared = {key: raw.get(key) for key in ("os", "nic", "class", "socket_interface")}
+    shared = {
+        key: raw.get(key) for key in ("os", "nic", "class", "socket_interface", "leave_out", "nic_mode")
+    }
     groups = [
         build_group({**shared, **part}, path, wiring, findings) for part, path in _group_parts(raw, findings)
     ]
@@ -65,6 +67,8 @@ def build_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Fi
     group = _group(raw, path, wiring, findings)
     further: dict[str, Any] = {key: raw.get(key) for key in ("os", "nic", "rails_per_tor", "beside")}
     further["socket_interface"] = raw.get("socket_interface") or ""
+    further["leave_out"] = tuple(sorted(raw.get("leave_out") or ()))
+    further["nic_mode"] = raw.get("nic_mode") or ""
     return group and replace(group, rdma_class=raw.get("class"), **further)
 
 

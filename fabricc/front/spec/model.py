@@ -45,6 +45,8 @@ class HostGroup:
         beside: name of the group whose ToRs these hosts share, or None for units of their own.
         rdma_class: name of the class of their RDMA, or None for the first lossless one.
         socket_interface: interface of the hosts for sockets of jobs; "" where the spec names none.
+        leave_out: settings that the files of the hosts leave to somebody else, sorted.
+        nic_mode: `nic` or `dpu`, the mode of BlueField cards; "" where the spec names none.
         alone: on further networks and not on the rails, so that no capacity of the rails' hosts counts them.
     """
 
@@ -62,6 +64,8 @@ class HostGroup:
     beside: str | None = None
     rdma_class: str | None = None
     socket_interface: str = ""
+    leave_out: tuple[str, ...] = ()
+    nic_mode: str = ""
     alone: bool = False
 
 

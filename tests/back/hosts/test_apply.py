@@ -16,6 +16,7 @@ from tests.back.hosts.test_script import port, tools
 from tests.back.hosts.variants import LOSSY, VARIANTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from fabricc.fabric.model import Host
@@ -120,17 +121,29 @@ def stages(
     """What each stage of the script prints, with `status N` where it is not 0; `storage`: of a host of two networks."""
     host = replace(VARIANTS[variant], name=name)
     parts = [replace(host, beside=("storage",)), storage_part(host)] if storage else [host]
-    ports = [each for part in parts for each in part.ports]
-    for path, text in [item for part in parts for item in render(part).items()]:
+    files = {path: text for part in parts for path, text in render(part).items()}
+    for rail in [each for part in parts for each in part.ports]:
+        port(root, rail.name, rail.rdma)
+    return stages_of(script, root, files, mode, release, [p.name for part in parts for p in part.ports])
+
+
+def stages_of(
+    script: str,
+    root: Path,
+    files: Mapping[str, str],
+    mode_of: Callable[[str], int],
+    release: str,
+    ports: Sequence[str],
+) -> dict[str, str]:
+    """What each stage prints on a copy of this machine with these files, and links of these names."""
+    for path, text in files.items():
         file = root / "tree" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-        file.chmod(mode(path))
-    for rail in ports:
-        port(root, rail.name, rail.rdma)
+        file.chmod(mode_of(path))
     tools(root)
     done = subprocess.run(
-        ["unshare", "-n", "-m", "-u", "sh", "-c", script, "sh", str(root), release, *[p.name for p in ports]],
+        ["unshare", "-n", "-m", "-u", "sh", "-c", script, "sh", str(root), release, *ports],
         capture_output=True, text=True, timeout=400, check=False,
     )  # fmt: skip
     assert "=== " in done.stdout, done.stderr

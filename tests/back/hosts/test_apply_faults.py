@@ -90,6 +90,22 @@ stage check sh "$folder/tree/apply" --check
 
 
 @needs_networkd
+def test_a_host_whose_cards_the_catalog_does_not_place_is_looked_at(tmp_path: Path) -> None:
+    script = """
+rm "$folder"/tree/etc/systemd/network/*.link
+stage before sh "$folder/tree/apply" --check
+stage apply sh "$folder/tree/apply"
+ip link del rail1
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(RUNNING + script, tmp_path)
+    assert "differs: rail0: no address 10.0.0.1/31\n" in seen["before"]
+    assert "a step failed" not in seen["before"]
+    assert "changed: network\n" in seen["apply"]
+    assert "there is no port rail1 (the plan has no PCI address for it)" in seen["check"]
+
+
+@needs_networkd
 def test_a_port_that_another_netplan_file_has_is_reported(tmp_path: Path) -> None:
     script = """
 printf 'network:\\n  version: 2\\n  ethernets:\\n    enp64s0np0:\\n      match: {macaddress: "%s"}\\n' "$mac" \\

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -322,6 +323,17 @@ def test_a_bluefield_in_dpu_mode_is_reported_and_not_configured(tmp_path: Path) 
     assert "rail0: INTERNAL_CPU_OFFLOAD_ENGINE is 0, planned 1\n" in checked.stdout
     assert run(tmp_path, "bluefield-3", "--firmware", "rail0").returncode == 0
     assert run(tmp_path, "bluefield-3", "rail0").returncode == 0
+
+
+def test_access_control_stays_where_the_spec_leaves_it_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = replace(VARIANTS["connectx-7"], leave_out=("access-control", "rdma_ucm"))
+    monkeypatch.setitem(VARIANTS, "connectx-7", host)
+    machine(tmp_path, "rail0", "mlx5_r0")
+    for words in (["rail0"], ["--firmware", "rail0"], ["--check", "rail0"]):
+        assert run(tmp_path, "connectx-7", *words).returncode == 0
+    assert not [call for call in recorded(tmp_path) if "ACS" in call]
 
 
 def test_access_control_stays_where_the_operator_leaves_it_out(tmp_path: Path) -> None:

@@ -163,6 +163,7 @@ def test_one_sided_libraries_send_in_the_lossless_class(name: str) -> None:
     told = keys(built["jobs/nvshmem.env"])
     assert told["NVSHMEM_IB_TRAFFIC_CLASS"] == keys(built["jobs/nccl.conf"])["NCCL_IB_TC"]
     assert told["NVSHMEM_IB_ADDR_FAMILY"] == keys(built["jobs/nccl.conf"])["NCCL_IB_ADDR_FAMILY"]
+    assert told["NVSHMEM_HCA_LIST"] == keys(built["jobs/ucx.conf"])["UCX_NET_DEVICES"]
     assert "jobs/mori.env" not in built
 
 

@@ -71,6 +71,7 @@ def host_facts() -> Iterator[Facts]:
     yield host_files.planned(
         replace(plain, rail_isolated=True, model=replace(plain.model, gpu_interconnect="none"))
     )
+    yield host_files.planned(replace(plain, leave_out=("access-control",)))
     ports = tuple(replace(port, metric=100 + port.rail) for port in HOSTS["plain"].ports)
     yield host_files.planned(replace(HOSTS["plain"], ports=ports, network="storage", guest=True))
 

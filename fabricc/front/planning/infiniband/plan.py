@@ -332,6 +332,7 @@ def _wiring(
         profiles={},
         host_systems=tuple(group.os for group in spec.gpus.groups),
         host_sockets=tuple(group.socket_interface for group in spec.gpus.groups),
+        host_leave_outs=tuple(group.leave_out for group in spec.gpus.groups),
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )
