@@ -111,9 +111,9 @@ def assumed_table(spec: ClusterSpec) -> _Table:
     return "Assumed, because the spec does not say", ("key", "value"), rows
 
 
-def host_facts_table(fabric: Fabric) -> _Table:
+def host_facts_table(fabric: Fabric, spec: ClusterSpec) -> _Table:
     """What is assumed about hosts, and the key that settles it."""
-    rows = [tuple(fact) for fact in host_facts(fabric)]
+    rows = [tuple(fact) for fact in host_facts(fabric, spec)]
     return "Assumed about hosts, because no source confirms it", HostFact._fields, rows
 
 

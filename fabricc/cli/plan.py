@@ -209,7 +209,7 @@ def _part_json(part: Compiled, sheets: Mapping[str, Sequence[Sheet]] | None) -> 
     if fabric is not None:
         found |= growth.summary(part, rooms(fabric))
         if not fabric.network:
-            found["host_facts"] = [fact._asdict() for fact in host_facts(fabric)]
+            found["host_facts"] = [fact._asdict() for fact in host_facts(fabric, spec)] if spec else []
         found["power"] = {what: draw._asdict() for what, draw in growth.draws(fabric).items()}
     if sheets is not None:
         found["worksheet"] = tables.worksheet_summary(sheets[_name(part)])
@@ -358,7 +358,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     yield growth.room_table(rooms(fabric))
     yield growth.assumed_table(spec)
     if not fabric.network:
-        yield growth.host_facts_table(fabric)
+        yield growth.host_facts_table(fabric, spec)
 
 
 def _ways_out(fabric: Fabric) -> Iterator[tuple[object, ...]]:

@@ -81,7 +81,7 @@ def _json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> 
     whole = {
         "plan": summary(ib, assumptions),
         "findings": [dataclasses.asdict(each) for each in found],  # type: ignore[call-overload]
-        "host_facts": [fact._asdict() for fact in host_facts(ib.wiring)],
+        "host_facts": [fact._asdict() for fact in host_facts(ib.wiring, compiled.spec)],
         "power": {what: draw._asdict() for what, draw in growth.draws(ib.wiring).items()},
     } | growth.summary(compiled, rooms(ib))
     return json_document(whole, sort_keys=True)
@@ -119,4 +119,4 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
         yield "IPoIB", ("pool", "split into", "mode", "MTU"), [row]
     yield growth.room_table(rooms(ib))
     yield growth.assumed_table(compiled.spec)
-    yield growth.host_facts_table(wiring)
+    yield growth.host_facts_table(wiring, compiled.spec)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.nccl import ALL_JOINED
+from fabricc.back.hosts.words import ACCESS_CONTROL
 from fabricc.back.jobs.kubernetes import unmapped_classes
 from fabricc.fabric.shape import HostId
 
@@ -15,11 +17,13 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.front.spec.model import ClusterSpec, HostGroup
 
 ASSUMED = "assumed"
 """How the source of a figure begins where it is an assumption."""
 SOCKETS = "socket_interface"
+CARD_MODE = "INTERNAL_CPU_OFFLOAD_ENGINE"
+"""Setting of a BlueField that decides whether its own system or the host has the ports."""
 
 
 class HostFact(NamedTuple):
@@ -44,6 +48,7 @@ def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
     yield from _uncertain_sockets(spec, fabric)
     for group in _groups(fabric):
         model, path = fabric.host_models[group], spec.gpus.groups[group].path
+        yield from _card_mode(spec, model, group, path)
         if fabric.shape.rails_apart and model.rails > 1:
             yield from _rails_without_gpu_links(spec, model, path)
         if fabric.qos:
@@ -71,6 +76,27 @@ def _uncertain_sockets(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
         message = f"{models[0]}{more}: jobs open their sockets on {names}, which no source confirms"
     help_ = "Write `socket_interface` in `gpus`, as `ip link` names it, or add the network `frontend`."
     yield spec.note("FAB5620", message, *(paths[0] if len(paths) == 1 else ("gpus",)), help=help_)
+
+
+def _card_mode(spec: ClusterSpec, model: HostModel, group: int, path: KeyPath) -> Iterator[Diagnostic]:
+    """Report BlueField cards whose mode the spec does not state, and those in DPU mode."""
+    if not _has_card_mode(model):
+        return
+    mode = spec.gpus.groups[group].nic_mode
+    if mode == "dpu":
+        message = f"{model.title}: in DPU mode the card's own system sets PFC and ECN, and no file is written for it"
+        help_ = "Set the classes of the plan there, or write `nic_mode: nic` and run `apply --firmware` once."
+        yield spec.warning("FAB5624", message, *path, help=help_)
+    elif not mode:
+        message = (
+            f"{model.title}: its {model.nic.title} cards are assumed to be in NIC mode; the makers ship both"
+        )
+        help_ = "Write `nic_mode: nic`, or `nic_mode: dpu` where the card's own system has the ports."
+        yield spec.note("FAB5624", message, *path, help=help_)
+
+
+def _has_card_mode(model: HostModel) -> bool:
+    return CARD_MODE in dict(model.nic.firmware)
 
 
 def _rails_without_gpu_links(spec: ClusterSpec, model: HostModel, path: KeyPath) -> Iterator[Diagnostic]:
@@ -105,11 +131,13 @@ def _classes_without_map(
         yield spec.warning("FAB5622", message, *path, help=help_)
 
 
-def host_facts(fabric: Fabric) -> Iterator[HostFact]:
+def host_facts(fabric: Fabric, spec: ClusterSpec) -> Iterator[HostFact]:
     """Yield what is assumed about the hosts with GPUs of a fabric, once for each model."""
     told: set[tuple[str, str]] = set()
     for group in _groups(fabric):
-        for fact in (*_catalog_facts(fabric.host_models[group]), *_socket_fact(fabric, group)):
+        model = fabric.host_models[group]
+        stated = spec.gpus.groups[group]
+        for fact in (*_catalog_facts(model), *_socket_fact(fabric, group), *_setting_facts(model, stated)):
             if (fact.model, fact.fact) not in told:
                 told.add((fact.model, fact.fact))
                 yield fact
@@ -138,6 +166,19 @@ def _socket_fact(fabric: Fabric, group: int) -> Iterator[HostFact]:
     if reason := _doubt_about_sockets(fabric, group):
         model = fabric.host_models[group]
         yield HostFact(model.name, SOCKETS, fabric.socket_interface(group), reason, f"gpus.{SOCKETS}")
+
+
+def _setting_facts(model: HostModel, group: HostGroup) -> Iterator[HostFact]:
+    """Yield what the host files assume about the use of a host, as far as the spec does not state it."""
+    if _has_card_mode(model) and not group.nic_mode:
+        yield HostFact(model.name, "nic_mode", "nic", "the cards are shipped in either mode", "gpus.nic_mode")
+    for module in GPUS[model.gpu_vendor].modules:
+        if module not in group.leave_out:
+            reason = "GPU memory is registered by it; where DMA-BUF is used nothing needs it"
+            yield HostFact(model.name, module, "loaded", reason, "gpus.leave_out")
+    if ACCESS_CONTROL not in group.leave_out:
+        reason = "no device of the host is passed to guests"
+        yield HostFact(model.name, ACCESS_CONTROL, "off", reason, "gpus.leave_out")
 
 
 def _catalog_facts(model: HostModel) -> Iterator[HostFact]:

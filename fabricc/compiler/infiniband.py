@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.infiniband.host_files import PRIVATE, HostFiles, tenants_by_host
+from fabricc.back.infiniband.host_files import HostFiles, mode_of, tenants_by_host
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
 from fabricc.back.infiniband.tables import plan_files
@@ -74,7 +74,7 @@ class InfinibandRun:
         for number, host in enumerate(hosts(self.ib), 1):
             folder = f"hosts/{host.name}"
             files = with_templates(host.name, partial(dict, renderer.render(host)))
-            self._write(folder, files, private=PRIVATE)
+            self._write(folder, files, mode_of)
             if self.check:
                 findings += [
                     (folder, found) for found in prove_host(self.ib, host, files, tenants.get(host.name, ()))
@@ -89,10 +89,11 @@ class InfinibandRun:
         for path, text in (texts | job_files(self.ib)).items():
             self.gathered.take([put_text(self.stage, path, text)])
 
-    def _write(self, folder: str, files: Mapping[str, str], private: tuple[str, ...] = ()) -> None:
+    def _write(
+        self, folder: str, files: Mapping[str, str], mode: Callable[[str], int] = lambda _: 0o644
+    ) -> None:
         for name, text in sorted(files.items()):
-            mode = 0o600 if private and name.startswith(private) else 0o644
-            self.gathered.take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode)])
+            self.gathered.take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode(name))])
 
 
 def _links(ib: InfinibandFabric) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back.hosts import planned, read, render
 from fabricc.back.jobs.files import job_files
 from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
@@ -49,7 +50,7 @@ def test_an_interface_that_no_source_confirms_is_a_finding(tmp_path: Path, model
     assert sockets(spec).removeprefix("NCCL_SOCKET_IFNAME==") in message
     (remedy,) = [each.help for each in spec.diagnostics if each.code == "FAB5620"]
     assert "`socket_interface`" in remedy
-    assert [fact.key for fact in host_facts(spec.fabric) if fact.fact == "socket_interface"] == [
+    assert [fact.key for fact in host_facts(spec.fabric, spec.spec) if fact.fact == "socket_interface"] == [
         "gpus.socket_interface"
     ]
 
@@ -88,7 +89,7 @@ def test_hosts_without_jobs_open_no_sockets(tmp_path: Path) -> None:
 def test_the_spec_names_the_interface(tmp_path: Path) -> None:
     spec = compiled(tmp_path, "model: dgx-h100, socket_interface: bond0")
     assert (sockets(spec), found(spec, "FAB5620")) == ("NCCL_SOCKET_IFNAME==bond0", [])
-    assert "socket_interface" not in {fact.fact for fact in host_facts(spec.fabric)}
+    assert "socket_interface" not in {fact.fact for fact in host_facts(spec.fabric, spec.spec)}
 
 
 def test_a_group_names_its_own_interface(tmp_path: Path) -> None:
@@ -234,3 +235,63 @@ def test_infiniband_host_cables_can_be_bought(tmp_path: Path) -> None:
     spec = compiled(tmp_path, "model: dgx-h100", "", tiers)
     assert spec.infiniband is not None
     assert "host" not in [lack.kind for lack in materials(spec.infiniband.wiring, "infiniband").lacking]
+
+
+@pytest.mark.parametrize("model", ["ucs-c885a-m8", "rtx-pro-8gpu"])
+def test_the_mode_of_a_bluefield_is_stated_or_reported(tmp_path: Path, model: str) -> None:
+    spec = compiled(tmp_path, f"model: {model}, nic: bluefield-3")
+    (message,) = found(spec, "FAB5624")
+    assert "assumed to be in NIC mode" in message
+    assert "nic_mode" in {fact.fact for fact in host_facts(spec.fabric, spec.spec)}
+    spec = compiled(tmp_path, f"model: {model}, nic: bluefield-3, nic_mode: nic")
+    assert not found(spec, "FAB5624")
+    assert "nic_mode" not in {fact.fact for fact in host_facts(spec.fabric, spec.spec)}
+    (message,) = found(compiled(tmp_path, f"model: {model}, nic: bluefield-3, nic_mode: dpu"), "FAB5624")
+    assert "DPU mode" in message
+    assert not found(compiled(tmp_path, "model: dgx-h100, nic_mode: dpu"), "FAB5624")
+
+
+def test_plan_lists_what_host_files_assume_until_the_spec_leaves_it_out(tmp_path: Path) -> None:
+    def assumed(key: str) -> set[str]:
+        spec = compiled(tmp_path, f"model: dgx-h100{key}")
+        return {fact.fact for fact in host_facts(spec.fabric, spec.spec) if fact.key == "gpus.leave_out"}
+
+    assert assumed("") == {"nvidia_peermem", "access-control"}
+    assert assumed(", leave_out: [nvidia_peermem]") == {"access-control"}
+    assert assumed(", leave_out: [access-control, nvidia_peermem]") == set()
+
+
+def test_a_spec_leaves_settings_of_hosts_to_somebody_else(tmp_path: Path) -> None:
+    words = "[access-control, ib_umad, locked-memory, nvidia_peermem]"
+    host = next(compiled(tmp_path, f"model: dgx-h100, leave_out: {words}").hosts())
+    files = render(host)
+    assert read(files).facts == planned(host)
+    assert not [path for path in files if "limits" in path or "system.conf.d" in path]
+    modules = files["etc/modules-load.d/fabricc.conf"].splitlines()[1:]
+    assert modules == ["rdma_cm", "rdma_ucm"]
+    assert (
+        "LEAVES_OUT='access-control ib_umad locked-memory nvidia_peermem'"
+        in files["usr/local/sbin/fabricc-roce"]
+    )
+
+
+def test_a_group_leaves_out_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    group = "{name: %s, model: dgx-h100, hosts: 4, hosts_per_unit: 4%s}"
+    groups = ", ".join([group % ("a", ""), group % ("b", ", leave_out: []")])
+    path.write_text(
+        f"cluster: test\ngpus: {{leave_out: [nvidia_peermem], groups: [{groups}]}}\n{TIERS}{CLASSES}"
+    )
+    assert {host.unit: host.leave_out for host in compile_spec(path).hosts()} == {
+        0: ("nvidia_peermem",),
+        1: (),
+    }
+
+
+def test_hosts_without_a_partition_are_reported(tmp_path: Path) -> None:
+    tiers = "fabric: infiniband\ntors: {model: qm9700}\nspines: {model: qm9700, count: 2}\n"
+    some = "infiniband: {partitions: {a: {pkey: 16, hosts: [su001-host01, su001-host02]}}}\n"
+    (message,) = found(compiled(tmp_path, "model: dgx-h100", some, tiers), "FAB5625")
+    assert message.startswith("su001-host03 and 1 more: in no partition")
+    every = some.replace("hosts: [su001-host01, su001-host02]", "units: [su001]")
+    assert not found(compiled(tmp_path, "model: dgx-h100", every, tiers), "FAB5625")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.gpus import GPUS
+from fabricc.back.hosts.keyfile import CARRIER, connection_uuid
 from fabricc.back.hosts.nccl import ALL_JOINED, as_text
+from fabricc.back.hosts.services import APPLY
 from fabricc.back.infiniband.sm_files import default_lane
+from fabricc.back.infiniband.system_files import SCRIPT, system_files
 from fabricc.back.nos.templating import environment
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ NETWORKD = "etc/systemd/network"
 MODULE = "etc/modprobe.d/fabricc-ipoib.conf"
 PRIVATE = (NETPLAN, f"{CONNECTIONS}/")
 """Beginnings of paths that NetworkManager and netplan want readable by root alone."""
+EXECUTABLE = (APPLY, SCRIPT)
+"""Files that are run."""
 TENANT = 1
 """Index of the only tenant's P_Key in a host's table: opensm puts the default partition first."""
 
@@ -61,10 +66,11 @@ class HostFiles:
         gpu = self._gpu[self._group[host.name]]
         yield gpu.settings, self._nccl(host, tenants) + as_text(gpu.extra)
         yield RULES, _rules(host, self.ib.ipoib is not None)
+        yield from system_files(host, self.ib.ipoib, tenants)
         if self.ib.ipoib is None:
             return
         if host.os.startswith("rhel"):
-            yield from _keyfiles(host, self.ib.ipoib, tenants)
+            yield from _keyfiles(host, self.ib.ipoib, tenants, self.ib.wiring.cluster)
         elif tenants:
             yield from _networkd(host, self.ib.ipoib, tenants)
         else:
@@ -102,17 +108,46 @@ def child(port: HostPort, tenant: Partition) -> str:
     return f"{port.name}.{tenant.pkey | 0x8000:04x}"
 
 
-def _keyfiles(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
+def mode_of(path: str) -> int:
+    """Return the mode that a file below a host's folder is written with."""
+    return 0o755 if path in EXECUTABLE else 0o600 if path.startswith(PRIVATE) else 0o644
+
+
+def keyfile_of(interface: str) -> str:
+    """Return the path of NetworkManager's keyfile of an interface."""
+    return f"{CONNECTIONS}/fabricc-{interface}.nmconnection"
+
+
+def _keyfiles(
+    host: Host, ipoib: IpoibPlan, tenants: list[Partition], cluster: str
+) -> Iterator[tuple[str, str]]:
     """A tenant's host has its address in its first tenant, as limited members of the default one see nobody."""
     for port in host.ports:
         own = None if tenants else port.address
-        view = {**_mode(ipoib), "interface": port.name, "pkey": None, "parent": None, "address": own}
-        yield f"{CONNECTIONS}/{port.name}.nmconnection", _render("keyfile.j2", view)
+        uuid = connection_uuid(cluster, host.name, port.name)
+        view = {
+            **_mode(ipoib),
+            "interface": port.name,
+            "uuid": uuid,
+            "pkey": None,
+            "parent": None,
+            "address": own,
+        }
+        yield keyfile_of(port.name), _render("keyfile.j2", view)
         for index, tenant in enumerate(tenants):
             name, pkey = child(port, tenant), tenant.pkey | 0x8000
             address = port.address if index == 0 else None
-            view = {**_mode(ipoib), "interface": name, "pkey": pkey, "parent": port.name, "address": address}
-            yield f"{CONNECTIONS}/{name}.nmconnection", _render("keyfile.j2", view)
+            uuid = connection_uuid(cluster, host.name, name)
+            own_view = {
+                "interface": name,
+                "uuid": uuid,
+                "pkey": pkey,
+                "parent": port.name,
+                "address": address,
+            }
+            yield keyfile_of(name), _render("keyfile.j2", {**_mode(ipoib), **own_view})
+    names = [port.name for port in host.ports] + [child(port, one) for port in host.ports for one in tenants]
+    yield CARRIER, _render("carrier.conf.j2", {"names": names})
 
 
 def _networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nccl import FILES
-from fabricc.back.infiniband.host_files import HostFiles, rdma_class, rdma_ports, tenants_by_host
+from fabricc.back.infiniband.host_files import TENANT, HostFiles, rdma_class, rdma_ports, tenants_by_host
 from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import roster
-from fabricc.back.jobs.settings import library_files, table_files
+from fabricc.back.jobs.settings import library_files, nvshmem_devices, per_kind, table_files
 from fabricc.back.jobs.shipped import scripts
 from fabricc.back.jobs.slurm import slurm_files
 from fabricc.fabric.infiniband.wiring import host_at
@@ -55,6 +55,18 @@ def ucx(ib: InfinibandFabric, host: Host) -> str:
     return f"UCX_NET_DEVICES={rdma_ports(host)}\nUCX_IB_SL={rdma_class(ib.classes).sl}\n"
 
 
+def nvshmem(ib: InfinibandFabric, host: Host, tenants: int) -> str:
+    """Return NVSHMEM's settings: devices, service level and, in a tenant, the index of its P_Key.
+
+    No traffic class: queue pairs fail with one (NVIDIA/nvshmem issue 45). Releases before 3.7 know no index and take
+    0, the default partition, where a tenant's host reaches nobody (issue 82).
+    """
+    lines = [nvshmem_devices([rdma_ports(host)]), f"NVSHMEM_IB_SL={rdma_class(ib.classes).sl}"]
+    if tenants == 1:
+        lines.append(f"NVSHMEM_IB_PKEY_INDEX={TENANT}")
+    return "\n".join(lines) + "\n"
+
+
 def _first_of_each(hosts: Roster[Host]) -> Iterator[tuple[JobHost, Host]]:
     seen = {each.kind: each for each in reversed(hosts.hosts)}
     return ((seen[index], kind) for index, kind in enumerate(hosts.kinds))
@@ -65,6 +77,7 @@ def _libraries(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
     tenants = tenants_by_host(ib)
     renderer = HostFiles(ib)
     names, nccl_texts, ucx_texts = [], [], []
+    one_sided: list[tuple[str, str]] = []
     told: set[tuple[int, int]] = set()
     for each in hosts.hosts:
         number = min(2, len(tenants.get(each.name, ())))
@@ -75,4 +88,9 @@ def _libraries(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
         names.append(f"{each.model}-tenant" if number == 1 else each.model)
         nccl_texts.append(next(text for path, text in renderer.render(host) if path in FILES))
         ucx_texts.append(ucx(ib, host))
-    return library_files(names, nccl_texts, ucx_texts)
+        if ib.wiring.host_models[ib.wiring.units[each.at[0]].group].gpu_vendor == "nvidia":
+            one_sided.append((names[-1], nvshmem(ib, host, number)))
+    files = library_files(names, nccl_texts, ucx_texts)
+    if one_sided:
+        files |= per_kind("nvshmem", [name for name, _ in one_sided], [text for _, text in one_sided], "env")
+    return files

@@ -10,6 +10,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fabricc.catalog.model import HostModel
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.identity import LidPlan
@@ -174,8 +175,10 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host with its ports in rail order; `os` is the operating system of its host group."""
+    """A host with its ports in rail order; `os`, `model` and `leave_out` are those of its host group."""
 
     name: str
     os: str
+    model: HostModel
     ports: tuple[HostPort, ...] = field(default_factory=tuple)
+    leave_out: tuple[str, ...] = ()

@@ -118,8 +118,10 @@ def host_at(ib: InfinibandFabric, coordinate: int, slot: int) -> Host:
     """The host in that slot of that unit."""
     unit = ib.wiring.units[coordinate]
     system = ib.wiring.host_systems[unit.group] if ib.wiring.host_systems else ""
+    leave_out = ib.wiring.host_leave_outs[unit.group] if ib.wiring.host_leave_outs else ()
     name = unit.hosts[slot]
-    return Host(name, system, tuple(_host_ports(ib, coordinate, slot, name)))
+    model = ib.wiring.host_models[unit.group]
+    return Host(name, system, model, tuple(_host_ports(ib, coordinate, slot, name)), leave_out)
 
 
 def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterator[HostPort]:

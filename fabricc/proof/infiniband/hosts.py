@@ -6,8 +6,10 @@ import configparser
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.nccl import FILES
-from fabricc.back.infiniband import host_files
+from fabricc.back.hosts.services import MODULES, RDMA_MODULES
+from fabricc.back.infiniband import host_files, system_files
 from fabricc.back.reading.tree import find
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.proof import Finding
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 Interface = tuple[str | None, str | None, int | None, int | None]
 """Address, mode, MTU and P_Key of an interface, None where the files do not say."""
 
+_ADAPTER = re.compile(
+    r"^(\S+)\) port=\d+ gbps=(\d+) lid=(\d+) ipoib=\S* ipoib_mode=\S* pkeys=(\S*) ;;$", re.MULTILINE
+)
 _RENAME = re.compile(r'SUBSYSTEM=="infiniband", .*NAME_FIXED (\S+)"')
 
 
@@ -34,12 +39,33 @@ def prove_host(
     for key, wanted in (("NCCL_IB_HCA", devices), ("NCCL_IB_SL", level)):
         if nccl.get(key) != wanted:
             yield Finding("FAB6310", f"{key} is {nccl.get(key)}, planned is {wanted}", file)
+    yield from _system(ib, host, files, tenants)
     named = set(_RENAME.findall(files.get(host_files.RULES, "")))
     wanted_names = {port.rdma for port in host.ports if port.real_guid or port.pci}
     if named != wanted_names:
         yield Finding("FAB6310", "RDMA devices are not named as planned", host_files.RULES)
     if ib.ipoib is not None:
         yield from _ipoib(ib.ipoib, host, files, tenants)
+
+
+def _system(
+    ib: InfinibandFabric, host: Host, files: Mapping[str, str], tenants: Sequence[Partition]
+) -> Iterator[Finding]:
+    """Report limits, modules and adapters that are not as planned, and fixed texts that somebody edited."""
+    modules = {*RDMA_MODULES, *GPUS[host.model.gpu_vendor].modules} - {*host.leave_out}
+    wanted = modules | ({"ib_ipoib"} if ib.ipoib else set())
+    listed = {line for line in files.get(MODULES, "").splitlines() if not line.startswith("#")}
+    if listed != wanted:
+        yield Finding("FAB6310", f"modules are {', '.join(sorted(listed))}, planned otherwise", MODULES)
+    script = files.get(system_files.SCRIPT, "")
+    rows = [tuple(row) for row in _ADAPTER.findall(script)]
+    keys = ",".join(f"0x{tenant.pkey | 0x8000:04x}" for tenant in tenants)
+    planned = [(port.rdma, str(port.gbps), str(port.lid), keys) for port in host.ports]
+    if rows != planned:
+        yield Finding("FAB6310", "adapters are not those of the plan", system_files.SCRIPT)
+    for path, text in system_files.system_files(host, ib.ipoib, tenants):
+        if files.get(path) != text:
+            yield Finding("FAB6310", "the text is not the one that fabricc writes for this host", path)
 
 
 def _ipoib(

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.back.infiniband import sm_files
+from fabricc.back.infiniband import host_files, sm_files, system_files
 from fabricc.back.infiniband.host_files import HostFiles
 from fabricc.fabric.infiniband.wiring import hosts
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
+SHOWN = (host_files.NCCL, host_files.RULES, system_files.SCRIPT)
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -35,7 +36,7 @@ def texts() -> dict[str, str]:
         found |= {
             f"{system}/{path.rsplit('/', 1)[1]}": text
             for path, text in files
-            if "ib" not in path.rsplit("/", 1)[1] or "ib0" in path
+            if path in SHOWN or "ib0" in path
         }
     found["plain/60-fabricc-ipoib.yaml"] = dict(HostFiles(plain).render(next(iter(hosts(plain)))))[
         "etc/netplan/60-fabricc-ipoib.yaml"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.back.infiniband import host_files
+from fabricc.back.infiniband import host_files, system_files
 from fabricc.back.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.fabric.infiniband.wiring import hosts
@@ -55,7 +55,18 @@ def test_every_host_is_proved(system: str, tenants: bool) -> None:
         ("ubuntu-24.04", host_files.NETPLAN, "mtu: 4092", "mtu: 2044"),
         ("ubuntu-24.04", host_files.NETPLAN, "10.0.0.1/13", "10.0.0.9/13"),
         ("ubuntu-24.04", host_files.NETPLAN, "datagram", "connected"),
-        ("rhel-9", f"{host_files.CONNECTIONS}/ib0.nmconnection", "datagram", "connected"),
+        ("rhel-9", host_files.keyfile_of("ib0"), "datagram", "connected"),
+        ("ubuntu-24.04", system_files.SCRIPT, "LINK_TYPE=1", "LINK_TYPE=2"),
+        ("ubuntu-24.04", system_files.SCRIPT, "lid=17 ", "lid=16 "),
+        ("ubuntu-24.04", system_files.SCRIPT, "READ_REQUEST_BYTES=4096", "READ_REQUEST_BYTES=512"),
+        ("rhel-9", "etc/modules-load.d/fabricc.conf", "rdma_ucm\n", ""),
+        (
+            "rhel-9",
+            "etc/security/limits.d/90-rdma.conf",
+            "root hard memlock unlimited",
+            "root hard memlock 64",
+        ),
+        ("rhel-9", "apply", "end 3", "end 0"),
         ("ubuntu-24.04", host_files.NCCL, "mlx5_r7", "mlx5_7"),
         ("ubuntu-24.04", host_files.NCCL, "NCCL_IB_SL=0", "NCCL_IB_SL=4"),
         ("ubuntu-24.04", host_files.RULES, "NAME_FIXED mlx5_r3", "NAME_FIXED mlx5_3"),
@@ -97,7 +108,8 @@ def test_names_are_by_guid_once_it_is_known(tmp_path: Path) -> None:
 
 def test_without_ipoib_there_are_no_interfaces() -> None:
     _, files = first(planned(document(infiniband={"ipoib": False})))
-    assert set(files) == {host_files.NCCL, host_files.RULES}
+    assert not [path for path in files if path.startswith(("etc/netplan", "etc/systemd/network"))]
+    assert "ib_ipoib" not in files["etc/modules-load.d/fabricc.conf"]
     assert 'SUBSYSTEM=="net"' not in files[host_files.RULES]
 
 
@@ -148,7 +160,7 @@ def test_no_damage_of_a_file_makes_the_proof_raise(ib: InfinibandFabric, data: s
 @pytest.mark.parametrize("section", ["infiniband", "connection", "ipv4"])
 def test_a_keyfile_without_a_section_is_a_finding(section: str) -> None:
     host, files = first(planned(spec("rhel-9")))
-    path = f"{host_files.CONNECTIONS}/ib0.nmconnection"
+    path = host_files.keyfile_of("ib0")
     files[path] = files[path].replace(f"[{section}]", "[other]")
     assert [found.code for found in prove_host(planned(spec("rhel-9")), host, files)][:1] == ["FAB6310"]
 

@@ -39,7 +39,9 @@ def test_libraries_are_told_what_the_hosts_are_told_and_nothing_of_roce() -> Non
     assert files["jobs/nccl.conf"] == files["jobs/rccl.conf"] == dict(HostFiles(ib).render(host))[NCCL]
     nccl, ucx = keys(files["jobs/nccl.conf"]), keys(files["jobs/ucx.conf"])
     assert nccl["NCCL_IB_HCA"] == f"={ucx['UCX_NET_DEVICES']}"
-    assert nccl["NCCL_IB_SL"] == ucx["UCX_IB_SL"] == "1"
+    shmem = keys(files["jobs/nvshmem.env"])
+    assert shmem["NVSHMEM_HCA_LIST"] == ucx["UCX_NET_DEVICES"]
+    assert nccl["NCCL_IB_SL"] == ucx["UCX_IB_SL"] == shmem["NVSHMEM_IB_SL"] == "1"
     everything = "".join(f"{path}\n{text}" for path, text in files.items() if "/launch/" not in path)
     assert not [word for word in ("NCCL_IB_TC", "GID_INDEX", "TRAFFIC_CLASS", "ROCE") if word in everything]
     assert "jobs/launch/gid-index.sh" not in files
@@ -69,6 +71,9 @@ def test_hosts_of_one_tenant_are_told_its_key_and_others_none() -> None:
     settings = {path: "NCCL_IB_PKEY" in text for path, text in files.items() if path.startswith("jobs/nccl")}
     assert settings == {"jobs/nccl-dgx-h100-tenant.conf": True, "jobs/nccl-dgx-h100.conf": False}
     assert "jobs/ucx.conf" in files
+    assert keys(everyone["jobs/nvshmem.env"])["NVSHMEM_IB_PKEY_INDEX"] == "1"
+    assert "NVSHMEM_IB_PKEY_INDEX=1" in files["jobs/nvshmem-dgx-h100-tenant.env"]
+    assert "PKEY" not in files["jobs/nvshmem-dgx-h100.env"]
 
 
 @pytest.mark.skipif(not shutil.which("ucx_info"), reason="UCX is not installed")

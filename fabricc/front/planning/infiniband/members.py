@@ -39,6 +39,11 @@ def partitions_of(
     if busiest[1] > MOST_OF_A_PORT:
         message = f"{busiest[0]} is in {busiest[1]} partitions; an adapter holds {MOST_OF_A_PORT} beside the default"
         findings.append(spec.error("FAB5809", message, "infiniband", "partitions", help="Join some tenants."))
+    if found and (alone := [host for host in places if host not in load]):
+        more = f" and {len(alone) - 1} more" if alone[1:] else ""
+        message = f"{alone[0]}{more}: in no partition, so they reach no host"
+        help_ = "Add them to a partition, unless they are spare hosts."
+        findings.append(spec.note("FAB5625", message, "infiniband", "partitions", help=help_))
     return tuple(found)
 
 

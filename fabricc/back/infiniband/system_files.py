@@ -1,0 +1,131 @@
+"""The system of an InfiniBand host below its addresses: limits, modules, adapters, and the script that applies all."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.back.hosts.qos import with_common_parts
+from fabricc.back.hosts.services import APPLY, MODULES, apply_template, limit_files, modules_text
+from fabricc.back.hosts.words import fill, template, word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fabricc.catalog.model import HostModel
+    from fabricc.fabric.infiniband.model import Host, HostPort, IpoibPlan, Partition
+
+SCRIPT = "usr/local/sbin/fabricc-ib"
+UNIT = "etc/systemd/system/fabricc-ib@.service"
+HOOK = "etc/udev/rules.d/70-fabricc-ib.rules"
+IPOIB_MODULE = "ib_ipoib"
+LINK_TYPE = "LINK_TYPE"
+INFINIBAND = 1
+"""Value of LINK_TYPE in mlxconfig for an InfiniBand port; 2 is Ethernet."""
+
+_HOST_NAME = "host_name() {\n"
+_ACTIVATION = {
+    "netplan": "apply-netplan.sh",
+    "networkd": "apply-networkd.sh",
+    "NetworkManager": "apply-networkmanager.sh",
+    "": "apply-no-network.sh",
+}
+"""What configures the interfaces of IP over InfiniBand -> the part of the script that activates it."""
+
+
+def system_files(
+    host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]
+) -> Iterator[tuple[str, str]]:
+    """Yield path and text of the files below the addresses, and of the script that applies all files.
+
+    Args:
+        host: whose files.
+        ipoib: how IP runs over the fabric, or None.
+        tenants: partitions that the host is a member of.
+    """
+    yield (
+        MODULES,
+        modules_text(host.model.gpu_vendor, host.leave_out) + (f"{IPOIB_MODULE}\n" if ipoib else ""),
+    )
+    yield from limit_files(host.leave_out).items()
+    yield SCRIPT, _adapter_script(host, ipoib, tenants)
+    yield UNIT, template("fabricc-ib@.service.j2")
+    names = "|".join([word(port.rdma) for port in host.ports])
+    yield HOOK, fill(template("ib-hook.rules.j2"), names=names)
+    yield APPLY, apply_script(host.os, network_of(host, ipoib, tenants))
+
+
+def network_of(host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
+    """Return what configures the interfaces of IP over InfiniBand on a host; "" where there are none."""
+    if ipoib is None:
+        return ""
+    if host.os.startswith("rhel"):
+        return "NetworkManager"
+    return "networkd" if tenants else "netplan"
+
+
+def firmware_of(model: HostModel) -> dict[str, int]:
+    """Return the settings that an adapter keeps: those of the catalog, with ports of InfiniBand."""
+    kept = dict(model.nic.firmware)
+    return kept | ({LINK_TYPE: INFINIBAND} if LINK_TYPE in kept else {})
+
+
+def port_row(port: HostPort, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
+    """Return the line of the adapters' script that describes a port."""
+    number = int(port.pci[-1:] or 0) + 1 if port.nic_port == 0 else port.nic_port + 1
+    pkeys = ",".join([f"0x{tenant.pkey | 0x8000:04x}" for tenant in tenants])
+    mode = f"ipoib={word(port.name)} ipoib_mode={ipoib.mode}" if ipoib else "ipoib= ipoib_mode="
+    return f"{word(port.rdma)}) port={number} gbps={port.gbps} lid={port.lid} {mode} pkeys={pkeys} ;;"
+
+
+def _adapter_script(host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
+    text = with_common_parts(template("fabricc-ib.sh.j2"))
+    return fill(
+        text.replace("{{ family }}\n", template("nic-mlxconfig.sh")),
+        host=word(host.name),
+        read_request_bytes=host.model.nic.read_request_bytes,
+        leaves_out=" ".join(host.leave_out),
+        firmware="".join(f"{key}={value}\n" for key, value in sorted(firmware_of(host.model).items())),
+        ports="\n".join([port_row(port, ipoib, tenants) for port in host.ports]),
+        names=" ".join([port.rdma for port in host.ports]),
+    )
+
+
+_CARD = """\
+    [ -d "${SYSFS:-/sys}/class/infiniband/$1" ] || missing_card "$1"
+"""
+
+
+@lru_cache(maxsize=16)
+def apply_script(system: str, network: str) -> str:
+    """Return the script that applies the files of InfiniBand hosts.
+
+    Args:
+        system: operating system of the hosts.
+        network: what configures the interfaces of IP over InfiniBand.
+    """
+    head, _, rest = apply_template(_ACTIVATION[network], "apply-infiniband.sh").partition(_HOST_NAME)
+    if network in ("netplan", "NetworkManager"):  # these name the host in the files of its addresses
+        _, _, rest = rest.partition("}\n\n")
+        script = head + rest
+    else:
+        script = head + _HOST_NAME + rest
+    script = script.replace("{{ scripts }}\n", "")
+    script = script.replace("{{ script }}\n", _CARD, 1).replace("{{ script }}\n", "")
+    udev, networkd = "etc/udev/* | etc/modprobe.d/*", "etc/systemd/network/*"
+    network_files = "etc/netplan/* | etc/NetworkManager/conf.d/*"
+    return fill(
+        script.replace("fabricc-roce", "fabricc-ib"),
+        system=system,
+        netplan="60-fabricc-ipoib.yaml",
+        own="60-fabricc-ipoib.yaml",
+        whose="",
+        early_files=udev,
+        network_files=f"{network_files} | {networkd}",
+        naming_files="*/60-rdma-persistent-naming.rules | etc/modprobe.d/*",
+        unplaced="load ib_ipoib, and see its name and its P_Key",
+        links="/etc/systemd/network/60-fabricc-*",
+        devices="${SYSFS:-/sys}/class/infiniband",
+        cards="cards",
+        parent="${port%%.*}",
+    )

@@ -1,0 +1,44 @@
+links=etc/systemd/network
+
+# netplan has no interface of a partition, so these are files of networkd itself.
+expected() {
+    for file in "$links"/60-fabricc-*.network; do
+        [ ! -e "$file" ] || awk -F= '
+            $1 == "Name" { port = $2 }
+            $1 == "MTUBytes" { print "mtu", port, $2 }
+            $1 == "Address" { print "address", port, $2 }
+        ' "$file"
+    done
+}
+
+rebuild_initramfs() {
+    update-initramfs -u
+}
+
+# The file that networkd applies to a port, as networkd itself records it.
+verify_owner() {
+    owner=$(sed -n 's/^NETWORK_FILE=//p' "/run/systemd/netif/links/$(cat "/sys/class/net/$1/ifindex")" 2>/dev/null) || owner=
+    case $owner in
+    '' | */60-fabricc-"$1".network) ;;
+    *) differs "$1: networkd uses $owner and not the planned file; remove the port from where that comes from" ;;
+    esac
+}
+
+install_network() {
+    : # with the other files
+}
+
+# networkd makes the interfaces of partitions when it reads the files again.
+activate_network() {
+    if ! booted; then
+        rm -f "$STATE_FOLDER/open/network"
+        : > "$scratch/waits"
+        return 0
+    fi
+    networkctl reload
+    for port in $(ports); do
+        [ ! -d "/sys/class/net/$port" ] || networkctl reconfigure "$port"
+    done
+    rm -f "$STATE_FOLDER/open/network"
+    changed network
+}

@@ -1,0 +1,153 @@
+"""The apply script of InfiniBand hosts, run on a private copy of a host with the real netplan and systemd-networkd."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.back.infiniband.host_files import HostFiles, mode_of
+from fabricc.fabric.infiniband.wiring import hosts
+from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, stages_of
+from tests.back.hosts.test_peers import namespaces
+from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here")
+
+UBUNTU = 'ID=ubuntu\nVERSION_ID="24.04"'
+SYSTEMS = {"rhel-9": RHEL, "ubuntu-24.04": UBUNTU}
+WHOLE = (
+    WORLD
+    + """
+stage before sh "$folder/tree/apply" --check
+stage apply sh "$folder/tree/apply" --firmware
+timeout -k 1 120 /lib/systemd/systemd-networkd > /run/log 2>&1 & networkd=$!
+trap 'kill "$networkd"' EXIT
+await
+stage check sh "$folder/tree/apply" --check
+stage again sh "$folder/tree/apply"
+stage modes stat -c '%a %n' /etc/netplan/60-fabricc-ipoib.yaml /usr/local/sbin/fabricc-ib
+ip address del 10.0.0.1/13 dev ib0
+echo Ethernet > "$folder/sys/class/infiniband/mlx5_r2/ports/1/link_layer"
+echo connected > "$folder/sys/class/net/ib3/mode"
+rm -r "$folder/sys/class/infiniband/mlx5_r4"
+setpci -s 0000:18:00.0 CAP_EXP+08.w=2000:7000
+rm /etc/security/limits.d/90-rdma.conf
+stage drift sh "$folder/tree/apply" --check
+stage repair sh "$folder/tree/apply"
+"""
+)
+BARE = (
+    WORLD
+    + """
+stage before sh "$folder/tree/apply" --check
+stage apply sh "$folder/tree/apply" --firmware
+stage check sh "$folder/tree/apply" --check
+stage again sh "$folder/tree/apply"
+"""
+)
+
+
+def adapter(root: Path, rdma: str, ipoib: str, lid: int) -> None:
+    """An adapter below a bridge, as the kernel shows it."""
+    values = {
+        "link_layer": "InfiniBand",
+        "state": "4: ACTIVE",
+        "rate": "400 Gb/sec (4X NDR)",
+        "lid": f"{lid:#x}",
+    }
+    port = root / f"sys/class/infiniband/{rdma}/ports/1"
+    (port / "pkeys").mkdir(parents=True)
+    for file, value in {**values, "pkeys/0": "0x7fff", "pkeys/1": "0x8010"}.items():
+        (port / file).write_text(f"{value}\n")
+    net = root / f"sys/class/net/{ipoib}"
+    net.mkdir(parents=True)
+    (net / "mode").write_text("datagram\n")
+    below = root / "sys/devices/pci0000:15/0000:17:00.0/0000:18:00.0"
+    below.mkdir(parents=True, exist_ok=True)
+    bridge = root / "sys/bus/pci/devices/0000:17:00.0"
+    bridge.mkdir(parents=True, exist_ok=True)
+    (bridge / "class").write_text("0x060400\n")
+    (root / f"sys/class/infiniband/{rdma}/device").symlink_to(below)
+
+
+def stages(script: str, root: Path, system: str, **more: Any) -> dict[str, str]:
+    gpus = {"model": "dgx-h100", "hosts": 8, "hosts_per_unit": 4, "os": system}
+    ib = planned(document(gpus=gpus, **more))
+    host = next(iter(hosts(ib)))
+    for port in host.ports:
+        adapter(root, port.rdma, port.name, port.lid)
+    files = dict(HostFiles(ib).render(host))
+    return stages_of(script, root, files, mode_of, SYSTEMS[system], [port.name for port in host.ports])
+
+
+@needs_networkd
+def test_a_host_is_made_what_its_files_say_and_read_back(tmp_path: Path) -> None:
+    seen = stages(WHOLE, tmp_path, "ubuntu-24.04")
+    assert "differs: ib0: no address 10.0.0.1/13\n" in seen["before"]
+    assert "differs: mlx5_r0: PCIe read request (code) is 2, planned 5\n" in seen["before"]
+    assert "differs: mlx5_r0: PCIe access control of 0000:17:00.0 is 001d, planned 0000\n" in seen["before"]
+    assert "differs: /etc/security/limits.d/90-rdma.conf\n" in seen["before"]
+    assert seen["before"].endswith("status 1\n")
+    assert "status" not in seen["apply"]
+    assert "changed: mlx5_r0: configured\n" in seen["apply"]
+    assert seen["check"].endswith("as planned\n"), seen["check"]
+    assert "nothing to change\n" in seen["again"]
+    assert [line.split()[0] for line in seen["modes"].splitlines()] == ["600", "755"]
+    for line in (
+        "ib0: no address 10.0.0.1/13",
+        "mlx5_r2: link layer is Ethernet, planned InfiniBand",
+        "mlx5_r3: mode of ib3 is connected, planned datagram",
+        "there is no InfiniBand device mlx5_r4 (its name takes a reboot)",
+        "mlx5_r0: PCIe read request (code) is 2, planned 5",
+        "/etc/security/limits.d/90-rdma.conf",
+    ):
+        assert f"differs: {line}\n" in seen["drift"]
+    assert seen["drift"].endswith("status 1\n")
+    assert "changed: /etc/security/limits.d/90-rdma.conf\n" in seen["repair"]
+    assert "differs: mlx5_r2: link layer is Ethernet" in seen["repair"]
+    assert seen["repair"].endswith("status 3\n")
+
+
+def test_a_host_without_ip_over_infiniband_is_looked_at_too(tmp_path: Path) -> None:
+    seen = stages(BARE, tmp_path, "rhel-9", infiniband={"ipoib": False})
+    assert "differs: mlx5_r7: PCIe read request (code) is 2, planned 5\n" in seen["before"]
+    assert "status" not in seen["apply"]
+    assert seen["check"].endswith("as planned\n")
+    assert "nothing to change\n" in seen["again"]
+
+
+def test_a_host_of_a_tenant_waits_for_networkd_to_make_its_interfaces(tmp_path: Path) -> None:
+    script = BARE + "\nls /etc/systemd/network > /run/listed\nstage listed cat /run/listed\n"
+    seen = stages(script, tmp_path, "ubuntu-24.04", priorities=CLASSES, infiniband=TENANTS)
+    assert "note: systemd is not running here" in seen["apply"]
+    assert "60-fabricc-ib0.8010.netdev" in seen["listed"]
+    assert "differs: there is no port ib0.8010" in seen["check"]
+
+
+def test_links_that_the_subnet_manager_has_not_brought_up_are_notes(tmp_path: Path) -> None:
+    script = (
+        WORLD
+        + """
+ports="$folder/sys/class/infiniband"
+sh "$folder/tree/apply" --firmware > /dev/null 2>&1 || true
+echo '1: DOWN' > "$ports/mlx5_r0/ports/1/state"
+echo '200 Gb/sec (4X HDR)' > "$ports/mlx5_r1/ports/1/rate"
+echo 0x1 > "$ports/mlx5_r2/ports/1/lid"
+echo 0x7fff > "$ports/mlx5_r3/ports/1/pkeys/1"
+stage check sh "$folder/tree/apply" --check
+"""
+    )
+    tenants = {**TENANTS, "ipoib": False}
+    seen = stages(script, tmp_path, "rhel-9", priorities=CLASSES, infiniband=tenants)
+    for line in (
+        "mlx5_r0: the link is 1: DOWN",
+        "mlx5_r1: the link runs at 200 Gb/s, planned 400",
+        "mlx5_r2: the LID is 1, planned 12",
+        "mlx5_r3: the port has no P_Key 0x8010",
+    ):
+        assert line in seen["check"]
+    assert seen["check"].endswith("as planned\n")
