@@ -15,7 +15,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "back/nos/ports.py spelling", "back/nos/ports.py parser", "back/nos/printing.py _patterns",
     "back/nos/templating.py _environment", "base/documents/fitting.py pattern",
     "base/documents/package_yaml.py load_package_yaml",
-    "base/documents/schema.py schema", "base/documents/schema.py validator", "base/values.py _code",
+    "base/documents/schema.py schema", "base/documents/schema.py validator", "base/values.py _compile_constructor",
     "fabric/infiniband/ports.py speed_word",
     "front/spec/pools.py _networks", "review/diff/impact.py vocabulary",
     "review/report/page.py _file",

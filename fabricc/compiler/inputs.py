@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.templating import override_digests
 from fabricc.base.foreign import files
-from fabricc.base.values import attributes
+from fabricc.base.values import attribute_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,7 +55,7 @@ def meaning(spec: ClusterSpec) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if names := attributes(type(value)):
+    if names := attribute_names(type(value)):
         hidden = ("positions", "assumptions", "file", "path")
         pairs = [
             (name, _plain(getattr(value, name)))

@@ -10,7 +10,7 @@ from ipaddress import ip_interface
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.base.values import attributes, replace
+from fabricc.base.values import attribute_names, replace
 from fabricc.fabric.model import Host, HostPort, Management, Peer, Port, Switch
 from fabricc.fabric.routing import Bgp, PrefixList, PrefixRule, Session
 
@@ -46,7 +46,7 @@ Rest = tuple[object, ...]
 
 def _besides(kind: type, *coordinates: str) -> Callable[[Any], Any]:
     """What gives a value's fields but these: a field that nobody thought of is no coordinate."""
-    return attrgetter(*[name for name in attributes(kind) if name not in coordinates])
+    return attrgetter(*[name for name in attribute_names(kind) if name not in coordinates])
 
 
 _OF_SWITCH = _besides(

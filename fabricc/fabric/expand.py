@@ -6,7 +6,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import of_same, replace, shared
+from fabricc.base.values import memoize_by_identity, replace, shared_attributes
 from fabricc.fabric import links
 from fabricc.fabric.evpn import Vtep
 from fabricc.fabric.external import family_of, static_routes
@@ -241,7 +241,7 @@ def _loopback(fabric: Design, at: SwitchId, pool: Pool) -> str:
 def _management(fabric: Design, at: SwitchId) -> Management:
     place = management_place(fabric, at)
     return Management(
-        **shared(fabric.services, Services),
+        **shared_attributes(fabric.services, Services),
         address=f"{place.address}/{place.network.length}",
         gateway=place.network.gateway_of(place.offset),
     )
@@ -289,7 +289,7 @@ def _bgp(
         party = outsiders[name]
         groups.append(PeerGroup(name, f"FROM-{name}", "TO-EXTERNAL", party.maximum_prefixes, party.password))
     return Bgp(
-        **shared(plan, BgpSettings),
+        **shared_attributes(plan, BgpSettings),
         asn=links.asn(fabric, at),
         router_id=_loopback(fabric, at, addresses.loopbacks4),
         maximum_paths=plan.maximum_paths,
@@ -348,7 +348,7 @@ def _families(addresses: AddressPlan) -> Iterator[tuple[int, int, Pool, Pool]]:
         yield 6, 128, addresses.hosts6, addresses.loopbacks6
 
 
-@of_same
+@memoize_by_identity
 def _fabric_lists(addresses: AddressPlan, bits: int, evpn: bool) -> tuple[PrefixList, ...]:
     """What all switches originate; hosts of segments are behind VTEPs, and no part of the underlay."""
     rules = []
@@ -397,7 +397,7 @@ class _Nic(NamedTuple):
     on_nic: int
 
 
-@of_same
+@memoize_by_identity
 def _nics(attached: Attachment, model: HostModel, network: str, number: int) -> list[_Nic]:
     """The ports of hosts of a model, attached so, in the network of a number."""
     found = []

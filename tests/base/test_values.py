@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fabricc.base.values import attributes, dataclass, of_same, replace
+from fabricc.base.values import attribute_names, dataclass, memoize_by_identity, replace
 
 ROOT = Path(__file__).parents[2]
 
@@ -151,7 +151,7 @@ def test_one_without_slots_has_its_defaults() -> None:
 def test_a_replaced_value_is_as_the_standard_one(value: typing.Any) -> None:
     assert replace(value, name="c") == dataclasses.replace(value, name="c")
     assert type(replace(value)) is type(value)
-    assert attributes(type(value)) == tuple(field.name for field in dataclasses.fields(value))
+    assert attribute_names(type(value)) == tuple(field.name for field in dataclasses.fields(value))
 
 
 def test_replacing_makes_what_no_constructor_takes_anew() -> None:
@@ -160,7 +160,7 @@ def test_replacing_makes_what_no_constructor_takes_anew() -> None:
     assert (replace(tally, total=3).kept, replace(tally, total=3).total) == ({}, 3)
     with pytest.raises(TypeError, match="kept"):
         replace(tally, kept={})
-    assert attributes(int) == ()
+    assert attribute_names(int) == ()
 
 
 def test_a_named_tuple_is_as_the_standard_one() -> None:
@@ -191,7 +191,7 @@ def test_a_value_equals_none_of_another_class() -> None:
 def test_what_is_made_of_the_same_values_is_made_once() -> None:
     asked: list[tuple[object, ...]] = []
 
-    @of_same
+    @memoize_by_identity
     def listed(value: Standard, more: str) -> list[object]:
         asked.append((value, more))
         return [value, more]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import dataclass, replace, shared
+from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.fabric.addresses import Pool, asn_block
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.management import ManagementNetwork
@@ -118,7 +118,11 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         )  # fmt: skip
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
-    pinned = sizing.pins | shared(strides, Strides) | {"unit_digits": width.unit, "host_digits": width.host}
+    pinned = (
+        sizing.pins
+        | shared_attributes(strides, Strides)
+        | {"unit_digits": width.unit, "host_digits": width.host}
+    )
     pinned |= spread_pins(sizing, uplinks, lock)
     pinned |= beside_pins(spec, sizing.bottom.attached, sizing.bottom.beside)
     new_lock = Lock(
@@ -272,7 +276,7 @@ def _routing(
         help_ = f"Give {everything} at least, or leave it out."
         findings.append(spec.error("FAB9750", message, "routing", "maximum_prefixes", help=help_))
     return RoutingPlan(
-        **shared(routing, BgpSettings),
+        **shared_attributes(routing, BgpSettings),
         asn_base=routing.asn_base,
         unique_spine_asn=routing.spine_asn == "unique",
         maximum_paths=routing.maximum_paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import attributes, dataclass, replace
+from fabricc.base.values import attribute_names, dataclass, replace
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import Beyond
@@ -206,4 +206,4 @@ def _bits_of_all(
     return (max(tors, spines, cores, 2 * MANAGEMENT_RESERVED) - 1).bit_length()
 
 
-NAMES = attributes(Strides)
+NAMES = attribute_names(Strides)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass, replace, shared
+from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.catalog.model import SpectrumFigures
 from fabricc.fabric.qos import BufferPools, Headroom
 from fabricc.front.qos.ecn import pause_point_bytes
@@ -206,4 +206,4 @@ def _with_headroom_pool(
 
 
 def _catalog_pools(buffers: Buffers) -> BufferPools:
-    return BufferPools(**shared(buffers.pools, BufferPools))
+    return BufferPools(**shared_attributes(buffers.pools, BufferPools))

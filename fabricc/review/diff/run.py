@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.order import gathered
-from fabricc.base.values import dataclass, replace, shared
+from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread
 from fabricc.review.diff import texts
@@ -157,7 +157,7 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         cluster=cluster.name or base.cluster.name,
         base=base.label,
         head=head.label,
-        **shared(context, Context),
+        **shared_attributes(context, Context),
         devices=len(both) + len(boxes) + added.count + removed.count,
         groups=groups,
         access_changes=access_changes(groups, context.spec_changes),

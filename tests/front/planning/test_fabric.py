@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.base.values import shared
+from fabricc.base.values import shared_attributes
 from fabricc.fabric.addresses import text4, text6
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.fabric.routing import OPTIONS, BgpSettings, Clause, Transport
@@ -410,5 +410,7 @@ def test_settings_of_bgp_reach_every_switch_as_the_spec_has_them() -> None:
     for fabric, wanted in ((fabric_of(spec), asked), (fabric_of(document()), dict.fromkeys(OPTIONS, False))):
         for at in fabric.kinds():
             assert {name: getattr(fabric.switch(at).bgp, name) for name in wanted} == wanted
-            assert shared(fabric.switch(at).bgp, BgpSettings) == shared(fabric.routing, BgpSettings)
+            assert shared_attributes(fabric.switch(at).bgp, BgpSettings) == shared_attributes(
+                fabric.routing, BgpSettings
+            )
     assert list(OPTIONS) == [each.name for each in fields(BgpSettings) if each.type == "bool"]

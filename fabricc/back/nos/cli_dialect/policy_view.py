@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.order import natural
-from fabricc.base.values import dataclass, of_same
+from fabricc.base.values import dataclass, memoize_by_identity
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListVie
     return _community_lists(bgp.community_lists, names)
 
 
-@of_same
+@memoize_by_identity
 def _community_lists(lists: Sequence[CommunityList], names: Mapping[str, str]) -> list[CommunityListView]:
     return [
         CommunityListView(c.name, names.get(c.community, c.community))
@@ -81,7 +81,7 @@ def clauses(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
     return _clauses(bgp.route_maps, names)
 
 
-@of_same
+@memoize_by_identity
 def _clauses(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
     return [
         clause_view(route_map.name, clause, names)

@@ -14,7 +14,7 @@ from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.words import family
 from fabricc.base.order import natural
-from fabricc.base.values import dataclass, of_same
+from fabricc.base.values import dataclass, memoize_by_identity
 from fabricc.fabric.facts import boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Ecn
@@ -159,7 +159,7 @@ def qos_view(switch: Switch) -> QosView:
     )
 
 
-@of_same
+@memoize_by_identity
 def _qos_view(
     qos: SwitchQos,
     family: str,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.reading import types
 from fabricc.base.patterns import pattern
-from fabricc.base.values import of_same
+from fabricc.base.values import memoize_by_identity
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
     return pattern.format(slot=int(nos["first_slot"]) + slot, cage=position + 1, lane=lane)
 
 
-@of_same
+@memoize_by_identity
 def service_ports(model: SwitchModel) -> list[str]:
     """The names of the cages that are not for the fabric, which stay shut."""
     return [port_name(model, cage, 1, 1) for cage in model.service_cages()]

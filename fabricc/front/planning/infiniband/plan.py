@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst
-from fabricc.base.values import dataclass, shared
+from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.infiniband.identity import LidPlan
@@ -312,7 +312,7 @@ def _wiring(
         port_names=names,
         addresses=addresses,
         routing=RoutingPlan(
-            **shared(spec.routing, BgpSettings),
+            **shared_attributes(spec.routing, BgpSettings),
             asn_base=0,
             unique_spine_asn=False,
             maximum_paths=0,

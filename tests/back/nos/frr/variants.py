@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import replace
 
 from fabricc.back.nos.frr import FRR
-from fabricc.base.values import shared
+from fabricc.base.values import shared_attributes
 from fabricc.fabric.model import Direction, Peer, Port, Switch
 from fabricc.fabric.routing import (
     Bgp,
@@ -93,7 +93,7 @@ def spine(leaf: Switch) -> Switch:
     lists += (PrefixList("CONNECTED-V4", 4, (PrefixRule("10.128.1.1/32"),)),)
     lists += (PrefixList("CONNECTED-V6", 6, (PrefixRule("fd00:2::101/128"),)),) if dual else ()
     bgp = Bgp(
-        **shared(leaf.bgp, BgpSettings),
+        **shared_attributes(leaf.bgp, BgpSettings),
         asn=4_200_001_000,
         router_id="10.128.1.1",
         maximum_paths=64,
