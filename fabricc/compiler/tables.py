@@ -261,6 +261,7 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     first = fabric.switch(next(iter(fabric.switch_ids())))
     strides = fabric.strides
     moves = fabric.moves
+    systems = _systems(fabric)
     told = ("renamed", "replaced", "parties", "network")
     moved = {key: value for key in told if (value := getattr(moves, key))}
     return {
@@ -280,8 +281,25 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
         **({"segments": segment_rows(fabric)} if fabric.evpn else {}),
         "shape": fabric.figures(),
         "strides": {name: getattr(strides, name) for name in strides.__slots__},
+        **({"systems": systems} if systems else {}),
         "tiers": tiers,
     }
+
+
+def _systems(fabric: Fabric) -> dict[str, dict[str, str]]:
+    """Return the NOS and release of each switch that has another one than its tier."""
+    if not any(change.nos or change.release is not None for change in fabric.changes.values()):
+        return {}
+    found = {}
+    for at in fabric.switch_ids():
+        name, tier = fabric.name(at), fabric.tiers[at.tier]
+        if (change := fabric.changes.get(name)) is None:
+            continue
+        release = tier.release if change.release is None else change.release
+        own = {"nos": change.nos or tier.nos, "release": release}
+        if own != {"nos": tier.nos, "release": tier.release}:
+            found[name] = own
+    return found
 
 
 def segment_rows(fabric: Fabric) -> list[dict[str, object]]:

@@ -57,6 +57,12 @@ class TreeSide(Side):
         found: Mapping[str, str] = self.plan.get("models", {})
         return found
 
+    @property
+    def _systems(self) -> Mapping[str, Mapping[str, str]]:
+        """NOS and release of the switches that have another one than their tier, as builds write them."""
+        found: Mapping[str, Mapping[str, str]] = self.plan.get("systems", {})
+        return found
+
     def suspects(self, other: Side) -> frozenset[str] | None:
         """Devices whose files or cables differ, where models and NOS of the tiers are the same."""
         if not isinstance(other, TreeSide) or self.plan["tiers"] != other.plan["tiers"]:
@@ -67,6 +73,7 @@ class TreeSide(Side):
             if self.digests.get(name) != other.digests.get(name)
             or self.cables.get(name) != other.cables.get(name)
             or self._models.get(name) != other._models.get(name)
+            or self._systems.get(name) != other._systems.get(name)
         )
 
     def view(self, name: str) -> DeviceView:
@@ -81,8 +88,8 @@ class TreeSide(Side):
                 facts[f"interface[{port}]/peer"] = f"{peer} {end}"
         else:
             tier = self.plan["tiers"][kind]
-            nos, reading = _read(tier["nos"], files)
-            platform = f"{nos} {tier['release']}".strip() if nos == tier["nos"] else nos
+            nos, release, reading = self._read(name, tier, files)
+            platform = f"{nos} {release}".strip()
             facts, model = dict(reading.facts), self._models.get(name, tier["model"])
             unread = tuple(text for _, _, text in reading.unknown)
             facts.update(identity_facts(model, platform))
@@ -96,6 +103,16 @@ class TreeSide(Side):
         return DeviceView(
             name, kind, nos, platform, model, facts, ports, sessions, gpus, others, unread=unread
         )
+
+    def _read(self, name: str, tier: Mapping[str, str], files: Mapping[str, str]) -> tuple[str, str, Reading]:
+        """Return the NOS of a switch, its release, "" if unknown, and the reading of its files.
+
+        A tree of an older build states systems of tiers only: there the files show an override's.
+        """
+        if own := self._systems.get(name):
+            return own["nos"], own["release"], back_ends.load(own["nos"]).read(files)
+        nos, reading = _recognize(tier["nos"], files)
+        return nos, tier["release"] if nos == tier["nos"] else "", reading
 
     def _host_gpus(self) -> Fraction:
         """GPUs of a host that has any."""
@@ -172,6 +189,9 @@ def _part(tree: Path, folder: Folder, own: Manifest, network: str, plan: Mapping
     read = DeviceFiles.of(tree, own)
     side = TreeSide(str(tree), cluster, kinds, plan, cables, read, _digests(own), with_gpus)
     _ = side.figures(), plan["tiers"]
+    for system in (*plan["tiers"].values(), *plan.get("systems", {}).values()):
+        if system["nos"] not in back_ends.names() or not isinstance(system["release"], str):
+            raise ValueError(f"{system['nos']!r} is no system that is installed")
     return side
 
 
@@ -248,7 +268,7 @@ def _digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:
     return {name: tuple(pairs) for name, pairs in found.items()}
 
 
-def _read(expected: str, files: Mapping[str, str]) -> tuple[str, Reading]:
+def _recognize(expected: str, files: Mapping[str, str]) -> tuple[str, Reading]:
     """Return the NOS of a switch and its reading: its tier's, or that of an override, which the files show.
 
     Another system fits only where the tier's reads no hostname, or the other one reads everything and states more:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,3 +94,42 @@ def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TreeError) as raised:
         compared(tmp_path, tmp_path)
     assert [d.code for d in raised.value.diagnostics] == ["FAB6013"]
+
+
+OVERRIDES = """
+overrides:
+  spine01a: {nos: frr-%s}
+"""
+
+
+def test_trees_compare_a_switch_by_the_system_of_its_override(bench: Bench) -> None:
+    base = bench.spec("lab-smallest", "base", more=OVERRIDES % "10.0")
+    head = bench.spec("lab-smallest", "head", more=OVERRIDES % "8.4")
+    of_specs, of_trees = compared(base, head), compared(built(base), built(head))
+    told = [{(g.kind, g.devices, g.impact, g.lines) for g in each.groups} for each in (of_specs, of_trees)]
+    assert told[0] == told[1]
+    assert any("8.4" in str(group.lines) for group in of_trees.groups)
+
+
+def test_a_tree_and_a_spec_with_overrides_do_not_differ(bench: Bench) -> None:
+    spec = bench.spec("lab-smallest", "base", more=OVERRIDES % "8.4")
+    tree = built(spec)
+    plan = json.loads((tree / "plan" / "fabric.json").read_text())
+    assert plan["systems"] == {"spine01a": {"nos": "frr", "release": "8.4"}}
+    assert not compared(tree, spec).differs
+    assert not compared(spec, tree).differs
+
+
+@pytest.mark.parametrize("nos", ["vax", 5, None])
+def test_a_plan_with_a_system_of_nobody_is_refused(bench: Bench, nos: object) -> None:
+    tree = built(bench.spec("lab-smallest", "base", more=OVERRIDES % "8.4"))
+    place = tree / "plan" / "fabric.json"
+    plan = json.loads(place.read_text())
+    plan["systems"]["spine01a"]["nos"] = nos
+    place.write_text(json.dumps(plan))
+    manifest = json.loads((tree / "manifest.json").read_text())
+    manifest["files"]["plan/fabric.json"] = sha256(place.read_bytes()).hexdigest()
+    (tree / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(TreeError) as raised:
+        compared(tree, tree)
+    assert [d.code for d in raised.value.diagnostics] == ["FAB9021"]
