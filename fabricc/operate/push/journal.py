@@ -66,6 +66,12 @@ class Run:
     ended: float | None
     outcome: str | None
 
+    @property
+    def undone_run(self) -> int | None:
+        """Number of the run that this one brings back; None for a push."""
+        match = _UNDOES.match(self.kind)
+        return int(match[1]) if match else None
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -301,8 +307,8 @@ class Journal(JournalFile):
                 continue
             if state not in NEW and state != State.UNCHANGED:
                 past.clear()
-            elif undone := _UNDOES.match(runs[number].kind):
-                past[:] = [one for one in past if one < int(undone[1])]
+            elif (undone := runs[number].undone_run) is not None:
+                past[:] = [one for one in past if one < undone]
             else:
                 past.append(number)
         found = {}

@@ -268,14 +268,26 @@ def planned(setting: Setting) -> Preview:
 
 
 def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:
-    """What the switches of a run are to run, as the journal kept it; the tree's files for those not asked yet."""
+    """Return the files that a run gives to each switch.
+
+    The journal has them for the switches that the run contacted. The others get the files of the tree, or, in a
+    rollback, what they ran before the run that it undoes.
+    """
+    undone = run.undone_run
 
     def target(name: str) -> Files:
         files = setting.source.files(name)
         kept = journal.entry(run.id, name).after
+        if not kept and undone is not None:
+            kept = journal.entry(undone, _name_in(setting, journal, undone, name)).before
         return running.unpacked(kept, files) if kept else files
 
     return target
+
+
+def _name_in(setting: Setting, journal: Journal, run: int, name: str) -> str:
+    """Return the name that a switch had in an earlier run."""
+    return name if name in journal.states(run) else setting.source.devices[name].former
 
 
 def _kept(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:

@@ -223,6 +223,19 @@ def test_a_good_rollback_of_a_killed_run_is_a_success(network: Network) -> None:
     network.truthful(matrix.NEW[DISRUPTIVE])
 
 
+def test_a_resumed_rollback_undoes_its_run_on_switches_that_it_had_not_asked(network: Network) -> None:
+    network.edit(DISRUPTIVE)
+    network.push("--adopt", "--only", "spine01a", status=0)
+    network.fault("spine01a", "get_config", 1, "before", "kill")
+    network.direct = False
+    network.push("--rollback", "1", status=-9)
+    network.direct = True
+    assert network.states() == {"spine01a": "planned"}
+    network.push("--resume", status=0)
+    assert network.states() == {"spine01a": "undrained"}
+    assert network.interval("spine01a") == "first"
+
+
 def test_nobody_is_told_of_a_resume_who_did_not_ask_for_one(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "interrupt")
