@@ -92,9 +92,12 @@ class LinuxSession(LinuxDriver):
 
     def _keep(self, name: str, text: str, failure: type[NapalmException]) -> None:
         at = f"{self._folder}/{name}"
-        self._run(
-            f"umask 077 && mkdir -p {self._folder} && cat > {at}.new && mv {at}.new {at}", failure, text
-        )
+        command = f"umask 077 && mkdir -p {self._folder} && cat > {at}.new && mv {at}.new {at}"
+        try:
+            self._run(command, failure, text)
+        except failure as error:
+            said = str(error).removeprefix(f"{self.hostname}: ")
+            raise failure(f"{self.hostname}: cannot write {at} on the switch: {said}") from None
 
     def _lock(self) -> None:
         """Take the lock, or renew one's own; it expires, so that a session left behind does not block for good.

@@ -79,11 +79,18 @@ def read_json(path: Path) -> Any:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file of ours whole, or not at all."""
+    """Write a file of ours whole, or not at all.
+
+    Raises:
+        OSError: it cannot be written; the error names the file, which a full disk alone does not.
+    """
     new = path.with_name(f"{path.name}.new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     new.replace(path)
 
 

@@ -45,22 +45,22 @@ def test_every_version_of_eos_has_the_serial_number_that_it_prints() -> None:
 
 
 @needed
-def test_a_virtual_eos_has_a_name_and_no_serial_number(
+def test_a_container_of_eos_has_the_identity_that_it_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = ANSWERS / "eos/napalm-eos/test_get_facts/normal"
+    folder = ANSWERS / "eos/napalm-eos"
+    version = json.loads((folder / "test_get_environment/ceos430/show_version.json").read_text())
+    hostname = json.loads((folder / "test_get_facts/normal/show_hostname.json").read_text())
+    told = {"show version": version, "show hostname": hostname}
     usual = EosSwitch._run
 
     def run(self: EosSwitch, text: str) -> dict[str, Any]:
-        place = folder / f"{text.replace(' ', '_')}.json"
-        if text in ("show version", "show hostname"):
-            return dict(json.loads(place.read_text()))
-        return usual(self, text)
+        return dict(told[text]) if text in told else usual(self, text)
 
     monkeypatch.setattr(EosSwitch, "_run", run)
     with eos_switch(tmp_path) as server, server.device.connect() as driver:
         found = driver.get_identity()
-    assert found == {"hostname": "localhost", "serial_number": ""}
+    assert found == {"hostname": "localhost", "serial_number": "DE5B7D98C24A207BE70876CC0AD5546F"}
 
 
 @needed

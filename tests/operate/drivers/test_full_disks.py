@@ -1,0 +1,42 @@
+"""A disk of a switch that is full when the files of a candidate are written: the file and the reason are reported."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from napalm.base.exceptions import NapalmException
+
+from fabricc.operate.drivers.bundle import pack
+from tests.operate.drivers.servers.linux_switch import linux_switch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CANDIDATES = {
+    "sonic": pack(
+        {"config_db.json": json.dumps({"PORT": {"Ethernet0": {"mtu": "9100"}}}), "frr.conf": "hostname a\n"}
+    ),
+    "cumulus": "- set:\n    system:\n      hostname: a\n",
+}
+WRITTEN = {"sonic": "target.json", "cumulus": "startup.yaml on the switch"}
+
+
+@pytest.mark.parametrize("nos", CANDIDATES)
+def test_the_file_and_the_reason_are_reported(nos: str, tmp_path: Path) -> None:
+    with linux_switch(tmp_path, nos, "{}" if nos == "sonic" else "[]", "hostname old\n") as switch:
+        with switch.device.connect() as driver:
+            driver.load_replace_candidate(config=CANDIDATES[nos])
+            driver.discard_config()
+            folders = [path.parent for path in (switch.root / "home").rglob("guard")]
+            for folder in {*folders, *(switch.root / "lib").glob("napalm*")}:
+                for name in ("startup.yaml", "config_db.json", "frr.conf", "target.json", "plan.json"):
+                    (folder / f"{name}.new").symlink_to("/dev/full")
+            with pytest.raises(NapalmException) as refused:
+                driver.load_replace_candidate(config=CANDIDATES[nos])
+                driver.commit_config()
+        said = str(refused.value)
+    assert "No space left on device" in said
+    assert WRITTEN[nos] in said
+    assert "None" not in said
