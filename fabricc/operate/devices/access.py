@@ -24,7 +24,7 @@ from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret,
 from fabricc.operate.devices.trust import record_trust, require_trust
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.operate.devices.device import Device
 
@@ -149,11 +149,19 @@ class Access:
     def places(self) -> list[str]:
         """Return where all secrets are that the file names, in words and sorted: `env HOME`."""
         tables = (*self._by_nos.values(), *self._by_device.values())
-        passwords = (self.default.password, *(table.get("password") for table in tables))
-        named = (*passwords, *self._places.values())
         keys = (self.default.ssh_key, *(table.get("ssh_key") for table in tables))
-        references = {f"{one.kind} {one.place}" for one in named if one}
+        references = {f"{one.kind} {one.place}" for one in self._references()}
         return sorted(references | {f"key {key}" for key in keys if key})
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The environment variables that hold secrets."""
+        return frozenset(one.place for one in self._references() if one.kind == "env")
+
+    def _references(self) -> Iterator[Reference]:
+        tables = (*self._by_nos.values(), *self._by_device.values())
+        passwords = (self.default.password, *(table.get("password") for table in tables))
+        yield from (one for one in (*passwords, *self._places.values()) if one)
 
     @property
     def unverified(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import re
 import unicodedata
-from base64 import b64decode, b64encode
+from base64 import b32encode, b64decode, b64encode
 from functools import lru_cache
 from html.entities import html5
 
@@ -26,8 +26,9 @@ _READ = 1 << 16
 """Characters of a text that may come into a message."""
 _GAP = r"(?:\s|\\+[rn])*"
 """Between two characters of Base64 that was wrapped, or printed as a string."""
-_NUL = r"(?:\x00|\\+x00|\\+u0000|\\+0{1,3}|%(?:25)*00|&#0+;)?"
+_NUL = r"(?:\x00|\\+x00|\\+u0000|\\+0{1,3}|%(?:25)*00|=00|&#0+;)?"
 """Between two characters of a text in UTF-16 that was read as another encoding."""
+_BETWEEN_NUMBERS = r"[\s,;]{1,3}"
 _BETWEEN_BYTES = r"(?:0x|\\+x|[\s:,.\-]){0,2}"
 
 
@@ -42,9 +43,9 @@ def redacted(text: str, *known: str) -> str:
 def masked(text: str, *known: str) -> str:
     """Return a text without known secrets, and without the credentials of HTTP's Basic authentication.
 
-    A secret is found as it is; escaped for URLs, JSON, XML, HTML or a shell; in hexadecimal; in UTF-8, Latin-1 and
-    UTF-16, also when one was read as another; and in Base64 at any alignment, such as in `Basic` of `user:password`
-    (RFC 7617).
+    A secret is found as it is; escaped for URLs, JSON, XML, HTML, mail (quoted-printable) or a shell; in hexadecimal
+    and as decimal bytes; in UTF-8, Latin-1 and UTF-16, also when one was read as another; and in Base64 and Base32 at
+    any alignment, such as in `Basic` of `user:password` (RFC 7617).
     """
     for secret in sorted(filter(None, known), key=len, reverse=True):
         plain, encoded = _forms(secret)
@@ -110,7 +111,9 @@ def _forms(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
             continue
         if len(content) >= _LEAST_BYTES:
             forms.append(_BETWEEN_BYTES.join(_hexadecimal(byte) for byte in content))
+            forms.append(rf"\b{_BETWEEN_NUMBERS.join(str(byte) for byte in content)}\b")
         words += [form for skipped in range(3) if (form := _base64(content, skipped))]
+        words += [form for skipped in range(5) if (form := _base32(content, skipped))]
     encoded = re.compile("|".join(dict.fromkeys(words))) if words else None
     return re.compile("|".join(dict.fromkeys(forms))), encoded
 
@@ -135,6 +138,7 @@ def _character(one: str) -> str:
             continue
         forms.append("".join(rf"%(?:25)*(?i:{byte:02x})" for byte in content))
         forms.append("".join(rf"\\+x(?i:{byte:02x})" for byte in content))
+        forms.append("".join(rf"=(?i:{byte:02x})" for byte in content))
         forms.append("".join(rf"\\+{byte:03o}" for byte in content))
         forms += [re.escape(content.decode(other, "replace")) for other in ("latin-1", "cp1252", "utf-8")]
     if code > 0x7F:
@@ -165,3 +169,12 @@ def _base64(content: bytes, skipped: int) -> str:
         return ""
     variants = {"+": r"(?:\+|-|%2[bB]|\\+u002[bB])", "/": r"(?:\\*/|_|%2[fF]|\\+u002[fF])"}
     return _GAP.join(variants.get(one, one) for one in certain)
+
+
+def _base32(content: bytes, skipped: int) -> str:
+    """Return the pattern of the Base32 word that has these bytes behind a number of bytes modulo five."""
+    encoded = b32encode(bytes(skipped) + content).decode().rstrip("=")
+    certain = encoded[-(-skipped * 8 // 5) : (skipped + len(content)) * 8 // 5]
+    if len(certain) < _LEAST_CHARACTERS:
+        return ""
+    return f"(?i:{_GAP.join(certain)})"

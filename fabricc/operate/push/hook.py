@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.drivers.redact import excerpt
 from fabricc.operate.push.images import Images, Wanted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.device import Device
 
 FORMAT = 1
@@ -42,8 +44,15 @@ class Hook:
     timeout_s: float
     images: Images
 
-    def call(self, action: str, device: Device, model: str, run: int) -> None:
+    def call(self, action: str, device: Device, model: str, run: int, access: Access) -> None:
         """Let it act on a switch, and wait until it has.
+
+        Args:
+            action: what for.
+            device: the switch.
+            model: its model.
+            run: the run of the push.
+            access: names the variables with secrets, which the tool does not get, and hides secrets in what it prints.
 
         Raises:
             DeviceError: FAB9430 it failed, FAB9431 it took too long, FAB9432 it cannot be started.
@@ -67,7 +76,8 @@ class Hook:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **named},
+                env={name: value for name, value in os.environ.items() if name not in access.variables}
+                | named,
                 start_new_session=True,
             )
         except OSError as error:
@@ -79,7 +89,8 @@ class Hook:
             message = f"{device.name}: {self.program.name} {action} took longer than {self.timeout_s:.0f} s"
             raise DeviceError("FAB9431", message) from None
         if process.returncode:
-            last = said.decode("utf-8", "replace").strip().rpartition("\n")[2][:_LONGEST]
+            last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            last = excerpt(last, *access.known(), longest=_LONGEST)
             ended = f"{self.program.name} {action} ended with status {process.returncode}"
             raise DeviceError("FAB9430", f"{device.name}: {ended}: {last}")
 

@@ -40,7 +40,7 @@ class Returning(Ownership):
         if self.hook is None:
             return
         device, model = self.source.devices[name], self.source.switch(name).model.name
-        self.hook.call(action, device, model, self.run)
+        self.hook.call(action, device, model, self.run, self.access)
         until = time.monotonic() + max(self.options.settle_s, UNREACHABLE_S)
         while True:
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import quopri
 import shlex
 import unicodedata
 from typing import TYPE_CHECKING
@@ -98,6 +99,11 @@ def test_a_known_secret_is_hidden_in_every_encoding(encoding: str, before: str) 
         base64.b64encode(raw).decode(),
         base64.urlsafe_b64encode(raw).decode(),
         base64.encodebytes(raw * 3).decode(),
+        base64.b32encode(raw).decode(),
+        base64.b32encode(raw).decode().lower(),
+        quopri.encodestring(raw, quotetabs=True).decode().replace("=\n", ""),
+        str(list(raw)),
+        " ".join(map(str, raw)),
         raw.hex(),
         raw.hex(":").upper(),
         raw.decode("latin-1"),

@@ -7,17 +7,32 @@ from the file of the option `faults`.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import socket
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import quote, quote_plus
 
 from napalm.base import base
 from napalm.base.exceptions import CommitError, ConnectAuthError, ConnectionException, ReplaceConfigException
 
 from fabricc.operate.drivers.holds import Claim, Hold
 from tests.operate.push.striking import due
+
+
+def echoes(username: str, password: str) -> list[str]:
+    """A login in the forms in which devices and proxies echo one."""
+    login = f"{username}:{password}".encode()
+    raw = password.encode()
+    return [
+        password, base64.b64encode(login).decode(), base64.urlsafe_b64encode(raw).decode(), raw.hex(), raw.hex(":"),
+        base64.b32encode(raw).decode(), quote(password), quote_plus(password), quote(quote(password)),
+        "".join(f"&#{byte};" for byte in raw), "".join(f"&#x{byte:x};" for byte in raw),
+        "".join(f"\\u{byte:04x}" for byte in raw), "".join(f"\\x{byte:02x}" for byte in raw), str(list(raw)),
+        base64.b64encode(password.encode("utf-16-le")).decode(),
+    ]  # fmt: skip
 
 
 class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
@@ -52,6 +67,8 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
                 while file.write(bytes(4096)):
                     pass
             return
+        if fault == "echo":
+            raise CommitError(" | ".join(echoes(self.username, self.password)))
         if fault == "full":
             raise CommitError("No space left on device")
         self._ask(fault)
