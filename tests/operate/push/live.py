@@ -101,8 +101,8 @@ class Live:
         self.spec.write_text(self.text + lines + "\n")
         self.source = built(self.spec, self.folder / "out")
 
-    def begin(self, *options: str) -> subprocess.Popen[str]:
-        """Start `fabricc push` in the management namespace."""
+    def begin(self, *options: str, machine: str = "") -> subprocess.Popen[str]:
+        """Start `fabricc push` in the management namespace; `machine` names one with a journal of its own."""
         words = [
             "ip",
             "netns",
@@ -118,7 +118,7 @@ class Live:
             "--access",
             str(self.spec.with_name("fabricc-access.yaml")),
             "--journal",
-            str(self.folder / "journal.sqlite"),
+            str(self.folder / f"journal{machine}.sqlite"),
             "--keep",
             "50%",
         ]
@@ -126,7 +126,7 @@ class Live:
         environment = {
             **os.environ,
             "PYTHONPATH": f"{SIMULATED}:{SIMULATED.parents[3]}",
-            "XDG_STATE_HOME": str(self.folder / "state"),
+            "XDG_STATE_HOME": str(self.folder / f"state{machine}"),
         }
         return subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -137,9 +137,9 @@ class Live:
         bridge = self.lab.record.namespace(MANAGEMENT_NODE)
         subprocess.run(["ip", "-n", bridge, "link", "set", management_port(name), state], check=True)
 
-    def push(self, *options: str) -> tuple[int, str]:
+    def push(self, *options: str, machine: str = "") -> tuple[int, str]:
         """Run it to its end: exit status, and what it said."""
-        process = self.begin(*options)
+        process = self.begin(*options, machine=machine)
         out, err = process.communicate(timeout=600)
         return process.returncode, out + err
 

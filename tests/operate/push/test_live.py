@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -114,6 +115,44 @@ def test_whatever_happens_at_whichever_step_the_live_fabric_is_whole_and_the_jou
         pytest.skip("a lab needs root, FRR and sshd")
     rows = list(live_matrix.run(live_matrix.cases(), tmp_path))
     assert [matrix.line(row) for row in rows if row.wrong] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("live", [2], indirect=True)
+def test_the_guard_of_a_dead_push_does_not_undo_the_push_of_another_machine(live: Live) -> None:
+    live.edit(DISRUPTIVE)
+    times = ("--settle", "10", "--confirm-within", "10")
+    guard_s = 2 * (10 + 10) + 60
+    dead = live.begin(*ONLY, *times, "--drain-wait", "60")
+    until = time.monotonic() + 120
+    while live.states() != {VICTIM: "drained"} and time.monotonic() < until:
+        time.sleep(0.1)
+    dead.kill()
+    dead.communicate()
+    assert live.states() == {VICTIM: "drained"}
+
+    live.edit(HITLESS)
+    other = (*ONLY, "--spec", str(live.spec))
+    status, said = live.push(*other, machine="-2")
+    assert (status, "FAB9136" in said) == (1, True), said
+    (session,) = set(re.findall(r"fabricc-1-[0-9a-f]{8}[-A-Za-z0-9]*", said))
+    status, said = live.push(*other, "--take-over", session, machine="-2")
+    assert (status, "FAB9137" in said or session in said) == (0, True), said
+    assert "guard.json" not in live.lab.run(VICTIM, ["ls", PRIVATE]).stdout
+    time.sleep(guard_s)  # until it would have acted
+    assert "transmit-interval 500" in live.runs(VICTIM)
+    assert "timers bgp 3 12" not in live.runs(VICTIM)
+    assert "graceful-shutdown additive" not in live.runs(VICTIM)
+    saved = live.lab.run(VICTIM, ["cat", "/etc/frr/frr.conf"]).stdout
+    assert "transmit-interval 500" in saved
+    status, said = live.push(*other, machine="-2")
+    assert (status, "1 unchanged" in said) == (0, True), said
+
+    # The first machine finds out that its run is over, and changes nothing without being told to.
+    live.edit(DISRUPTIVE)
+    status, said = live.push("--resume")
+    assert status == 3, said
+    assert "transmit-interval 500" in live.runs(VICTIM)
 
 
 @pytest.mark.slow
