@@ -113,7 +113,11 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
         self._act("load_replace_candidate", "load", text=config)
 
     def compare_config(self) -> str:
-        return str(self._act("compare_config", "compare"))
+        diff = str(self._act("compare_config", "compare"))
+        lines = {"long": 5000, "huge": 3_000_000}.get(
+            due(self.options.get("faults"), self.hostname, "compare_config", "instead"), 0
+        )
+        return diff + "\n+x" * lines
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         self._act("commit_config", "commit", revert_in=revert_in)
