@@ -1,0 +1,144 @@
+"""SONiC's own bgpcfgd, caclmgrd and start script of the bgp container leave the planned routing as it is."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.back.nos.sonic import SONIC
+from fabricc.back.nos.sonic.limits import RELEASES
+from tests.back.nos.sonic.makers import bgpcfgd, caclmgrd, has_jq, needs_sources, start_bgp
+from tests.back.nos.sonic.variants import VARIANTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.fabric.model import Switch
+
+KINDS = ("numbered", "unnumbered", "dual", "spine")
+EACH = [(name, release) for name in KINDS for release in RELEASES]
+SOFTWARE_BFD = "202505"
+"""The first release in which bgpcfgd starts bfdd."""
+
+
+def rendered(name: str, release: str) -> tuple[Switch, dict[str, str]]:
+    needs_sources()
+    switch = replace(VARIANTS[name], release=release)
+    if any(gap.fatal for gap in SONIC.gaps(switch)):
+        pytest.skip("the release refuses it")
+    return switch, SONIC.render(switch)
+
+
+@pytest.mark.parametrize(("name", "release"), EACH)
+def test_bgpcfgd_pushes_only_lines_that_the_plan_has(name: str, release: str, tmp_path: Path) -> None:
+    """A line that it pushed besides would be a difference at each comparison, and go with each reload of FRR."""
+    _, files = rendered(name, release)
+    pushed, started = bgpcfgd(release, tmp_path, files)
+    planned = [line.strip() for line in files["frr.conf"].splitlines()]
+    assert any("RM_SET_SRC" in line for line in pushed), "its managers ran"
+    assert [line for line in pushed if line.strip() not in planned and line.strip() != "exit"] == []
+    bfd = re.search(r"^ neighbor \S+ bfd", files["frr.conf"], re.MULTILINE)
+    assert started == (["/usr/lib/frr/bfdd"] if bfd and release >= SOFTWARE_BFD else [])
+
+
+@pytest.mark.parametrize(("name", "release"), EACH)
+def test_the_bgp_container_starts_with_our_frr_conf_as_it_is(name: str, release: str, tmp_path: Path) -> None:
+    _, files = rendered(name, release)
+    if not has_jq():
+        pytest.skip("the start script needs jq")
+    etc = start_bgp(release, tmp_path, files)
+    assert (etc / "frr/frr.conf").read_text() == files["frr.conf"], "nothing is appended, nothing deleted"
+    assert (etc / "frr/vtysh.conf").read_text() == "service integrated-vtysh-config\n"
+    assert not (etc / "frr/bgpd.conf").exists()
+    programs = set(re.findall(r"\[program:(\w+)\]", (etc / "supervisor/conf.d/supervisord.conf").read_text()))
+    assert {"zebra", "bgpd", "vtysh_b"} <= programs
+    managers = re.findall(
+        r"command=\S*?(bgpcfgd|frrcfgd)\b", (etc / "supervisor/conf.d/supervisord.conf").read_text()
+    )
+    assert managers == ["bgpcfgd"]
+
+
+def verdict(commands: list[str], program: str, **packet: Any) -> str:
+    """Return what the first fitting rule of the chain INPUT does with a packet from a port of the front panel."""
+    for command in commands:
+        words = command.split()
+        if words[0] != program or "INPUT" not in words or words[1] not in ("-A", "-I") or "-t" in words:
+            continue
+        said = dict(zip(words, [*words[1:], ""], strict=True))
+        if any(word in words for word in ("conntrack", "ttl", "hl", "icmp", "icmpv6", "!")):
+            continue
+        port = said.get("-i", packet["port"])
+        ports = said.get("--dport", "").partition(":")
+        if (
+            ((port.endswith("+") and packet["port"].startswith(port[:-1])) or port == packet["port"])
+            and ("-s" not in said or packet["source"] in ipaddress.ip_network(said["-s"]))
+            and ("-d" not in said or packet["target"] in ipaddress.ip_network(said["-d"]))
+            and said.get("-p", packet["protocol"]) == packet["protocol"]
+            and (not ports[0] or int(ports[0]) <= packet["to"] <= int(ports[2] or ports[0]))
+        ):
+            return said["-j"]
+    return "ACCEPT"
+
+
+def wrong_verdicts(switch: Switch, commands: list[str]) -> set[str]:
+    """Return `PORT bfd` where BFD of a far switch is dropped, `PORT ssh` where a host reaches SSH at any address."""
+    sessions = {session.port for session in switch.bgp.sessions}
+    links = [
+        (port, ipaddress.ip_interface(text))
+        for port in switch.ports
+        for text in filter(None, (port.ipv4, port.ipv6, "fe80::2/64" if port.unnumbered else None))
+    ]
+    wrong = set()
+    for port, own in links:
+        far = next(one for one in own.network if one != own.ip)
+        for _, address in links:
+            if address.version != own.version:
+                continue
+            program = "iptables" if own.version == 4 else "ip6tables"
+            at = {"port": port.name, "source": far, "target": address.ip}
+            if (
+                port.name not in sessions
+                and verdict(commands, program, protocol="tcp", to=22, **at) != "DROP"
+            ):
+                wrong.add(f"{port.name} ssh")
+            bfd = verdict(commands, program, protocol="udp", to=3784, **at)
+            if port.name in sessions and address == own and bfd != "ACCEPT":
+                wrong.add(f"{port.name} bfd")
+    return wrong
+
+
+@pytest.mark.parametrize("release", [one for one in RELEASES if one >= SOFTWARE_BFD])
+@pytest.mark.parametrize("name", KINDS)
+def test_caclmgrd_lets_bfd_in_on_each_link_and_keeps_hosts_out(
+    name: str, release: str, tmp_path: Path
+) -> None:
+    switch, files = rendered(name, release)
+    assert switch.bgp.sessions
+    tables = json.loads(files["config_db.json"])
+    assert wrong_verdicts(switch, caclmgrd(release, tmp_path, tables)) == set()
+
+
+def test_without_the_lists_caclmgrd_drops_bfd_at_even_addresses_and_answers_hosts(tmp_path: Path) -> None:
+    switch, files = rendered("numbered", "202505")
+    tables = {**json.loads(files["config_db.json"]), "ACL_TABLE": {}}
+    found = wrong_verdicts(switch, caclmgrd("202505", tmp_path, tables))
+    assert {one for one in found if one.endswith("ssh")} == {f"Ethernet{number} ssh" for number in (0, 4, 8)}
+    even = replace(
+        switch,
+        ports=tuple(replace(port, ipv4=flipped(port.ipv4) if port.ipv4 else None) for port in switch.ports),
+    )
+    tables = {**json.loads(SONIC.render(even)["config_db.json"]), "ACL_TABLE": {}}
+    folder = tmp_path / "even"
+    folder.mkdir()
+    assert "Ethernet16 bfd" in wrong_verdicts(even, caclmgrd("202505", folder, tables))
+
+
+def flipped(address: str) -> str:
+    """Return the other end's address of a link."""
+    own = ipaddress.ip_interface(address)
+    return f"{next(one for one in own.network if one != own.ip)}/{own.network.prefixlen}"
