@@ -21,6 +21,8 @@ from fabricc.operate.drivers.redact import excerpt
 
 _BEGINS = "==fabricc=="
 """The line after which the output of a command begins; a login script may print before it."""
+_LONGEST_LOCK_S = 86400
+"""A lock that would stand longer was written before the clock of the switch was set back, and is over."""
 _HELD = 75  # EX_TEMPFAIL of sysexits.h: another session holds the lock
 
 
@@ -110,7 +112,8 @@ class LinuxSession(LinuxDriver):
         command = (
             f"umask 077; mkdir -p {self._folder} && cd {self._folder} || exit; exec 9> guard; flock 9; "
             f'now=$(date +%s); if [ -e lock ] && [ "$(head -n 1 lock)" != {mine} ] && '
-            f'[ "$(tail -n 1 lock)" -gt "$now" ]; then exit {_HELD}; fi; '
+            f'[ "$(tail -n 1 lock)" -gt "$now" ] && [ "$(tail -n 1 lock)" -lt $((now + {_LONGEST_LOCK_S})) ]; '
+            f"then exit {_HELD}; fi; "
             f'printf "%s\\n%s\\n" {mine} $((now + {seconds})) > lock'
         )
         try:
@@ -169,7 +172,7 @@ class LinuxSession(LinuxDriver):
         """The session that holds the candidate and the seconds until its lock expires; "" when nobody does."""
         words = self._run(f"cat {self._folder}/lock 2> /dev/null || true; date +%s").split()
         left = float(words[1]) - float(words[2]) if len(words) > 2 else 0.0
-        return (words[0], left) if left > 0 else ("", 0.0)
+        return (words[0], left) if 0 < left < _LONGEST_LOCK_S else ("", 0.0)
 
     def end_hold(self, hold: Hold) -> bool:
         """Remove the candidate and the lock of a session that is dead. Not part of NAPALM."""

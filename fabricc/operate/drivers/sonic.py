@@ -65,6 +65,10 @@ def _scripts() -> dict[str, str]:
     }
 
 
+_UPTIME = "$(cut -d. -f1 /proc/uptime)"
+"""Seconds since the switch started: a deadline must not move when somebody sets its clock."""
+
+
 class SonicDriver(LinuxSession):
     """Community SONiC, releases with the Generic Config Updater (`config replace`).
 
@@ -251,7 +255,7 @@ class SonicDriver(LinuxSession):
         if revert_in:
             at = f"{self._folder}/deadline"
             self._run(
-                f"test -e {self._folder}/pending && echo $(($(date +%s) + {revert_in})) > {at}", CommitError
+                f"test -e {self._folder}/pending && echo $(({_UPTIME} + {revert_in})) > {at}", CommitError
             )
             self._run(f"echo pending > {self._folder}/phase", CommitError)
         else:
@@ -277,7 +281,7 @@ class SonicDriver(LinuxSession):
         wait = f"setsid python3 {self._folder}/{_AGENT} guard {self._folder} {name} {_DETACHED}"
         self._run(
             f"cd {self._folder} && {backup} && rm -rf outcome started-* && : > why"
-            f" && echo $(($(date +%s) + {int(self._limit_s())})) > deadline"
+            f" && echo $(({_UPTIME} + {int(self._limit_s())})) > deadline"
             f" && echo {name} > pending && echo committing > phase && {{ {wait} }}",
             CommitError,
         )
@@ -357,7 +361,7 @@ class SonicDriver(LinuxSession):
 
     def _commit_left_s(self) -> float | None:
         at = self._kept("deadline")
-        return float(at) - float(self._run("date +%s")) if is_number(at) else None
+        return float(at) - float(self._run(f"echo {_UPTIME}")) if is_number(at) else None
 
     def confirm_commit(self) -> None:
         """Keep and save what a commit of this session with `revert_in` brought.

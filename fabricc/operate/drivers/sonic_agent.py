@@ -308,7 +308,8 @@ def guard(folder: Path, checkpoint: str) -> None:
             return (folder / "pending").read_text().strip() == checkpoint
         return False
 
-    while ours() and time.time() < float((folder / "deadline").read_text()):
+    # Seconds since the start of the switch, as the driver counts them: its clock may be set meanwhile.
+    while ours() and time.clock_gettime(time.CLOCK_BOOTTIME) < float((folder / "deadline").read_text()):
         time.sleep(0.5)
     if not ours():
         return

@@ -240,3 +240,25 @@ def test_login_is_checked_and_getters_answer(switch: LinuxSwitch, driver: Any) -
     assert found["router_id"] == "203.0.113.1"
     assert found["peers"]["192.0.2.1"]["is_up"]
     assert found["peers"]["192.0.2.1"]["description"] == "spine01"
+
+
+def test_a_clock_that_is_set_moves_neither_the_way_back_nor_a_lock(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    set_clock(switch, "10 days ago")
+    driver.commit_config(revert_in=600)
+    assert driver.has_pending_commit()
+    (left,) = [one.left_s for one in driver.get_holds() if one.claim is Claim.COMMIT]
+    assert 500 < left <= 600
+    driver.confirm_commit()
+    assert runs(switch, NEW, "hostname new\n")
+    driver.load_replace_candidate(config=BUNDLE)
+    set_clock(switch, "5000 days ago")
+    with switch.device.connect(timeout=10, session="run-2") as other:
+        other.load_replace_candidate(config=BUNDLE)  # the lock is of a time that has not come yet
+
+
+def set_clock(switch: LinuxSwitch, when: str) -> None:
+    """Let the switch's `date` tell another time."""
+    program = switch.root / "bin" / "date"
+    program.write_text(f"#!/bin/sh\nexec /bin/date -d '{when}' \"$@\"\n")
+    program.chmod(0o755)
