@@ -28,13 +28,13 @@ def _ended(status: int) -> int:
     A build of 24,576 GPUs that finds nothing to do takes 0.95 of the time, one override 0.97 (medians of runs in turn).
     It ends as Python does where something is to run at the end, another thread runs, or a tracer or profiler watches.
     """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # Python would try again at its end, and end with another status
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     gc.freeze()  # Python looks through all that there is once more before it ends
     awaited = atexit._ncallbacks() > 0 or threading.active_count() > 1
     if not awaited and sys.gettrace() is None and sys.getprofile() is None:
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except OSError:  # told by Python at its end
-            return status
         os._exit(status)
     return status

@@ -48,6 +48,15 @@ class RefusedError(FindingsError):
         return 3 if any(one.code in _UNASKED for one in self.diagnostics) else 1
 
 
+class UnaskedError(RefusedError):
+    """The push does not start, because a switch fell silent while it was asked."""
+
+    @property
+    def status(self) -> int:
+        """As for every switch that cannot be asked."""
+        return 3
+
+
 @dataclass(frozen=True, slots=True)
 class BuiltTree:
     """A tree as it was when it was read, and the fabric it was built from.

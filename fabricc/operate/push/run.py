@@ -13,7 +13,7 @@ from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import RefusedError, UnaskedError
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.secrecy import require_secrets
@@ -138,7 +138,8 @@ class Push:
             self._skip({name: error for name, error in failed.items() if isinstance(error, UnreachableError)})
             failed = {name: error for name, error in failed.items() if name not in self.skipped}
         if failed:
-            raise RefusedError.of(_findings(failed))
+            silent = any(isinstance(error, UnreachableError) for error in failed.values())
+            raise (UnaskedError if silent else RefusedError).of(_findings(failed))
         self.executor.require_distinct()
         if trouble := self.executor.journal.trouble:
             path = self.executor.journal.path

@@ -108,8 +108,11 @@ def test_after_an_interrupt_the_screen_says_what_was_done(network: Network) -> N
     assert "━" not in shown, "no bar is left"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("where", ["full device", "closed pipe", "closed"])
-def test_a_run_ends_once_whatever_becomes_of_its_output(network: Network, where: str) -> None:
+def test_a_run_ends_once_whatever_becomes_of_its_output(
+    network: Network, where: str, unbuffered: str
+) -> None:
     words = [
         *FABRICC,
         "push",
@@ -130,7 +133,11 @@ def test_a_run_ends_once_whatever_becomes_of_its_output(network: Network, where:
         "--access",
         str(network.access),
     ]
-    environment = {**os.environ, "PYTHONPATH": f"{SIMULATED}:{HERE.parents[2]}"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{SIMULATED}:{HERE.parents[2]}",
+        "PYTHONUNBUFFERED": unbuffered,
+    }
     if where == "closed":
         words = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *words]
         ends = subprocess.Popen(words, env=environment)
