@@ -239,7 +239,7 @@ def compile_spec(
         renewed(lock, spec.cluster, lock_before),
         digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
     )
-    planned_spec = spec if fabric is None else with_host_cable(spec, fabric)
+    planned_spec = spec if fabric is None else with_host_cable(spec, fabric.cable_kinds["host"])
     known = replace(known, loaded=planned_spec, lock_text=lock_text, sources=sources, inputs=inputs)
     return replace(
         known,

@@ -41,7 +41,7 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
         found = settled(spec, [*found, *host_fact_findings(spec, planned.fabric.wiring)])
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
     if planned.fabric is not None:
-        spec = with_host_cable(spec, planned.fabric.wiring)
+        spec = with_host_cable(spec, planned.fabric.wiring.cable_kinds["host"])
     return replace(
         known,
         loaded=spec,

@@ -79,7 +79,7 @@ def with_networks(
             fabric, unfit = completed(filled, folder, planned.fabric, sources, gaps=gaps)
             found += [*planned.diagnostics, *own.told(repinned), *unfit]
             locks[name] = replace(planned.lock, number=stated.network.number)
-            filled = filled if fabric is None else with_host_cable(filled, fabric)
+            filled = filled if fabric is None else with_host_cable(filled, fabric.cable_kinds["host"])
             networks[name] = Network(filled, fabric, planned.draft, repinned)
         diagnostics += [replace(each, message=f"{name}: {each.message}") for each in found]
     fabrics = [each.fabric for each in networks.values() if each.fabric is not None]

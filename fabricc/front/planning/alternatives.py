@@ -16,6 +16,7 @@ from fabricc.front.planning.attachments import attachments, splits
 from fabricc.front.planning.border import leaf_attachments, with_border
 from fabricc.front.planning.external import moved_out
 from fabricc.front.planning.figures import Filled, figures, filled, forwarded, with_ways_out
+from fabricc.front.planning.host_cables import host_cable, with_host_cable
 from fabricc.front.planning.layout import ports_at, speeds
 from fabricc.front.planning.models import Models, UnfitError, models_of, nos_release
 from fabricc.front.planning.refusals import joined
@@ -259,6 +260,7 @@ def _candidate(
     links = spread(spec, sized, EMPTY_LOCK).links if spec.spines else (0,) * len(models.hosts)
     links += (spec.tors.border_links,) * len(leaves)
     attached += leaf_attachments(sized.shape, leaves)
+    spec = with_host_cable(spec, host_cable(spec, models, sized.tor_layouts, attached))
     counted = figures(spec, models.hosts, attached, models.switches, sized, links, units)
     used = {model.name for model in models.switches.values()}
     return Candidate(spec, changes, models, sized, counted, used <= named)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.cables import CableKind
-    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Attachment, PortLayout
     from fabricc.front.planning.models import Models
     from fabricc.front.spec.model import ClusterSpec
 
 MEDIUM = ("cables", "host", "medium")
-INSTEAD = ("mmf", "smf")
-"""Media that join two cages that are both split, as of a DGX, where no copper cable does; in order of their price."""
+MEDIA = ("aec", "mmf", "smf")
+"""Media of host cables where the spec names none: the default of the schema, then those that join two cages that are
+both split, as of a DGX, where no copper cable does; in order of their price."""
 
 
 def host_cable(
@@ -38,7 +38,7 @@ def host_cable(
     cable = spec.cables.host
     if MEDIUM in spec.positions:
         return cable
-    for medium in (cable.medium, *INSTEAD):
+    for medium in MEDIA:
         groups = zip(models.hosts, layouts, attached, strict=False)
         if all(
             _joined(
@@ -50,9 +50,8 @@ def host_cable(
     return cable
 
 
-def with_host_cable(spec: ClusterSpec, fabric: Fabric) -> ClusterSpec:
-    """Return the spec with the medium that was planned as the default that was taken."""
-    planned = fabric.cable_kinds["host"]
+def with_host_cable(spec: ClusterSpec, planned: CableKind) -> ClusterSpec:
+    """Return the spec with the medium of the planned host cable as the default that was taken."""
     if planned.medium == spec.cables.host.medium:
         return spec
     return replace(

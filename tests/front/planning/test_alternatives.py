@@ -12,6 +12,7 @@ import pytest
 from fabricc.compiler.materials import materials
 from fabricc.front.planning import plan
 from fabricc.front.planning.alternatives import alternatives, betters, candidates, own_shape
+from fabricc.front.planning.host_cables import MEDIA, with_host_cable
 from fabricc.front.spec.canonical import edited
 from fabricc.front.spec.load import read_spec
 from fabricc.front.spec.lock import EMPTY_LOCK
@@ -193,3 +194,22 @@ def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
         assert {tier: plan_.model.name for tier, plan_ in fabric.tiers.items()} == {
             tier: plan_.model.name for tier, plan_ in each.fabric.tiers.items()
         }
+
+
+def test_the_host_cable_of_a_shape_is_the_one_of_its_plan() -> None:
+    """Whatever the own shape has: a DGX has two ports to a cage, which copper joins to some switches alone."""
+    spec = spec_of(document(gpus={"model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16}))
+    own = planner(spec)
+    assert own is not None
+    shapes = found(with_host_cable(spec, own.cable_kinds["host"]), {})
+    planned = [
+        (each.spec.cables.host, fabric) for each in shapes if (fabric := planner(each.spec)) is not None
+    ]
+    assert planned
+    assert all(cable == fabric.cable_kinds["host"] for cable, fabric in planned)
+    assert len({cable.medium for cable, _ in planned}) > 1
+
+
+def test_the_first_medium_is_the_default_of_the_schema() -> None:
+    spec = spec_of(document())
+    assert MEDIA[0] == spec.cables.host.medium
