@@ -84,7 +84,9 @@ configure_nic() {
         [ -z "$points" ] || nicctl update qos dscp-to-priority -p "$uuid" --dscp "$points" --priority "$priority"
         case $lossless in
         1) nicctl update qos pfc -p "$uuid" --priority "$priority" --no-drop enable ;;
-        *) nicctl update qos pfc -p "$uuid" --priority "$priority" --no-drop disable ;;
+        # Published recipes expect an error where it is off already.
+        *) nicctl update qos pfc -p "$uuid" --priority "$priority" --no-drop disable ||
+            echo "fabricc-roce: $netdev: PFC of priority $priority was off already, or stays on: see nicctl show qos" >&2 ;;
         esac
         priority=$((priority + 1))
     done

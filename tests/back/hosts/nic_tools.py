@@ -168,6 +168,8 @@ def nicctl(state, arguments):
     if arguments[:2] == ["show", "port"]:
         ports = {"42424650-1": "04908170-1", "42424650-2": "04908170-2"}
         return f"\nPort : {ports[arguments[-1]]}\n  MTU : 9216\n"
+    if os.environ.get("OFF_ALREADY") and arguments[-2:] == ["--no-drop", "disable"]:
+        sys.exit("Error: PFC is not enabled")
     return ""
 
 

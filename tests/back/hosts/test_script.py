@@ -260,6 +260,14 @@ def test_an_event_of_a_pollara_port_configures_this_port_alone(tmp_path: Path) -
     assert run(tmp_path, "pollara", "rail0").stdout == "rail0: configured\n"
 
 
+def test_a_pollara_whose_priorities_are_off_already_is_configured(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "ionic_r0")
+    done = run(tmp_path, "pollara", "rail0", OFF_ALREADY="1")
+    assert (done.returncode, done.stdout) == (0, "rail0: configured\n")
+    assert "PFC of priority 0 was off already, or stays on" in done.stderr
+    assert [call for call in recorded(tmp_path) if "scheduling" in call]
+
+
 def test_a_pollara_check_does_not_pass_for_what_it_cannot_read(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "ionic_r0")
     before = run(tmp_path, "pollara", "--check", "rail0")
