@@ -11,11 +11,13 @@ from fabricc.cli import options, output
 from fabricc.compiler.affected_specs import affected_specs
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import POLICY_NAME
+from fabricc.compiler.overlay_proof import contradictions
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff.review_policy import load_policy
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler.compiled import Compiled
 
 
 @click.command("validate")
@@ -36,11 +38,20 @@ def command(specs: tuple[Path, ...], changed: bool, format_: str) -> int:
     verdicts = []
     for spec in specs:
         compiled = compile_spec(spec)
-        found += compiled.diagnostics
+        told = [*compiled.diagnostics, *_contradictions(compiled)]
+        found += told
         sources.update(compiled.sources)
-        verdict = "not valid" if exit_status(compiled.diagnostics) else "valid"
-        verdicts.append(f"{spec}: {verdict}, {output.tally(compiled.diagnostics)}")
+        verdict = "not valid" if exit_status(told) else "valid"
+        verdicts.append(f"{spec}: {verdict}, {output.tally(told)}")
     output.tell(found, format_, sources)
     if format_ == "text":
         output.out(*verdicts)
     return exit_status(found)
+
+
+def _contradictions(compiled: Compiled) -> list[Diagnostic]:
+    """Return what a build refuses of the overlays of a sound spec."""
+    if not compiled.sound or compiled.infiniband is not None or not compiled.spec.overlays:
+        return []
+    parts = (compiled, *compiled.networks.values())
+    return [each for part in parts for each in contradictions(part.spec, part.fabric)]

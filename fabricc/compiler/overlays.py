@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec, OverlayFile
 
 MAX_BYTES = 1 << 20
-_SAMPLE = 8
+_TEMPLATE = pattern(r"\{\{|\{%|\$\{")
+SAMPLE = 8
 """Of the switches that an overlay names, how many are looked at for lines that take nothing away."""
 _SECRET = pattern(
     r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
@@ -80,6 +81,7 @@ def read_overlays(
         found += _misfits(fabric)
     if not found and any(entry.removes for entry in spec.overlays):
         found += _idle(fabric)
+    found += [each for name, text in sources.items() for each in _template_marks(name, text)]
     return fabric, found, sources
 
 
@@ -114,6 +116,15 @@ def _secrets(name: str, text: str) -> Iterator[Diagnostic]:
             message = "this line seems to hold a secret, which would stand in the tree, in diffs and in Git"
             remedy = f"Write {SECRET_PREFIX}<name> in its place: `fabricc push` puts the value in."
             yield Diagnostic("FAB2112", Severity.ERROR, message, Position(name, number), remedy)
+
+
+def _template_marks(name: str, text: str) -> Iterator[Diagnostic]:
+    """FAB0085 for each line that a template engine has not rendered: overlays have no variables."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := _TEMPLATE.search(line):
+            message = f"{found[0]!r} goes to the switches as it is: overlays have no variables"
+            remedy = "Render the file first, or use a template of your own: see docs/overlays.md."
+            yield Diagnostic("FAB0085", Severity.WARNING, message, Position(name, number), remedy)
 
 
 def _useless(spec: ClusterSpec, index: int, fabric: Fabric, plan: OverlayPlan) -> Iterator[Diagnostic]:
@@ -160,7 +171,7 @@ def _covered(fabric: Fabric, plan: OverlayPlan) -> bool:
 def _idle(fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB2113: lines of removing overlays that take nothing away from any of a few switches that have them."""
     idle: dict[str, set[int]] = {}
-    named = {name for plan in fabric.overlays if plan.overlay.removes for name in plan.devices[:_SAMPLE]}
+    named = {name for plan in fabric.overlays if plan.overlay.removes for name in plan.devices[:SAMPLE]}
     every = fabric.switch_ids() if named else fabric.kinds()
     kinds = set(fabric.kinds())
     for at in every:

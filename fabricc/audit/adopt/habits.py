@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
 
 Step = tuple["Draft", "Compiled"]
-_FITTING = re.compile(r"[\w .:;,/()\[\]<>@#+=*{}-]+", re.ASCII)
+_FITTING = re.compile(r"(?! )[\w .:;,/()\[\]<>@#+=*{}-]+(?<! )", re.ASCII)
 _USUAL = {"fabric": "{peer} {peer_port}", "host": "{peer} {peer_port}", "session": "{peer}"}
 
 

@@ -19,7 +19,8 @@ __all__ = ["OverlayError", "check_text", "merged", "stated", "stripped", "target
 
 _YAML = (".yaml", ".yml")
 _TRAILING = pattern(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
-_CONTROL = pattern(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = pattern(r"[\x00-\x09\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+"""Control characters, line separators, and blanks that no switch takes for one."""
 
 
 _ESCAPED = pattern(

@@ -1,0 +1,75 @@
+"""`validate` and `build` agree on overlays and descriptions, and report marks of templates."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fabricc.cli.entry import run
+from tests.trust.conftest import SPEC
+
+ENTRY = "overlays: [{file: o.conf, nos: frr, into: frr.conf, %s}]\n"
+
+
+def codes(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, set[str]]:
+    capsys.readouterr()
+    status = run([*words[:1], str(folder / "cluster.yaml"), *words[1:]])
+    return status, set(re.findall(r"error (FAB[0-9]{4})", "".join(capsys.readouterr())))
+
+
+def both(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
+    """Return the verdict, which both verbs have to share."""
+    found = codes(folder, capsys, "validate")
+    assert codes(folder, capsys, "build", "-o", str(folder / "build")) == found
+    return found
+
+
+@pytest.mark.parametrize("where", ["tiers: [spine]", "devices: [spine01a]"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ip route 10.9.0.0/16 Null0  \n", set()),
+        ("interface swp1\n description x\n", {"FAB6002"}),
+        ("hostname ${NAME}\n", {"FAB6002"}),
+        ("ip route 10.9.0.0/16\u00a0Null0\n", {"FAB2111"}),
+        ("ip route 10.9.0.0/16 Null0\u3000\n", {"FAB2111"}),
+    ],
+)
+def test_an_overlay_has_one_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str, text: str, expected: set[str]
+) -> None:
+    (tmp_path / "cluster.yaml").write_text(SPEC + ENTRY % where)
+    (tmp_path / "o.conf").write_text(text)
+    assert both(tmp_path, capsys) == (1 if expected else 0, expected)
+
+
+@pytest.mark.parametrize("mark", ["{{ pool }}", "{% if x %}", "${POOL}"])
+def test_marks_of_a_template_are_reported_with_their_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mark: str
+) -> None:
+    spec = SPEC + ENTRY % "tiers: [spine]"
+    (tmp_path / "cluster.yaml").write_text(spec)
+    (tmp_path / "o.conf").write_text(f"! first\nip prefix-list x seq 5 permit {mark}\n")
+    assert codes(tmp_path, capsys, "validate") == (0, set())
+    run(["validate", str(tmp_path / "cluster.yaml")])
+    assert "o.conf:2:1: warning FAB0085" in "".join(capsys.readouterr())
+    assert run(["build", str(tmp_path / "cluster.yaml"), "-o", str(tmp_path / "build")]) == 0
+    assert "o.conf:2:1: warning FAB0085" in "".join(capsys.readouterr())
+    assert mark in (tmp_path / "build" / "lab" / "switches" / "spine01a" / "frr.conf").read_text()
+    accepted = "accept: [{code: FAB0085, reason: the switch expands it}]\n"
+    (tmp_path / "cluster.yaml").write_text(spec + accepted)
+    run(["validate", str(tmp_path / "cluster.yaml")])
+    assert "warning FAB0085" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"), [("{peer} ;", True), ("a  {peer}", True), (" {peer}", False), ("{peer} ", False)]
+)
+@pytest.mark.parametrize("key", ["fabric", "host", "session"])
+def test_a_description_has_one_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, text: str, valid: bool
+) -> None:
+    (tmp_path / "cluster.yaml").write_text(f"{SPEC}descriptions: {{{key}: '{text}'}}\n")
+    assert both(tmp_path, capsys) == ((0, set()) if valid else (1, {"FAB1006"}))
