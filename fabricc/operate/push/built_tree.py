@@ -57,6 +57,15 @@ class UnaskedError(RefusedError):
         return 3
 
 
+class StoppedError(RefusedError):
+    """The push does not start, because it was interrupted before every switch was asked."""
+
+    @property
+    def status(self) -> int:
+        """As after every interruption."""
+        return 130
+
+
 @dataclass(frozen=True, slots=True)
 class BuiltTree:
     """A tree as it was when it was read, and the fabric it was built from.

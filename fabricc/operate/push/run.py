@@ -13,7 +13,7 @@ from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.push.built_tree import RefusedError, UnaskedError
+from fabricc.operate.push.built_tree import RefusedError, StoppedError, UnaskedError
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.plant import plant
 from fabricc.operate.push.secrecy import require_secrets
@@ -139,7 +139,8 @@ class Push:
             failed = {name: error for name, error in failed.items() if name not in self.skipped}
         if failed:
             silent = any(isinstance(error, UnreachableError) for error in failed.values())
-            raise (UnaskedError if silent else RefusedError).of(_findings(failed))
+            kind = UnaskedError if silent else RefusedError
+            raise (StoppedError if self.executor.stop.is_set() else kind).of(_findings(failed))
         self.executor.require_distinct()
         if trouble := self.executor.journal.trouble:
             path = self.executor.journal.path

@@ -155,6 +155,19 @@ def test_a_run_ends_once_whatever_becomes_of_its_output(
     assert [run["outcome"] for run in runs] == ["done"]
 
 
+@pytest.mark.parametrize("sign", ["interrupt", "hangup"])
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_a_push_that_is_stopped_while_it_asks_has_not_begun(
+    network: Network, words: tuple[str, ...], sign: str
+) -> None:
+    network.fault("spine01a", "get_config", 1, "before", sign)
+    network.direct = False
+    ran = network.push("--adopt", "--parallel", "1", *words, status=130)
+    assert "FAB9118" in ran.stderr
+    assert network.states() == {}, "no run is left behind"
+    network.push("--adopt", status=0)
+
+
 def test_a_hangup_takes_the_switch_back_and_ends_the_run(network: Network) -> None:
     network.fault("spine01a", "commit_config", 1, "after", "hangup")
     network.direct = False
