@@ -13,7 +13,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.connection import connected
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, identity_of
 from fabricc.operate.drivers.bundle import unpack
 from fabricc.tree import EmitError
@@ -71,6 +71,7 @@ def collect(
         lambda name: _fetch(devices[name], access, folder / name, claims),
         parallel,
         partial(progress, "asking"),
+        patience_s=PATIENCE_S,
     )
 
 

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError, UnreachableError
-from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.push.built_tree import RefusedError, StoppedError, UnaskedError
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.plant import plant
@@ -106,7 +106,13 @@ class Push:
     # Many switches.
 
     def _all(
-        self, what: str, names: Iterable[str], act: Callable[[str], R], *, always: bool = False
+        self,
+        what: str,
+        names: Iterable[str],
+        act: Callable[[str], R],
+        *,
+        always: bool = False,
+        patience_s: float | None = None,
     ) -> tuple[dict[str, R], dict[str, DeviceError]]:
         """The act on every switch: what it returned, and what it failed with; none begins after Ctrl-C."""
 
@@ -119,7 +125,8 @@ class Push:
                 return None, error
 
         progress = partial(self.teller.progress, what)
-        found = for_each(names, guarded, self.executor.options.parallel, progress)
+        parallel = self.executor.options.parallel
+        found = for_each(names, guarded, parallel, progress, patience_s=patience_s)
         good = {name: value for name, (value, error) in found.items() if error is None}
         bad = {name: error for name, (_, error) in found.items() if error is not None}
         return good, bad  # type: ignore[return-value]
@@ -133,7 +140,7 @@ class Push:
         wanted = list(names)
         require_secrets(self.executor.access, lambda name: self.executor.target(name).values(), wanted)
         self.executor.require_endpoints(wanted)
-        asked, failed = self._all("asking", wanted, self.executor.ask)
+        asked, failed = self._all("asking", wanted, self.executor.ask, patience_s=PATIENCE_S)
         if self.executor.options.skip_unreachable and (asked or resumed):
             self._skip({name: error for name, error in failed.items() if isinstance(error, UnreachableError)})
             failed = {name: error for name, error in failed.items() if name not in self.skipped}

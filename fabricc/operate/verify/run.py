@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices import readings
-from fabricc.operate.devices.fanout import for_each
+from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
 from fabricc.operate.verify import neighbours
 from fabricc.operate.verify.ask import Answer, Question, ask
@@ -53,7 +53,8 @@ def verify(
     widths = Widths.of(source.fabric) if Aspect.ROUTES in chosen else None
     question = Question(source, access, chosen, errors, widths)
     act, told = partial(ask, question), partial(progress, "asking")
-    return _report(question, for_each(source.chosen(only), act, parallel, told))
+    answers = for_each(source.chosen(only), act, parallel, told, patience_s=PATIENCE_S)
+    return _report(question, answers)
 
 
 def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
