@@ -46,6 +46,8 @@ class HostFact(NamedTuple):
 def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """Report interfaces, GPU links and NIC modes of hosts with GPUs that are assumed or do not fit the wiring."""
     yield from _uncertain_sockets(spec, fabric)
+    yield from _topology_names(spec, fabric)
+    yield from _unequal_domains(spec, fabric)
     for group in _groups(fabric):
         model, path = fabric.host_models[group], spec.gpus.groups[group].path
         yield from _card_mode(spec, model, group, path)
@@ -76,6 +78,35 @@ def _uncertain_sockets(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
         message = f"{models[0]}{more}: jobs open their sockets on {names}, which no source confirms"
     help_ = "Write `socket_interface` in `gpus`, as `ip link` names it, or add the network `frontend`."
     yield spec.note("FAB5620", message, *(paths[0] if len(paths) == 1 else ("gpus",)), help=help_)
+
+
+def _topology_names(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """Report hosts that have the name of a unit, a rack or a level in the files of schedulers."""
+    units = [unit for unit in fabric.units.values() if unit.hosts and fabric.host_models[unit.group].gpus]
+    places = {"spine", "core", *(unit.name for unit in units), *fabric.racks.values()}
+    if same := [host for unit in units for host in unit.hosts.values() if host in places]:
+        more = f" and {len(same) - 1} more" if same[1:] else ""
+        message = f"{same[0]}{more}: hosts with the name of a place in jobs/slurm and jobs/kubernetes"
+        help_ = (
+            "Rename them: Kueue leaves out such nodes (issue 14009), and Slurm's switch has the same name."
+        )
+        yield spec.warning("FAB5626", message, "gpus", help=help_)
+
+
+def _unequal_domains(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """Report a small NVLink domain, as the smallest one decides the size of all blocks of Slurm."""
+    sizes: dict[str, int] = {}
+    for unit in fabric.units.values():
+        for host in unit.hosts.values():
+            if domain := fabric.domain(unit, host):
+                sizes[domain] = sizes.get(domain, 0) + 1
+    if sizes and min(sizes.values()) < max(sizes.values()):
+        (name, least), most = min(sizes.items(), key=lambda item: item[1]), max(sizes.values())
+        message = f"NVLink domains of {least} to {most} hosts: BlockSizes is {least}, that of {name}, for all of them"
+        help_ = (
+            "Fill the small rack, or leave it out of the blocks: Slurm divides larger racks into such blocks."
+        )
+        yield spec.note("FAB5627", message, "gpus", help=help_)
 
 
 def _card_mode(spec: ClusterSpec, model: HostModel, group: int, path: KeyPath) -> Iterator[Diagnostic]:

@@ -295,3 +295,28 @@ def test_hosts_without_a_partition_are_reported(tmp_path: Path) -> None:
     assert message.startswith("su001-host03 and 1 more: in no partition")
     every = some.replace("hosts: [su001-host01, su001-host02]", "units: [su001]")
     assert not found(compiled(tmp_path, "model: dgx-h100", every, tiers), "FAB5625")
+
+
+@pytest.mark.parametrize(("names", "first"), [("[spine, su001, n3]", "spine and 1 more"), ("[n1, n2]", "")])
+def test_hosts_with_the_name_of_a_place_are_reported(tmp_path: Path, names: str, first: str) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(
+        f"cluster: test\ngpus: {{model: dgx-h100, hosts: {names}, hosts_per_unit: 4}}\n{TIERS}{CLASSES}"
+    )
+    messages = found(compile_spec(path), "FAB5626")
+    assert [message.partition(":")[0] for message in messages] == ([first] if first else [])
+
+
+@pytest.mark.parametrize(("racks", "size"), [("r1: 18, r2: 17, r3: 9", "9"), ("r1: 18, r2: 18", "")])
+def test_a_small_rack_that_divides_the_blocks_of_slurm_is_reported(
+    tmp_path: Path, racks: str, size: str
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    gpus = f"{{model: gb200-nvl72, racks: {{{racks}}}, hosts_per_unit: 64}}"
+    path.write_text(f"cluster: test\ngpus: {gpus}\n{TIERS}{CLASSES}")
+    spec = compile_spec(path)
+    messages = found(spec, "FAB5627")
+    assert bool(messages) == bool(size)
+    if size:
+        assert f"BlockSizes is {size}, that of r3" in messages[0]
+        assert f"BlockSizes={size}\n" in job_files(spec.fabric)["jobs/slurm/topology-block.conf"]
