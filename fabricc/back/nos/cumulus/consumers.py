@@ -30,6 +30,7 @@ class Need:
         at: paths of which one has a value of `holds`, or any where there are none; `*` is the key that it stands for
             in `top`.
         unless: a path without which nothing is needed; empty where something always is.
+        beside: keys below `top` that need nothing.
     """
 
     top: str
@@ -38,6 +39,7 @@ class Need:
     at: tuple[str, ...] = ()
     holds: frozenset[str] = frozenset()
     unless: str = ""
+    beside: frozenset[str] = frozenset()
 
 
 NEEDS = (
@@ -47,7 +49,7 @@ NEEDS = (
         holds=frozenset({"on", "enabled"})),
     Need("interface/*/qos/pfc-watchdog", "the port has no PFC",
         "Quality of Service (a watchdog can only be configured on a port with PFC or link pause)",
-        at=("interface/*/qos/pfc/profile",)),
+        at=("interface/*/qos/pfc/profile", "qos/roce/enable", "qos/roce/state")),
     Need("interface/*/packet-trim", "trimming of the switch is off",
         "Packet Trimming (set the packet trimming state to enabled)",
         at=("system/forwarding/packet-trim/state",), holds=frozenset({"enabled"})),
@@ -55,7 +57,8 @@ NEEDS = (
         "Packet Trimming (not with buffer drops monitored by WJH)", unless="system/wjh/channel/buffer"),
     Need("qos", "RoCE's own profile is on",
         "RDMA over Converged Ethernet - RoCE (one command sets trust, maps, PFC, ECN, scheduling and pools of its own)",
-        at=("qos/roce/enable", "qos/roce/state"), holds=_OFF, unless="qos/roce"),
+        at=("qos/roce/enable", "qos/roce/state"), holds=_OFF, unless="qos/roce",
+        beside=frozenset({"roce", "pfc-watchdog"})),
 )  # fmt: skip
 
 
@@ -76,6 +79,9 @@ def unread(root: Node) -> Iterator[tuple[str, int, str]]:
                 for child in node.children or ()
                 if child.key
             ):
+                continue
+            keys = {child.key[0] for child in node.children or () if child.key}
+            if need.beside and keys <= need.beside:
                 continue
             if not tree.holds(need, names):
                 left = iter(names)

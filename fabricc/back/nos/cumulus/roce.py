@@ -35,6 +35,7 @@ SCHEDULERS = {0: "dwrr 50", ROCE: "dwrr 50", CNP: "strict"}
 CABLE_M = 100
 _OFF = (("enable", "off"), ("state", "disabled"))
 _PORT = re.compile(r"swp[0-9]+(s[0-9]+)?")
+_PARTS = re.compile(r"([248])x.*")
 _LEAVES = {
     "pfc": ("pfc", "headroom/", "qos_setting[pfc"), "congestion-control": ("ecn_",), "mapping": ("trust",),
     "egress-scheduler": ("scheduler",),
@@ -99,19 +100,25 @@ def expand(text: str, file: str, reading: Reading) -> None:
         for leaf, value, at in stated:
             if not any(part in leaf for part in without):
                 put(f"interface[{port}]/{leaf}", value, at)
+        watchdog = reading.facts.get(f"interface[{port}]/qos_setting[pfc-watchdog]")
+        if watchdog == "state enable" and f"interface[{port}]/pfc" in reading.facts:
+            at = reading.lines[f"interface[{port}]/qos_setting[pfc-watchdog]"][1]
+            put(f"interface[{port}]/watchdog", "true", at)
         trust = f"interface[{port}]/trust"
         if reading.facts.get(trust) == "both":  # the code point, where there is one
             reading.facts[trust] = "dscp"
 
 
 def _switch(text: str) -> _Switch:
-    switch = _Switch()
+    switch, split = _Switch(), dict[str, int]()
     for node in statements(text):
         match node.key:
             case ("qos", "roce", word, value):
                 switch.words[word] = value
             case ("interface", port, *rest) if _PORT.fullmatch(port):
                 own = switch.ports.setdefault(port, set())
+                if rest[:2] == ["link", "breakout"] and len(rest) > 2 and (mode := _PARTS.fullmatch(rest[2])):
+                    split[port] = int(mode[1])
                 if len(rest) > 2 and rest[0] == "qos" and rest[2] == "profile":
                     own.add(rest[1])
             case ("qos", "pfc", "default-global", "switch-priority", key, *_):
@@ -120,6 +127,10 @@ def _switch(text: str) -> _Switch:
                 switch.pfc[word] = value, node.line
             case ("qos", "congestion-control", "default-global", "traffic-class", key, word, value):
                 switch.marking |= {(each, word): (value, node.line) for each in startup.members(key)}
+    for port, parts in split.items():  # a split port is no port, and its parts may be named nowhere else
+        own = switch.ports.pop(port, set())
+        for part in range(parts):
+            switch.ports.setdefault(f"{port}s{part}", set()).update(own)
     return switch
 
 
