@@ -239,7 +239,7 @@ def test_few_ports_of_few_devices_are_compared_together() -> None:
     """Of two switches with three ports to hosts each, neither the switches nor the ports of one are a majority."""
     odd: Facts
     for odd, word in (
-        ({"interface[Ethernet3]/mtu": 1500}, "mtu: 1500 here"),
+        ({"interface[Ethernet3]/mtu": 8000}, "mtu: 8000 here"),
         ({"interface[Ethernet3]/pfc": "", "interface[Ethernet3]/watchdog": ""}, "pfc: nothing here"),
     ):
         sound: Facts = {**open_port(1), **open_port(2), **open_port(3)}

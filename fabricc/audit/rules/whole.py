@@ -8,16 +8,20 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import Kind
-from fabricc.audit.rules import alike, design, ends, lossless, names, sessions, unique
+from fabricc.audit.rules import alike, design, ends, folder, lossless, names, sessions, unique
+from fabricc.audit.rules.access import access_findings
 from fabricc.audit.rules.account import Account, accounts
 from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, Votes
+from fabricc.audit.rules.filters import filter_findings
 from fabricc.audit.rules.lanes import shared_lanes
 from fabricc.audit.rules.meeting import Meeting, session_findings
 from fabricc.audit.rules.outliers import UNLIKE, outliers
+from fabricc.audit.rules.protection import protection_findings
 from fabricc.audit.rules.proved import Asked, Proof
 from fabricc.audit.rules.proved import proved as prove
+from fabricc.audit.rules.routing import session_rules
 from fabricc.audit.rules.sheet import NOWHERE, fars_of, sheet
 from fabricc.audit.rules.unread import unread
 from fabricc.audit.rules.waist import CNP_DSCP, Models
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.model import Device, Found, Place, Tier
     from fabricc.audit.rules.alike import Expected
+    from fabricc.audit.rules.folder import Stated
     from fabricc.audit.rules.proved import Proved
     from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.audit.rules.unique import Owned
@@ -120,6 +125,7 @@ class Digest(NamedTuple):
         safe: code points that PFC protects on every port that has any; None where none has.
         vote, mixed: see `alike.vote`.
         designs: those that it shows; `points`: whose code point a host says, and which.
+        stated: what of a switch is compared with others.
     """
 
     findings: list[Finding]
@@ -132,6 +138,7 @@ class Digest(NamedTuple):
     designs: tuple[tuple[str, str], ...] = ()
     points: tuple[tuple[str, int], ...] = ()
     proved: Proved | None = None
+    stated: Stated | None = None
 
 
 def _looked_at(
@@ -147,15 +154,13 @@ def _looked_at(
         return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
     proved = prove(one, mine, models, cnp)
     wrong = [
-        *names.undefined(one),
-        *unread(one),
-        *shared_lanes(one),
-        *lossless.port_findings(one),
+        *names.undefined(one), *unread(one), *shared_lanes(one), *lossless.port_findings(one),
+        *protection_findings(one), *filter_findings(one, mine), *session_rules(one, mine), *access_findings(one),
         *proved.findings,
-    ]
+    ]  # fmt: skip
     return digest._replace(
         findings=wrong, safe=lossless.protected(one), designs=design.designs_of(one),
-        proved=proved._replace(findings=[]),
+        proved=proved._replace(findings=[]), stated=folder.stated(one, mine),
     )  # fmt: skip
 
 
@@ -184,6 +189,7 @@ class Digests:
         protected: code point -> switches that protect it on every port with PFC; `lossless`: those with PFC at all.
         rdma, cnp: code points that hosts use for it -> how often they say so.
         like: one object for all that have addresses at the same paths.
+        stated: switch -> what of it is compared with others.
     """
 
     proof: Proof = field(default_factory=Proof)
@@ -198,6 +204,7 @@ class Digests:
     rdma: Counter[int] = field(default_factory=Counter)
     cnp: Counter[int] = field(default_factory=Counter)
     like: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    stated: dict[str, Stated] = field(default_factory=dict)
 
     def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
         """Take a device in, hosts before switches."""
@@ -218,6 +225,8 @@ class Digests:
             self.protected.update(digest.safe)
         self.designs.add(name, digest.designs)
         self.proof.add(device, digest.proved)
+        if digest.stated is not None:
+            self.stated[name] = digest.stated
 
 
 def _sheet(found: Found, device: Device, fars: Mapping[str, Mapping[str, Far]]) -> Sheet:
@@ -241,7 +250,9 @@ def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
 def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
     meeting = Meeting(digests.sessions, groups_of(found), fars)
     meeting.meet()
-    return session_findings(meeting, found.devices)
+    yield from session_findings(meeting, found.devices)
+    policies = {each.name: digests.proof.policies[each.policy] for each in digests.proof.switches}
+    yield from folder.folder_findings(found, digests.stated, meeting, policies)
 
 
 def _of_rdma(

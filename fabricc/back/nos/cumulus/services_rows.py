@@ -78,7 +78,7 @@ def _listening(kind: str, *rows: Row) -> Row:
 
 _USER = table("user", "<word>",
     Fact("role <word>", "user[{0}]/role"),
-    Fact("hashed-password <word>", "user[{0}]/password", "stated"),
+    Fact("hashed-password <word>", "user[{0}]/password", lambda word: "stated" if word else "none"),
     Silent("full-name <word>"),
     node("ssh", table("authorized-key", "<word>", Keep("key <word>", "key"), Keep("type <word>", "type"))),
     here="user[{0}]/configured",

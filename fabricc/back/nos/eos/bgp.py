@@ -272,6 +272,8 @@ ROWS: Sequence[Row] = (
     Fact("router bgp <asn>", "bgp/asn"),
     Block("router bgp <asn>", "bgp", (
         Silent("bgp asn notation (asplain|asdot)"),
+        *(Fact(f"bgp missing-policy direction in action {word}", "bgp/requires_policy", "true")
+          for word in ("deny", "deny-in-out")),
         Fact("router-id <address4>", "bgp/router_id"),
         Fact("update wait-install", "platform/wait_install"),
         Keep("bgp default ipv4-unicast", "default_ipv4", "true"),

@@ -270,6 +270,12 @@ ROWS: Sequence[Row] = (
     Silent("no aaa root"),
     Silent("no enable password"),
     Fact("service routing protocols model <word>", "platform/routing_agents"),
+    Block("management telnet", "", (
+        Fact("no shutdown", "management/telnet", "on"),
+        Silent("shutdown"),
+        Silent("idle-timeout <rest>"),
+        Block("vrf <word>", "", (Fact("no shutdown", "management/telnet", "on"), Silent("shutdown"))),
+    )),
     Fact("queue-monitor <word>", "management/queue_monitor"),
     Fact("lldp timer <integer>", "lldp/interval_s"),
     Fact("lldp hold-time <integer>", "lldp/hold_s"),

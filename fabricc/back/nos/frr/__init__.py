@@ -122,6 +122,15 @@ def _readers() -> Mapping[str, Reader]:
     return {**found, FILE: _router_reader(MULTIPATH_LIMIT)}
 
 
+def _state_stopped(reading: Reading) -> None:
+    """State what nothing reads because its daemon is not started."""
+    facts, lines = reading.facts, reading.lines
+    detected = (path for path in facts if path.endswith("]/bfd") and facts[path] == "true")
+    for daemon, path in (("bgpd", "bgp/asn"), ("bfdd", next(detected, ""))):
+        if facts.get(f"daemon[{daemon}]") == "no" and path in facts:
+            reading.put(f"unread[{FILE}/{daemon}]", f"{daemons.FILE} does not start {daemon}", *lines[path])
+
+
 COMMANDS = services.COMMANDS[FILE]
 ASIDES = Reader((aside.TOPIC,), {}, leave=_LEAVE)
 """Of lines of frr.conf that say nothing about forwarding or losslessness."""
@@ -171,6 +180,7 @@ class FrrLinux:
         for name, reader in readers.items():
             if name in files:
                 reader.read_file(name, files[name], reading)
+        _state_stopped(reading)
         unknown = "a file that this reader does not know"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
         return reading

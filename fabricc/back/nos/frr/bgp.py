@@ -272,7 +272,7 @@ _PROCESS: tuple[Row, ...] = (
 
 ROWS: Sequence[Row] = (
     Keep("frr defaults datacenter", "datacenter"),
-    Silent("frr defaults traditional"),
+    Keep("frr defaults traditional", "traditional"),
     *policy.ROWS,
     *routing.ROWS,
     *igp.ROWS,
@@ -316,6 +316,10 @@ def _finish(multipath_limit: int, document: Document) -> None:
     processes = [*scope.each("bgp").items()]
     for number, bgp in processes[:1]:
         document.put("bgp/asn", number, bgp.line)  # type: ignore[arg-type]
+        if "traditional" in document.scope.values and "bgp/requires_policy" not in document.reading.facts:
+            document.put(
+                "bgp/requires_policy", "true", bgp.line
+            )  # the default of this profile (user guide, BGP)
         finish_process(document, bgp, multipath_limit)
         evpn.finish_routes(document, bgp)
         sessions.finish(document, bgp)

@@ -153,6 +153,8 @@ COMMON: Sequence[Row] = (
     Keep("routing-options router-id <word>", "router_id"),
     Keep("routing-options autonomous-system <asn> [<below>]",
          lambda number, below: {"asn": number, f"setting autonomous-system {below}": below}),
+    Keep("routing-options autonomous-system <asn> loops <integer>",
+         lambda number, times: {"asn": number, "allow_as_in": times}),
     *verbatim("loops asdot-notation independent-domain", "routing-options autonomous-system", lead="autonomous-system"),
     Block("routing-options aggregate route <word>", "aggregate", _AGGREGATE),
     Block("routing-options static route <word>", "static route", _STATIC),
@@ -203,7 +205,7 @@ ROWS: Sequence[Row] = (
 def finish(document: Document) -> None:
     """State routing options and sessions of a routing instance, with what neighbours leave to group and protocol."""
     scope = document.scope
-    document.put_leaves("bgp/", scope.values, ("router_id", "asn"))
+    document.put_leaves("bgp/", scope.values, ("router_id", "asn", "allow_as_in"))
     for prefix, route in scope.each("static route").items():
         _finish_static(document, str(prefix), route)
     for prefix, aggregate in scope.each("aggregate").items():

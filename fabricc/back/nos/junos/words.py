@@ -74,6 +74,11 @@ def reference(secret: str) -> str:
     return secret if secret.startswith(SECRET_PREFIX) else "set"
 
 
+def community(word: str) -> str:
+    """A community of SNMP: one that everyone knows as it stands, any other as `reference` has it."""
+    return word if word in ("public", "private") else reference(word)
+
+
 def settings(switch: Switch) -> Mapping[str, Any]:
     """The catalog's Junos settings of the switch's model."""
     return switch.model.nos["junos"]

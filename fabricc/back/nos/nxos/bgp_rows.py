@@ -265,6 +265,19 @@ def finish(document: Document) -> None:
                 document.put(f"structure/route_map[{name}]/{sequence}/{start}", form.format(word), line)
     for asn, process in document.scope.each("bgp").items():
         _state_process(document, asn, process, united)
+    _state_detection(document)
+
+
+def _state_detection(document: Document) -> None:
+    """State that nothing reads BFD of sessions where the feature is off and others are on."""
+    facts, lines = document.reading.facts, document.reading.lines
+    if "system/feature[bfd]" in facts or not any(path.startswith("system/feature[") for path in facts):
+        return
+    path = next(
+        (p for p in facts if p.endswith("]/bfd") and p.startswith("bgp/neighbor[") and facts[p] == "true"), ""
+    )
+    if path:
+        document.put("unread[bfd]", "feature bfd is not stated", lines[path][1])
 
 
 def _united(maps: Mapping[str, Mapping[Captured, Scope]]) -> dict[object, str]:

@@ -10,6 +10,7 @@ from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, define
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
+from fabricc.base.numbers import is_number
 from fabricc.base.order import natural
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
@@ -203,6 +204,7 @@ def state(facts: Facts, switch: Switch) -> None:
         for path in ("load_balancing/mode", "load_balancing/flowlet_idle_us"):
             facts.pop(path, None)
     facts["platform/load_sharing"] = load_sharing(switch)
+    facts["platform/hash_seed"] = HASH_SEEDS[switch.tier_index]
     facts["management/lldp_hold_s"] = LLDP_HOLD * management.lldp_interval_s
     define(facts, "management_vrf", {"gateway": management.gateway})
     facts |= {f"system/feature[{feature}]": "on" for feature in features(switch)}
@@ -272,6 +274,14 @@ def _dynamic_mac(address: str) -> Mapping[str, Value]:
     return {} if address.lower() == DEFAULT_DLB_MAC else {"load_balancing/mac": address}
 
 
+def _hashing(text: str) -> Mapping[str, Value]:
+    """What is hashed, and the seed where it is stated."""
+    _, _, seed = text.partition("universal-id ")
+    first = seed.partition(" ")[0]
+    known = {"platform/hash_seed": int(first)} if is_number(first) else {}
+    return {"platform/load_sharing": text, **known}
+
+
 TYPES: Types = {"dynamic mode": {word: mode.value for mode, word in DLB_MODES.items()}}
 _USE_VRF = f"use-vrf {MANAGEMENT_VRF}"
 ROWS: Sequence[Row] = (
@@ -327,7 +337,7 @@ ROWS: Sequence[Row] = (
     Keep("grpc port <integer>", "grpc port"),
     Fact("grpc use-vrf <word>", "management/grpc_vrf[{0}]", "on"),
     Fact("nxapi use-vrf <word>", "management/nxapi_vrf"),
-    Fact("ip load-sharing address <rest>", "platform/load_sharing"),
+    Fact("ip load-sharing address <rest>", _hashing),
     Block("hardware profile dlb", "", (
         Fact("mode <dynamic mode>", "load_balancing/mode"),
         Fact("flowlet-aging <integer>", "load_balancing/flowlet_idle_us"),

@@ -221,7 +221,9 @@ def _finish_queues(document: Document) -> None:
 
 def _marking(row: Scope) -> list[tuple[str, Value, int]]:
     """What a profile says of queues: where marking begins and is at its most, or dropping where it does not mark."""
-    marks = value_of(row, "ecn", "ecn_none") in _MARKING
+    marks = (
+        value_of(row, "ecn", "ecn_none") in _MARKING and value_of(row, "wred_green_enable", "false") == "true"
+    )
     leaves = [leaf for leaf in _WRED.values() if leaf in row.values]
     return [(leaf if marks else leaf.replace("ecn_", "drop_"), *row.values[leaf]) for leaf in leaves]
 
@@ -470,11 +472,23 @@ def _finish_buffer_queues(
         paused = bound.get(name, "")
         lossless = [str(queue) for queue in sorted(profiles) if profiles[queue] == qos.LOSSLESS_QUEUE_PROFILE]
         if ",".join(lossless) != paused:
+            _put_lossy_queues(document, name, profiles, paused, line)
             strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
             for queue, profile in profiles.items():
                 _put_profile(document, name, "queue", str(queue), profile, line)
         if sorted(profiles) != list(qos.QUEUES):
             strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
+
+
+def _put_lossy_queues(
+    document: Document, port: str, profiles: Mapping[int, str], paused: str, line: int
+) -> None:
+    """State which queues of priorities with PFC have a buffer of another pool than the lossless one."""
+    known = rows_of(document, "BUFFER_PROFILE")
+    for queue, profile in profiles.items():
+        pool = value_of(known.get(profile, Scope(line)), "pool")
+        if str(queue) in paused.split(",") and pool and qos.EGRESS_POOL not in pool:
+            document.put(port_paths(port)[f"queue[{queue}]/lossy_buffer"], profile, line)
 
 
 def _finish_lists(document: Document, bound: Mapping[str, str], shut: frozenset[str]) -> None:

@@ -1,0 +1,161 @@
+"""Find out which services of a fabric a packet filter drops, whatever dialect its rules are written in."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SERVICES = {"BGP": ("tcp", 179), "BFD": ("udp", 3784), "RoCE": ("udp", 4791)}
+"""Service -> protocol and destination port (RFC 4271, RFC 5881, InfiniBand architecture annex A17)."""
+_OPEN = ("sonic", "cumulus", "frr")
+"""Systems that forward what no rule of a list matches: SONiC's ACL tables, and chains of Linux that accept."""
+_PASS = ("permit", "accept", "forward", "redirect", "allow")
+_DROP = ("deny", "drop", "discard", "reject")
+_PROTOCOLS = {"6": "tcp", "17": "udp", "tcp": "tcp", "udp": "udp"}
+_ANY_PROTOCOL = ("ip", "ipv4", "ipv6", "any", "255")
+_ANY_ADDRESS = ("any", "0.0.0.0/0", "::/0")
+_NAMES = {"bgp": 179, "bfd": 3784}
+_KEYS = {
+    "protocol": "protocol", "ip_protocol": "protocol", "next-header": "protocol", "payload-protocol": "protocol",
+    "destination-port": "port", "dest-port": "port", "l4_dst_port": "port", "l4_dst_port_range": "port",
+    "source-ip": "address", "dest-ip": "address", "source-address": "address", "destination-address": "address",
+    "src_ip": "address", "dst_ip": "address",
+}  # fmt: skip
+_QUIET = ("log", "count", "counter", "ether_type", "ip_type")
+_WORD = re.compile(r"[^\s,=\[\]]+")
+_END = -1
+_HIGHEST = 65535
+_ADDRESS = re.compile(r"[\d.]+(/\d+)?|[0-9a-f:]*:[0-9a-f:]*(/\d+)?")
+
+
+class _Rule(NamedTuple):
+    """One rule: whether it drops, the protocol and ports that it is about, and whether it has further conditions."""
+
+    drops: bool
+    protocol: str
+    ports: tuple[tuple[int, int], ...]
+    conditional: bool
+
+    def concerns(self, protocol: str, port: int) -> bool:
+        """Whether packets of a protocol to a port can match."""
+        if self.protocol not in ("", protocol):
+            return False
+        return not self.ports or any(low <= port <= high for low, high in self.ports)
+
+
+def dropped_services(rules: Sequence[str], system: str) -> Iterator[tuple[str, int]]:
+    """Yield each service that a filter drops, and the number of the rule that drops it, -1 for the end of the list.
+
+    A rule with conditions on addresses or flags may pass what it permits, and drops nothing for certain.
+    """
+    parsed = [_parsed(text) for text in rules]
+    if not parsed or None in parsed:
+        return
+    for service, (protocol, port) in SERVICES.items():
+        at = next(
+            (
+                number
+                for number, rule in enumerate(parsed)
+                if rule and rule.concerns(protocol, port) and not (rule.drops and rule.conditional)
+            ),
+            _END,
+        )
+        first = parsed[at] if at != _END else None
+        if first.drops if first else system not in _OPEN:
+            yield service, at
+
+
+@lru_cache(1 << 10)
+def _parsed(text: str) -> _Rule | None:
+    """Return the rule that a text states; None for a text that is no rule."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    if not words or words[0] not in (*_PASS, *_DROP):
+        return None
+    if len(words) > 2 and words[1] in (*_PROTOCOLS, *_ANY_PROTOCOL) and _starts_address(words[2]):
+        return _positional(words)
+    return _keyed(words)
+
+
+def _starts_address(word: str) -> bool:
+    return word in ("any", "host") or bool(_ADDRESS.fullmatch(word))
+
+
+def _positional(words: list[str]) -> _Rule:
+    """Read `ACTION PROTOCOL SOURCE [PORTS] DESTINATION [PORTS] [OPTIONS]`."""
+    rest = words[2:]
+    source, rest = _take_address(rest)
+    from_ports, rest = _take_ports(rest)
+    destination, rest = _take_address(rest)
+    ports, rest = _take_ports(rest)
+    options = [word for word in rest if word not in _QUIET]
+    conditional = not (source and destination) or bool(from_ports) or bool(options)
+    return _Rule(words[0] in _DROP, _PROTOCOLS.get(words[1], ""), ports, conditional)
+
+
+def _take_address(words: list[str]) -> tuple[bool, list[str]]:
+    """Return whether an address stands for all, and what follows it."""
+    if not words:
+        return True, []
+    if words[0] in _ANY_ADDRESS:
+        return True, words[1:]
+    if words[0] == "host":
+        return False, words[2:]
+    wildcard = len(words) > 1 and "/" not in words[0] and bool(_ADDRESS.fullmatch(words[1]))
+    return False, words[2:] if wildcard else words[1:]
+
+
+def _take_ports(words: list[str]) -> tuple[tuple[tuple[int, int], ...], list[str]]:
+    """Return the ports of an operator, and what follows it."""
+    if not words or words[0] not in ("eq", "range", "gt", "lt", "neq"):
+        return (), words
+    operator, rest = words[0], words[1:]
+    numbers: list[int] = []
+    while rest and (number := _port(rest[0])) is not None:
+        numbers.append(number)
+        rest = rest[1:]
+    if not numbers:
+        return ((0, _END),), rest
+    first, last = numbers[0], numbers[-1]
+    spans = {
+        "range": ((first, last),), "gt": ((first + 1, _HIGHEST),), "lt": ((0, first - 1),),
+        "neq": ((0, first - 1), (first + 1, _HIGHEST)),
+    }  # fmt: skip
+    return spans.get(operator, tuple((number, number) for number in numbers)), rest
+
+
+def _port(word: str) -> int | None:
+    if is_number(word):
+        return int(word)
+    return _NAMES.get(word)
+
+
+def _keyed(words: list[str]) -> _Rule:
+    """Read `ACTION KEY VALUES KEY VALUES`."""
+    protocol, conditional = "", False
+    ports: list[tuple[int, int]] = []
+    key = ""
+    for word in words[1:]:
+        if word in _KEYS:
+            key = _KEYS[word]
+        elif key == "port" and (span := _span(word)):
+            ports.append(span)
+        elif key == "port" and word not in _PROTOCOLS:
+            ports.append((0, _END))
+        elif word in _PROTOCOLS or word in _ANY_PROTOCOL:
+            protocol = _PROTOCOLS.get(word, protocol)
+        elif word not in _ANY_ADDRESS and word not in _QUIET:
+            conditional = True
+    return _Rule(words[0] in _DROP, protocol, tuple(ports), conditional)
+
+
+def _span(word: str) -> tuple[int, int] | None:
+    """Return the ports of `179`, `bgp`, `100-200` or `100:200`."""
+    first, _, last = word.replace(":", "-").partition("-")
+    low, high = _port(first), _port(last or first)
+    return None if low is None or high is None else (low, high)

@@ -1,0 +1,137 @@
+"""Faults of access and services: who may log in, by which protocols, and which services a switch lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.audit.faults.edits import add, both, keys, replace, rows, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.audit.faults.edits import Files
+
+    Fault = dict[str, Callable[[Files], Files]]
+
+
+def _open() -> Fault:
+    """Let everybody reach the switch."""
+    return {
+        "eos": replace(r"10 permit 192\.0\.2\.0/24", "10 permit any"),
+        "nxos": replace(r"10 permit ip 192\.0\.2\.0/24 any", "10 permit ip any any"),
+        "junos": replace(r"192\.0\.2\.0/24;", "0.0.0.0/0;"),
+        "sonic": rows(lambda tables: tables["ACL_RULE"]["FABRICC_SSH|RULE_1"].update(SRC_IP="0.0.0.0/0")),
+        "cumulus": keys(
+            lambda tree: walk(tree, "acl", "FABRICC-ACCESS", "rule", "20", "match", "ip").update(
+                {"source-ip": "0.0.0.0/0"}
+            )
+        ),
+        "frr": replace(r"192\.0\.2\.0/24", "0.0.0.0/0", file="nftables.conf"),
+    }
+
+
+def _unfiltered() -> Fault:
+    """Take away the list that limits access."""
+    return {
+        "eos": replace(r"^ +ip access-group FABRICC-ACCESS.*\n", ""),
+        "nxos": both(
+            replace(r"^  access-class FABRICC-ACCESS in\n", ""),
+            replace(r"^  ipv6 access-class FABRICC-ACCESS-V6 in\n", ""),
+        ),
+        "junos": replace(r"^ +filter \{\n +input PROTECT;\n +\}\n", ""),
+        "sonic": rows(
+            lambda tables: [
+                tables["ACL_TABLE"].pop("FABRICC_SSH"),
+                [tables["ACL_RULE"].pop(k) for k in list(tables["ACL_RULE"]) if k.startswith("FABRICC_SSH")],
+            ]
+        ),
+        "cumulus": keys(lambda tree: walk(tree, "system", "control-plane", "acl").pop("FABRICC-ACCESS")),
+        "frr": replace(r"^        (?:iifname \"eth0\" )?tcp dport 22.*\n", "", file="nftables.conf"),
+    }
+
+
+def _telnet() -> Fault:
+    return {
+        "eos": add("management telnet\n   no shutdown\n   vrf MGMT\n      no shutdown\n", before="^end"),
+        "nxos": add("feature telnet\n", before="^feature bgp"),
+        "junos": add("        telnet;\n", after=r"^    services \{"),
+        "frr": replace(r"-A 127\.0\.0\.1", "-A 0.0.0.0", file="daemons"),
+    }
+
+
+def _community() -> Fault:
+    return {
+        "eos": add("snmp-server community public ro\n", before="^vrf instance"),
+        "nxos": add("snmp-server community public group network-operator\n", before="^ntp server"),
+        "junos": add(
+            "snmp {\n    community public {\n        authorization read-only;\n    }\n}\n", before=r"^chassis"
+        ),
+        "sonic": rows(lambda tables: tables.update(SNMP_COMMUNITY={"public": {"TYPE": "RO"}})),
+        "cumulus": keys(
+            lambda tree: walk(tree, "system", "snmp-server").update(
+                {
+                    "state": "enabled",
+                    "readonly-community": {"public": {"access": {"any": {}}}},
+                    "listening-address": {"all": {}},
+                }
+            )
+        ),
+    }
+
+
+def _no_password() -> Fault:
+    return {
+        "eos": add(
+            "username eve privilege 15 role network-admin nopassword\n", before="^username netops privilege"
+        ),
+        "cumulus": keys(
+            lambda tree: walk(tree, "system", "aaa", "user").update(
+                eve={"hashed-password": "", "role": "system-admin"}
+            )
+        ),
+    }
+
+
+def _no_ntp() -> Fault:
+    return {
+        "eos": replace(r"^ntp server.*\n", ""),
+        "nxos": replace(r"^ntp server.*\n", ""),
+        "junos": replace(r"^    ntp \{\n.*\n    \}\n", ""),
+        "sonic": rows(lambda tables: tables.pop("NTP_SERVER")),
+        "cumulus": keys(lambda tree: walk(tree, "service").pop("ntp")),
+        "frr": replace(r"^NTP=.*\n", "", file="timesyncd.conf"),
+    }
+
+
+def _no_syslog() -> Fault:
+    return {
+        "eos": replace(r"^logging vrf MGMT host.*\n", ""),
+        "nxos": replace(r"^logging server.*\n", ""),
+        "junos": replace(r"^        host 192\.0\.2\.20 \{\n(?:.*;\n)+        \}\n", ""),
+        "sonic": rows(lambda tables: tables.pop("SYSLOG_SERVER")),
+        "cumulus": keys(lambda tree: walk(tree, "system").pop("syslog")),
+        "frr": replace(r"^\*\.\*.*\n", "", file="rsyslog.conf"),
+    }
+
+
+def _not_isolated() -> Fault:
+    return {
+        "eos": replace(r"(interface Management1\n)   vrf MGMT\n", r"\1"),
+        "junos": replace(r"^    management-instance;\n", ""),
+        "sonic": rows(lambda tables: tables.pop("MGMT_VRF_CONFIG")),
+        "cumulus": keys(lambda tree: tree["interface"]["eth0"]["ip"].pop("vrf")),
+        "frr": replace(r"^    (?:ip-forward off|ip6-forward off|up ip.*)\n", "", file="interfaces"),
+    }
+
+
+KINDS: dict[str, tuple[str, Fault]] = {
+    "access from everywhere": ("tor", _open()),
+    "access without a list": ("tor", _unfiltered()),
+    "telnet": ("tor", _telnet()),
+    "SNMP community public": ("tor", _community()),
+    "user without password": ("tor", _no_password()),
+    "no NTP server": ("tor", _no_ntp()),
+    "no syslog server": ("tor", _no_syslog()),
+    "management not isolated": ("tor", _not_isolated()),
+}
+"""Kind of fault -> the tier on which it is planted on one switch, and the edit for each system."""

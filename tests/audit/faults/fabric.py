@@ -1,0 +1,99 @@
+"""A fabric of four racks and two spines of one system, as the texts that a person would collect from its switches."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.audit.gather import gather
+from fabricc.audit.rules import findings
+from fabricc.back import nos as back_ends
+from fabricc.compiler.compiled import compile_spec
+from tests.audit import ours
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.audit.model import Device
+    from fabricc.proof.compare import Finding
+
+Texts = dict[str, dict[str, str]]
+"""Device -> name of a file -> its text."""
+
+SYSTEMS = tuple(ours.MODELS)
+SERVICES = """\
+management:
+  users: [{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1i0sX7sample"}]
+  ntp: [192.0.2.10]
+  syslog: [192.0.2.20]
+  access: [192.0.2.0/24]
+"""
+
+
+def spec_of(system: str) -> str:
+    """Return the spec: four racks, two spines, four uplinks a ToR, and the services of a complete switch."""
+    text = ours.spec_of(system)
+    head, _, rest = text.partition("management:\n")
+    text = head + SERVICES + rest[rest.index("accept:") :]
+    return text.replace("hosts: 8, hosts_per_unit: 4}", "racks: 4, hosts_per_rack: 2, wiring: rack}")
+
+
+@cache
+def built(system: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the texts of every switch, under names that fabricc does not give."""
+    texts: Texts = {}
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "cluster.yaml")
+        path.write_text(spec_of(system))
+        fabric = compile_spec(path).fabric
+        for switch in map(fabric.switch, fabric.switch_ids()):
+            files = back_ends.load(switch.nos).render(switch)
+            texts[_name(switch.name)] = {file: _name(text) for file, text in files.items()}
+    return texts
+
+
+def _name(text: str) -> str:
+    return ours.disguised(text).replace("-tor1a", "-leaf")
+
+
+def tors(system: str) -> list[str]:
+    """Return the names of the ToRs."""
+    return [name for name in built(system) if name.endswith("-leaf")]
+
+
+def spines(system: str) -> list[str]:
+    """Return the names of the spines."""
+    return [name for name in built(system) if not name.endswith("-leaf")]
+
+
+class Sound(NamedTuple):
+    """The switches of an untouched fabric, read, and the folder that holds their texts while they are in use."""
+
+    devices: Mapping[str, Device]
+    folder: TemporaryDirectory[str]
+
+
+@cache
+def sound(system: str) -> Sound:
+    """Read the switches of the untouched fabric."""
+    folder = TemporaryDirectory()
+    return Sound(_collected(Path(folder.name), built(system)), folder)
+
+
+def examined(system: str, altered: Mapping[str, Mapping[str, str]]) -> list[Finding]:
+    """Return what the audit finds in the fabric when the texts of some switches are replaced."""
+    with TemporaryDirectory() as folder:
+        devices = {**sound(system).devices, **(_collected(Path(folder), altered) if altered else {})}
+        return findings(ours.inferred(devices))
+
+
+def _collected(folder: Path, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Device]:
+    """Return the devices of a folder with these texts, as the audit recognizes them."""
+    for name, files in texts.items():
+        for file, text in files.items():
+            path = folder / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    return gather(folder, jobs=1).devices

@@ -1,0 +1,114 @@
+"""Plant faults and count those that the audit finds: `python -m tests.audit.faults.seeds [SYSTEM[,SYSTEM]] [KIND]`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics import Severity
+from tests.audit.faults import access, lossless, traffic
+from tests.audit.faults.edits import UnchangedError
+from tests.audit.faults.fabric import SYSTEMS, built, examined, spines, tors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.proof.compare import Finding
+
+GROUPS = {"traffic": traffic.KINDS, "lossless": lossless.KINDS, "access": access.KINDS}
+KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
+_OPEN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "sessions without policy": (("nxos", "junos", "cumulus"), ("all",)),
+    "MTU 1500": (("frr",), ("all",)),
+    "MTU 4096": (("frr",), ("all",)),
+    "BFD on no session": (("sonic",), ("all",)),
+    "PFC of another priority": (("nxos",), ("all",)),
+    "RDMA in a lossy class": (("nxos",), ("all",)),
+    "egress drops": (("cumulus",), ("one", "all")),
+    "access without a list": (("eos", "nxos", "junos", "sonic", "frr"), ("all",)),
+}
+OPEN = frozenset(
+    (kind, system, scope)
+    for kind, (systems, scopes) in _OPEN.items()
+    for system in systems
+    for scope in scopes
+)
+"""Faults that no rule finds: kind, system and scope. Most are designs where every switch has them."""
+
+
+class Planted(NamedTuple):
+    """A fault: the switches that have it, and the texts of each."""
+
+    kind: str
+    system: str
+    scope: str
+    texts: dict[str, dict[str, str]]
+
+
+def plant(kind: str, system: str, scope: str) -> Planted | None:
+    """Plant a fault; None where the system cannot state it or the scope has no switch of its own."""
+    tier, edits = KINDS[kind]
+    if system not in edits:
+        return None
+    every = list(built(system))
+    own = {"tor": tors(system), "spine": spines(system), "all": every}[tier]
+    names = {"one": own[1:2], "tier": own, "all": every}[scope]
+    if tier == "all" and scope != "all":
+        return None
+    texts = {}
+    for name in names:
+        try:
+            texts[name] = edits[system](dict(built(system)[name]))
+        except UnchangedError:
+            if scope != "all":
+                raise
+    return Planted(kind, system, scope, texts)
+
+
+def named(planted: Planted, findings: list[Finding]) -> list[Finding]:
+    """Return the warnings and errors at the switches that have the fault, or that name one of them."""
+    found = [each for each in findings if each.severity is not Severity.NOTE]
+    names = planted.texts
+    return [
+        each
+        for each in found
+        if each.file.partition("/")[0] in names or any(name in each.message for name in names)
+    ]
+
+
+def tried(
+    systems: tuple[str, ...], kinds: tuple[str, ...], scopes: tuple[str, ...]
+) -> Iterator[tuple[Planted, list[Finding]]]:
+    """Plant each fault, and yield what the audit finds."""
+    for kind in kinds:
+        for system in systems:
+            for scope in scopes:
+                planted = plant(kind, system, scope)
+                if planted is not None:
+                    yield planted, examined(system, planted.texts)
+
+
+def main(systems: str = "", kinds: str = "", scopes: str = "one,all") -> None:
+    """Print a table of the faults: whether one of each was found."""
+    chosen = tuple(systems.split(",")) if systems else SYSTEMS
+    every = tuple(kind for kind in KINDS if kinds in kind)
+    cells: dict[tuple[str, str], list[str]] = {}
+    print(f"{'':42}", *(f"{system:8}" for system in chosen))
+    for kind in every:
+        for planted, findings in tried(chosen, (kind,), tuple(scopes.split(","))):
+            found = named(planted, findings)
+            cells.setdefault((kind, planted.system), []).append("+" if found else "-")
+            if kinds:
+                print(kind, planted.system, planted.scope)
+                for each in found[:6]:
+                    print("    ", each.severity, each.code, each.file, each.line, each.message)
+        print(
+            f"{kind:42}",
+            *(f"{' '.join(cells.get((kind, system), ['.'])):8}" for system in chosen),
+            flush=True,
+        )
+    print([mark for row in cells.values() for mark in row].count("+"), "of", sum(map(len, cells.values())))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,38 @@
+"""A fault is found on one switch and on all switches alike; an untouched fabric is silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from tests.audit.faults.fabric import SYSTEMS, examined
+from tests.audit.faults.seeds import KINDS, OPEN, named, plant
+
+CASES = [(kind, system) for kind, (_, edits) in KINDS.items() for system in SYSTEMS if system in edits]
+QUICK = [case for number, case in enumerate(CASES) if number % 5 == 0]
+"""Every fifth case: each kind on about one system."""
+
+
+def found(kind: str, system: str, scope: str) -> bool:
+    """Plant a fault and return whether a warning or an error names a switch that has it."""
+    planted = plant(kind, system, scope)
+    return planted is None or bool(named(planted, examined(system, planted.texts)))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_an_untouched_fabric_is_silent(system: str) -> None:
+    assert [each for each in examined(system, {}) if each.severity is not Severity.NOTE] == []
+
+
+@pytest.mark.parametrize(("kind", "system"), QUICK)
+def test_a_fault_on_all_switches_is_found(kind: str, system: str) -> None:
+    assert found(kind, system, "all") is ((kind, system, "all") not in OPEN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scope", ["one", "all"])
+@pytest.mark.parametrize(("kind", "system"), CASES)
+def test_every_fault_is_found(kind: str, system: str, scope: str) -> None:
+    if plant(kind, system, scope) is None:
+        pytest.skip("a fault of several tiers")
+    assert found(kind, system, scope) is ((kind, system, scope) not in OPEN)
