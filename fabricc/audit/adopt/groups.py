@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
 _NIC = re.compile(r"(.*\d)(?:[a-z]|f\d+(?:np\d+)?|np\d+)")
-_STEM = re.compile(r"([a-z]+)-?\d+")
+_STEM = re.compile(r"(?<![a-z])([a-z]+)-?\d+")  # begins where a word does, or a long one costs its square
 _GPUS = "nccl/socket_ifname"
 _TELLING = ("apply/system", "roce/procedure", "qos/rdma_dscp", _GPUS)
 NOBODY = -1
