@@ -1,0 +1,51 @@
+"""The page of each system has the steps of a first push, and an access file that its driver accepts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fabricc.operate.devices.access import read_access
+from fabricc.operate.devices.device import Device
+from fabricc.operate.drivers import DRIVERS
+
+DOCS = Path(__file__).parents[3] / "docs"
+STEPS = ["connect", "difference", "confirmed", "unchanged", "growth", "retired port", "rollback"]
+
+
+def section(nos: str) -> str:
+    """The part of a system's page about a first push."""
+    page = (DOCS / f"nos-{nos}.md").read_text("utf-8")
+    match = re.search(r"^## Your first push on .*?(?=^## )", page, re.MULTILINE | re.DOTALL)
+    assert match, nos
+    return match[0]
+
+
+@pytest.mark.parametrize("nos", DRIVERS)
+def test_each_step_is_there_and_the_source_of_what_it_says(nos: str) -> None:
+    text = section(nos)
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
+    assert [row[0].strip("| ") for row in rows] == STEPS
+    assert all(len(row) == 3 and row[2].strip(" |") for row in rows)
+    for word in ("**Published:**", "**Run here:**", "**Assumed:**"):
+        assert word in text
+
+
+@pytest.mark.parametrize("nos", DRIVERS)
+def test_the_access_file_of_the_page_is_accepted(
+    nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = re.search(r"```yaml\n(.*?)```", section(nos), re.DOTALL)
+    assert block
+    monkeypatch.setenv("SWITCH_PASSWORD", "s3cret")
+    (tmp_path / "key").write_text("")
+    for name in ("known_hosts", "switches.pem"):
+        (tmp_path / name).write_text("")
+    path = tmp_path / "fabricc-access.yaml"
+    path.write_text(block[1].replace("~/.ssh/id_ed25519", str(tmp_path / "key")))
+    login = read_access(path).login(Device("su001-tor1a", "tor", nos, "", "192.0.2.1"))
+    assert login.username in ("admin", "fabricc", "cumulus", "root")
+    if nos == "sonic":
+        assert login.options["reload"] is True
