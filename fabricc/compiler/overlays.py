@@ -123,7 +123,7 @@ def _template_marks(name: str, text: str) -> Iterator[Diagnostic]:
     for number, line in enumerate(text.split("\n"), 1):
         if found := _TEMPLATE.search(line):
             message = f"{found[0]!r} goes to the switches as it is: overlays have no variables"
-            remedy = "Render the file first, or use a template of your own: see docs/overlays.md."
+            remedy = "Render the file first, or use a template of your own: see `fabricc docs overlays`."
             yield Diagnostic("FAB0085", Severity.WARNING, message, Position(name, number), remedy)
 
 
