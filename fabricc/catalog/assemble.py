@@ -46,19 +46,19 @@ MAX_CAGE_LANES = 16
 Raw = dict[str, Any]
 
 
-def citation(raw: Mapping[str, Any]) -> str:
+def read_citation(raw: Mapping[str, Any]) -> str:
     """Where a figure or table comes from: the citation, or `assumed`, with the reason after a colon if there is one."""
     if raw.get("assumed"):
         return f"assumed: {raw['reason']}" if raw.get("reason") else "assumed"
     return str(raw["source"])
 
 
-def figures(raw: Mapping[str, Any]) -> Raw:
+def strip_provenance(raw: Mapping[str, Any]) -> Raw:
     """A table of figures without its provenance."""
     return {key: value for key, value in raw.items() if key not in PROVENANCE}
 
 
-def breakout(text: str) -> Breakout:
+def parse_breakout(text: str) -> Breakout:
     """Read `2x400/4`: children, Gb/s of each, lanes of each."""
     children, rest = text.split("x", 1)
     speed, lanes = rest.split("/", 1)
@@ -93,23 +93,23 @@ def _lane_range(text: str) -> list[int]:
     return list(range(low, high + 1))
 
 
-def power(raw: Mapping[str, Any]) -> Power | None:
+def read_power(raw: Mapping[str, Any]) -> Power | None:
     """What the mapping of a device, or of a part, says that it draws."""
     if "power" not in raw:
         return None
-    found = figures(raw["power"])
+    found = strip_provenance(raw["power"])
     return Power(found.get("typical_w"), found.get("maximum_w"), tuple(found.get("with_optics", ())))
 
 
-def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
+def build_switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
     """The switch of a validated mapping; `table` finds a lossless table by name."""
     sources: dict[str, str] = {}
-    cages = tuple(_cages(group, index, sources) for index, group in enumerate(raw["cages"]))
+    cages = tuple(_build_cages(group, index, sources) for index, group in enumerate(raw["cages"]))
     fabric_cages = sum(group.count for group in cages if group.fabric)
     for key in ("ecmp_max_paths", "forwarding_latency_ns"):
-        sources[key] = citation(raw[key])
+        sources[key] = read_citation(raw[key])
     if "power" in raw:
-        sources["power"] = citation(raw["power"])
+        sources["power"] = read_citation(raw["power"])
     return SwitchModel(
         name=name,
         **{key: raw[key] for key in ("title", "vendor", "asic", "asic_family")},
@@ -117,18 +117,20 @@ def switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
         cages=cages,
         ecmp_max_paths=raw["ecmp_max_paths"]["value"],
         forwarding_latency_ns=raw["forwarding_latency_ns"]["value"],
-        buffers=_buffers(raw["buffers"], table, sources),
-        nos={nos: _settings(nos, settings, fabric_cages, sources) for nos, settings in raw["nos"].items()},
+        buffers=_build_buffers(raw["buffers"], table, sources),
+        nos={
+            nos: _build_settings(nos, settings, fabric_cages, sources) for nos, settings in raw["nos"].items()
+        },
         support={
             nos: settings["support"]["since"] for nos, settings in raw["nos"].items() if "support" in settings
         },
-        power=power(raw),
+        power=read_power(raw),
         listed="" if raw["nos"] else raw.get("listed", ""),
         sources=sources,
     )
 
 
-def nic(name: str, raw: Raw) -> NicModel:
+def build_nic(name: str, raw: Raw) -> NicModel:
     """The NIC of a validated mapping."""
     return NicModel(
         name=name,
@@ -136,17 +138,17 @@ def nic(name: str, raw: Raw) -> NicModel:
         vendor=raw["vendor"],
         driver=raw["driver"]["value"],
         rdma_prefix=raw["rdma_prefix"]["value"],
-        port_splits=tuple(breakout(text) for text in raw["ports"]["splits"]),
+        port_splits=tuple(parse_breakout(text) for text in raw["ports"]["splits"]),
         infiniband=raw["infiniband"]["value"] if "infiniband" in raw else "",
         **_nic_figures(raw),
         cages=tuple(map(_nic_cage, raw.get("cages", ()))),
-        sources={key: citation(part) for key, part in raw.items() if isinstance(part, dict)}
-        | {f"cages.{index}": citation(cage) for index, cage in enumerate(raw.get("cages", ()))},
+        sources={key: read_citation(part) for key, part in raw.items() if isinstance(part, dict)}
+        | {f"cages.{index}": read_citation(cage) for index, cage in enumerate(raw.get("cages", ()))},
     )
 
 
 def _nic_cage(raw: Raw) -> NicCage:
-    use = breakout(raw["use"])
+    use = parse_breakout(raw["use"])
     return NicCage(raw["form_factor"], use.children, use.speed_gbps, use.lanes)
 
 
@@ -170,102 +172,107 @@ def _nic_figures(raw: Raw) -> Raw:
 _JOINED: Raw = {"value": "all", "assumed": True, "reason": "the file does not say what joins the GPUs"}
 
 
-def host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
+def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
     """The host of a validated mapping; `find_nic` finds a NIC by name."""
     keys = ("gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface")
     value = {key: raw[key]["value"] for key in keys}
-    sources = {key: citation(raw[key]) for key in keys}
+    sources = {key: read_citation(raw[key]) for key in keys}
     pci: tuple[str, ...] = ()
     if "pci" in raw:
         pci = tuple(raw["pci"]["addresses"])
-        sources["pci"] = citation(raw["pci"])
+        sources["pci"] = read_citation(raw["pci"])
     value["nic"] = find_nic(value["nic"])
     if "nvlink_domain" in raw:
         value["nvlink_domain"] = raw["nvlink_domain"]["value"]
-        sources["nvlink_domain"] = citation(raw["nvlink_domain"])
+        sources["nvlink_domain"] = read_citation(raw["nvlink_domain"])
     if value["gpus"]:
         joined = raw.get("gpu_interconnect", _JOINED)
-        value["gpu_interconnect"], sources["gpu_interconnect"] = joined["value"], citation(joined)
+        value["gpu_interconnect"], sources["gpu_interconnect"] = joined["value"], read_citation(joined)
     stated = raw.get("management", {"assumed": True, "reason": "one port of a BMC, as servers have"})
-    value["management"], sources["management"] = ManagementPorts(**figures(stated)), citation(stated)
+    value["management"], sources["management"] = (
+        ManagementPorts(**strip_provenance(stated)),
+        read_citation(stated),
+    )
     value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"
     if "cages" in raw:
         value["form_factor"] = raw["cages"]["form_factor"]
         value["cages"] = tuple(map(tuple, raw["cages"]["rails"]))
-        sources["form_factor"] = sources["cages"] = citation(raw["cages"])
+        sources["form_factor"] = sources["cages"] = read_citation(raw["cages"])
     networks = {}
     for network, part in raw.get("networks", {}).items():
         counts = {key: part[key] for key in ("nics", "ports_per_nic", "port_gbps")}
         networks[network] = HostPorts(find_nic(part["nic"]), **counts, pci=tuple(part.get("pci", ())))
-        sources[f"networks.{network}"] = citation(part)
+        sources[f"networks.{network}"] = read_citation(part)
     if "power" in raw:
-        sources["power"] = citation(raw["power"])
+        sources["power"] = read_citation(raw["power"])
     return HostModel(
         name=name,
         title=raw["title"],
         vendor=raw["vendor"],
         pci=pci,
         networks=networks,
-        power=power(raw),
+        power=read_power(raw),
         sources=sources,
         **value,
     )
 
 
-def _cages(raw: Raw, index: int, sources: dict[str, str]) -> CageGroup:
-    sources[f"cages.{index}"] = citation(raw)
+def _build_cages(raw: Raw, index: int, sources: dict[str, str]) -> CageGroup:
+    sources[f"cages.{index}"] = read_citation(raw)
     same = {key: raw[key] for key in ("first", "count", "lanes", "fabric", "form_factor") if key in raw}
-    return CageGroup(**same, breakouts=tuple(breakout(text) for text in raw["breakouts"]))
+    return CageGroup(**same, breakouts=tuple(parse_breakout(text) for text in raw["breakouts"]))
 
 
-def _buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> Buffers:
+def _build_buffers(raw: Raw, table: Callable[[str], Raw], sources: dict[str, str]) -> Buffers:
     for key in BUFFER_FIGURES:
-        sources[f"buffers.{key}"] = citation(raw[key])
-    sources["buffers.pools"] = citation(raw["pools"])
+        sources[f"buffers.{key}"] = read_citation(raw[key])
+    sources["buffers.pools"] = read_citation(raw["pools"])
     formula = raw.get("formula")
     siblings = {name: table(name) for name in raw.get("siblings", ())}
     if siblings:
-        sources["buffers.siblings"] = "; ".join(map(citation, siblings.values()))
+        sources["buffers.siblings"] = "; ".join(map(read_citation, siblings.values()))
     if formula:
-        sources["buffers.formula"] = citation(formula)
+        sources["buffers.formula"] = read_citation(formula)
     return Buffers(
         **{key: raw[key]["value"] for key in BUFFER_FIGURES},
-        rows=_rows(raw["headroom"], table, sources),
-        formula=_formula(figures(formula)) if formula else None,
-        pools=_pools(raw["pools"], sources),
-        limits=_limits(raw.get("limits", {}), sources),
+        rows=_merge_table_rows(raw["headroom"], table, sources),
+        formula=_build_formula(strip_provenance(formula)) if formula else None,
+        pools=_build_pools(raw["pools"], sources),
+        limits=_build_limits(raw.get("limits", {}), sources),
         siblings=tuple(row for name, found in siblings.items() for row in _table_rows(name, found)),
     )
 
 
-def _pools(raw: Raw, sources: dict[str, str]) -> Pools:
-    found = figures(raw)
+def _build_pools(raw: Raw, sources: dict[str, str]) -> Pools:
+    found = strip_provenance(raw)
     if "accounting" in found:
-        sources["buffers.pools.size_includes_headroom"] = citation(found.pop("accounting"))
+        sources["buffers.pools.size_includes_headroom"] = read_citation(found.pop("accounting"))
     return Pools(**found)
 
 
-def _formula(raw: Raw) -> Formula | None:
+def _build_formula(raw: Raw) -> Formula | None:
     family = FAMILIES.get(raw.pop("family"))
     return family(**raw) if family else None
 
 
-def _limits(raw: Raw, sources: dict[str, str]) -> Limits:
+def _build_limits(raw: Raw, sources: dict[str, str]) -> Limits:
     found: Raw = {}
     for key, limit in raw.items():
-        sources[f"buffers.limits.{key}"] = citation(limit)
+        sources[f"buffers.limits.{key}"] = read_citation(limit)
         found[key] = limit["value"] if "value" in limit else (limit["least"], limit["most"])
     return Limits(**found)
 
 
-def _rows(uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str]) -> tuple[HeadroomRow, ...]:
+def _merge_table_rows(
+    uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str]
+) -> tuple[HeadroomRow, ...]:
     """All rows of the tables used, by speed and length; where two tables share both, the later one wins."""
     rows: dict[tuple[int, int], HeadroomRow] = {}
     for use in uses:
         found = table(use["table"])
-        where = citation(found)
+        where = read_citation(found)
         if use.get("assumed"):
-            where = f"{citation(use)} ({where})"
+            where = f"{read_citation(use)} ({where})"
         for row in _table_rows(use["table"], found):
             row = replace(row, dynamic_th=use.get("dynamic_th", row.dynamic_th))
             rows[row.speed_gbps, row.cable_m] = row
@@ -278,13 +285,13 @@ def _table_rows(name: str, found: Raw) -> Iterator[HeadroomRow]:
         yield HeadroomRow(**dict(zip(found["columns"], cells, strict=True)), table=name)
 
 
-def _settings(nos: str, raw: Raw, fabric_cages: int, sources: dict[str, str]) -> Raw:
-    sources[f"nos.{nos}"] = citation(raw)
-    settings = figures(raw)
+def _build_settings(nos: str, raw: Raw, fabric_cages: int, sources: dict[str, str]) -> Raw:
+    sources[f"nos.{nos}"] = read_citation(raw)
+    settings = strip_provenance(raw)
     for part in ("support", "sku", "ecn_delay"):
         if part in settings:
-            sources[f"nos.{nos}.{part}"] = citation(settings[part])
-            settings[part] = figures(settings[part])
+            sources[f"nos.{nos}.{part}"] = read_citation(settings[part])
+            settings[part] = strip_provenance(settings[part])
     if "lanes" in settings:
         settings["lanes"] = lane_map(settings["lanes"], fabric_cages)
     return settings

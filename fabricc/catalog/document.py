@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 4 * 1024 * 1024
 
 
-def error(code: str, message: str, position: Position | None, remedy: str = "") -> Diagnostic:
+def catalog_error(code: str, message: str, position: Position | None, remedy: str = "") -> Diagnostic:
     """An error of the catalog's code range."""
     return Diagnostic(code, Severity.ERROR, message, position, remedy)
 
@@ -40,16 +40,16 @@ def read_document(
         document = parsed(content.decode("utf-8-sig"), file, _RULES)
     except files.TooLargeError:
         message = f"the catalog file {file} is larger than 4 MB"
-        return error("FAB2101", message, named_at, "Split it, or check the path.")
+        return catalog_error("FAB2101", message, named_at, "Split it, or check the path.")
     except UnicodeDecodeError as failure:
         line = content[: failure.start].count(b"\n") + 1
-        return error(
+        return catalog_error(
             "FAB2101", "the catalog file is not UTF-8 text", Position(file, line), "Save it as UTF-8."
         )
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or "not a usable path"
         remedy = "Check the path; `catalog` of a spec names files relative to the spec."
-        return error("FAB2101", f"cannot read the catalog file {file}: {reason}", named_at, remedy)
+        return catalog_error("FAB2101", f"cannot read the catalog file {file}: {reason}", named_at, remedy)
     return document.diagnostics[0] if document.diagnostics else document
 
 
@@ -57,7 +57,7 @@ def _not_yaml(failure: Exception, _: str, file: str) -> Diagnostic:
     problem = getattr(failure, "problem", None) or getattr(failure, "reason", None) or "not valid YAML"
     mark = getattr(failure, "problem_mark", None)
     place = Position(file, mark.line + 1, mark.column + 1) if mark else Position(file, 1, 1)
-    return error("FAB2102", f"YAML: {problem}", place)
+    return catalog_error("FAB2102", f"YAML: {problem}", place)
 
 
 def _check_text(text: str) -> None:

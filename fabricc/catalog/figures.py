@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _HIDDEN = ("sources", "nos", "support", "listed", "name", "title", "vendor")
 
 
-def figures(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object, str]]:
+def list_figures(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object, str]]:
     """Return the path, value and source of every figure; a source stands for everything below its path."""
     sources: Mapping[str, str] = getattr(model, "sources", {})
-    for path, value in leaves(model):
+    for path, value in figure_leaves(model):
         yield path, value, source_of(sources, path)
     if isinstance(model, SwitchModel):
         for nos in sorted(model.nos):
@@ -38,62 +38,64 @@ def source_of(sources: Mapping[str, str], path: str) -> str:
     return ""
 
 
-def leaves(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object]]:
+def figure_leaves(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object]]:
     """Return the path and value of every figure of a model."""
-    return _leaves(model, "")
+    return _walk_leaves(model, "")
 
 
-def shown(value: object) -> str:
+def format_figure(value: object) -> str:
     """Return a figure in words: `yes` and `no`, and numbers with separators."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
+def _walk_leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
     if isinstance(value, HostPorts):
         for field in dataclasses.fields(value):
             part = getattr(value, field.name)
-            yield f"{path}.{field.name}", value.nic.name if field.name == "nic" else _listed(part)
+            yield f"{path}.{field.name}", value.nic.name if field.name == "nic" else _format_list(part)
     elif isinstance(value, Mapping) and any(isinstance(item, HostPorts) for item in value.values()):
         for name, item in value.items():
-            yield from _leaves(item, f"{path}.{name}")
+            yield from _walk_leaves(item, f"{path}.{name}")
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             if path or field.name not in _HIDDEN:
                 below = f"{path}.{field.name}" if path else field.name
-                yield from _leaves(getattr(value, field.name), below)
+                yield from _walk_leaves(getattr(value, field.name), below)
     elif isinstance(value, tuple) and any(dataclasses.is_dataclass(item) for item in value):
         for index, item in enumerate(value):
             key = f"{item.speed_gbps}.{item.cable_m}" if isinstance(item, HeadroomRow) else str(index)
-            yield f"{path}.{key}", _short(item)
+            yield f"{path}.{key}", _format_item(item)
     elif isinstance(value, tuple | list | Mapping):
-        yield path, _listed(value)
+        yield path, _format_list(value)
     elif value is not None:
         yield path, value
 
 
-def _listed(value: Any) -> str:
+def _format_list(value: Any) -> str:
     """What a figure holds in words: `0, 4, 8`, `LINK_TYPE=2, NUM_OF_VFS=8`, or lists with semicolons between them."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={_listed(item)}" for key, item in value.items())
+        return ", ".join(f"{key}={_format_list(item)}" for key, item in value.items())
     if not isinstance(value, tuple | list):
-        return shown(value) if isinstance(value, bool) else str(value)
+        return format_figure(value) if isinstance(value, bool) else str(value)
     if value and all(
         isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in value
     ):
-        return _listed(dict(value))
+        return _format_list(dict(value))
     nested = any(isinstance(item, tuple | list | Mapping) for item in value)
-    return ("; " if nested else ", ").join(map(_listed, value))
+    return ("; " if nested else ", ").join(map(_format_list, value))
 
 
-def _short(item: Any) -> str:
+def _format_item(item: Any) -> str:
     """A small value on one line: `children=2 speed_gbps=400 lanes=4`."""
     parts = []
     for field in dataclasses.fields(item):
         value = getattr(item, field.name)
         if isinstance(value, tuple):
-            inner = "; ".join(_short(one) if dataclasses.is_dataclass(one) else str(one) for one in value)
+            inner = "; ".join(
+                _format_item(one) if dataclasses.is_dataclass(one) else str(one) for one in value
+            )
             value = f"({inner})"
         if value is not None:
             parts.append(f"{field.name}={value}")

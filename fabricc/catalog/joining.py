@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.catalog.optics import Fibre, lane_gbps, optics, plugs
+from fabricc.catalog.optics import Fibre, lane_gbps, load_optics, plugs_of_cage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ class Fit:
     split: int = 0
 
 
-def fits(near: End, far: End, medium: str, *, alone: bool) -> tuple[Fit, ...]:
+def find_fits(near: End, far: End, medium: str, *, alone: bool) -> tuple[Fit, ...]:
     """Everything that joins two ends over a medium, at whatever length.
 
     Args:
@@ -46,14 +46,14 @@ def fits(near: End, far: End, medium: str, *, alone: bool) -> tuple[Fit, ...]:
     """
     if medium in FIBRES:
         return tuple(_over_fibre(near, far, medium))
-    return tuple(_assembled(near, far, medium, alone=alone))
+    return tuple(_assembly_fits(near, far, medium, alone=alone))
 
 
 def _over_fibre(near: End, far: End, medium: str) -> Iterator[Fit]:
     """Two transceivers of one family; no standard fibre is split at both of its sides."""
-    table = optics()
-    for one in _modules(near, medium):
-        for other in _modules(far, medium):
+    table = load_optics()
+    for one in _fitting_modules(near, medium):
+        for other in _fitting_modules(far, medium):
             if one.family != other.family:
                 continue
             sides = (near, one), (far, other)
@@ -64,32 +64,32 @@ def _over_fibre(near: End, far: End, medium: str) -> Iterator[Fit]:
                 each = [len(module.connectors) // end.use.children for end, module in sides]
                 if each[0] != each[1]:
                     continue
-                fibre = _fibre(medium, one.connectors[0], other.connectors[0], 1)
+                fibre = _fiber_fits(medium, one.connectors[0], other.connectors[0], 1)
                 yield Fit(one, other, fibre, per_child=each[0])
             else:
                 split = -1 if shared[0] > 1 else 1
                 head, tail = (one, other) if split < 0 else (other, one)
                 if len(tail.connectors) == (far if split < 0 else near).use.children:
-                    fibre = _fibre(medium, head.connectors[0], tail.connectors[0], max(shared))
+                    fibre = _fiber_fits(medium, head.connectors[0], tail.connectors[0], max(shared))
                     yield Fit(one, other, fibre, split=split)
 
 
-def _modules(end: End, medium: str) -> Iterator[Transceiver]:
-    table = optics()
-    for plug in plugs(end.form_factor):
+def _fitting_modules(end: End, medium: str) -> Iterator[Transceiver]:
+    table = load_optics()
+    for plug in plugs_of_cage(end.form_factor):
         for module in table.transceivers:
             over = table.families[module.family].medium
             if module.form_factor == plug and end.use in module.uses and over == medium:
                 yield module
 
 
-def _fibre(medium: str, near: str, far: str, fan: int) -> Fibre:
+def _fiber_fits(medium: str, near: str, far: str, fan: int) -> Fibre:
     wanted = (medium, near, far, fan)
-    known = (each for each in optics().fibres if (each.medium, each.near, each.far, each.fan) == wanted)
+    known = (each for each in load_optics().fibres if (each.medium, each.near, each.far, each.fan) == wanted)
     return next(known, Fibre(*wanted))
 
 
-def _assembled(near: End, far: End, medium: str, *, alone: bool) -> Iterator[Fit]:
+def _assembly_fits(near: End, far: End, medium: str, *, alone: bool) -> Iterator[Fit]:
     children = near.use.children, far.use.children
     if children[0] == children[1]:
         ways = ((0, near, far, 1),) if alone else ()
@@ -100,17 +100,17 @@ def _assembled(near: End, far: End, medium: str, *, alone: bool) -> Iterator[Fit
         ways = ()
     for split, head, tail, fan in ways:
         rates = lane_gbps(head.use), lane_gbps(tail.use)
-        for cable in optics().assemblies:
-            joined = _ends(cable, head, tail) or (fan == 1 and _ends(cable, tail, head))
+        for cable in load_optics().assemblies:
+            joined = _cable_ends(cable, head, tail) or (fan == 1 and _cable_ends(cable, tail, head))
             carried = (rates[0] == rates[1] or cable.converts) and max(rates) <= cable.lane_gbps
             if cable.medium == medium and fan in cable.fan and joined and carried:
                 yield Fit(cable=cable, split=split)
 
 
-def _ends(cable: Assembly, head: End, tail: End) -> bool:
+def _cable_ends(cable: Assembly, head: End, tail: End) -> bool:
     return not (
-        set(cable.near).isdisjoint(plugs(head.form_factor))
-        or set(cable.far).isdisjoint(plugs(tail.form_factor))
+        set(cable.near).isdisjoint(plugs_of_cage(head.form_factor))
+        or set(cable.far).isdisjoint(plugs_of_cage(tail.form_factor))
     )
 
 
@@ -119,13 +119,15 @@ def reach_of(fit: Fit) -> int:
     return min(item.reach_m for item in (fit.near, fit.far, fit.cable) if item is not None)
 
 
-def shortest(found: Iterable[Fit], metres: int, near: End, far: End) -> Fit | None:
+def choose_shortest(found: Iterable[Fit], metres: int, near: End, far: End) -> Fit | None:
     """What suffices for a length: with parts of both makers first, then what reaches least, then the table's order."""
     enough = [fit for fit in found if reach_of(fit) >= metres]
-    return min(enough, key=lambda fit: (_strangers(fit, metres, near, far), reach_of(fit)), default=None)
+    return min(
+        enough, key=lambda fit: (_count_foreign_ends(fit, metres, near, far), reach_of(fit)), default=None
+    )
 
 
-def _strangers(fit: Fit, metres: int, near: End, far: End) -> int:
+def _count_foreign_ends(fit: Fit, metres: int, near: End, far: End) -> int:
     """Of how many of its ends the maker has no part."""
     if fit.cable is not None:
         return int(not any(part_for(fit.cable.parts, end, metres) for end in (near, far)))

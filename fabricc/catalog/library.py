@@ -78,8 +78,8 @@ class Library:
         if "extends" not in mine:
             return mine
         base = mine["extends"]
-        kind = _kind(section, base, self.names(section), self.names("asics"))
-        return _extended(self.raw(kind, base, (*seen, name)), mine)
+        kind = _base_sections(section, base, self.names(section), self.names("asics"))
+        return _extend_model(self.raw(kind, base, (*seen, name)), mine)
 
     def switch(self, name: str) -> SwitchModel:
         """The switch of that name.
@@ -87,7 +87,9 @@ class Library:
         Raises:
             UnknownModelError: it, or a table it uses, does not exist.
         """
-        return assemble.switch(name, self.raw("switches", name), lambda table: self.raw("tables", table))
+        return assemble.build_switch(
+            name, self.raw("switches", name), lambda table: self.raw("tables", table)
+        )
 
     def host(self, name: str) -> HostModel:
         """The host of that name.
@@ -95,7 +97,7 @@ class Library:
         Raises:
             UnknownModelError: it, or its NIC, does not exist.
         """
-        return assemble.host(name, self.raw("hosts", name), self.nic)
+        return assemble.build_host(name, self.raw("hosts", name), self.nic)
 
     def nic(self, name: str) -> NicModel:
         """The NIC of that name.
@@ -103,17 +105,17 @@ class Library:
         Raises:
             UnknownModelError: it does not exist.
         """
-        return assemble.nic(name, self.raw("nics", name))
+        return assemble.build_nic(name, self.raw("nics", name))
 
     def _read(self, section: str, name: str) -> Raw:
         content = load_package_yaml(self._built_in[section][name])
-        raw: Raw = cite(content[section][name], content.get("sources", {}))
+        raw: Raw = replace_sources(content[section][name], content.get("sources", {}))
         if "extends" not in raw:
             return raw
         base = raw["extends"]
-        kind = _kind(section, base, self._built_in[section], self._built_in["asics"])
+        kind = _base_sections(section, base, self._built_in[section], self._built_in["asics"])
         inherited = {key: value for key, value in self._read(kind, base).items() if key != "power"}
-        return _extended(inherited, raw)  # another box has other power supplies
+        return _extend_model(inherited, raw)  # another box has other power supplies
 
 
 class Models(Mapping[str, Model]):
@@ -142,28 +144,28 @@ class Models(Mapping[str, Model]):
         return len(self._names)
 
 
-def cite(raw: Any, sources: Mapping[str, str]) -> Any:
+def replace_sources(raw: Any, sources: Mapping[str, str]) -> Any:
     """The same value with every source id replaced by its citation; a text that is no id is the citation itself."""
     if isinstance(raw, dict):
         return {
-            key: sources.get(value, value) if key == "source" else cite(value, sources)
+            key: sources.get(value, value) if key == "source" else replace_sources(value, sources)
             for key, value in raw.items()
         }
     if isinstance(raw, list):
-        return [cite(item, sources) for item in raw]
+        return [replace_sources(item, sources) for item in raw]
     return raw
 
 
-def _kind(section: str, base: str, models: Container[str], asics: Container[str]) -> str:
+def _base_sections(section: str, base: str, models: Container[str], asics: Container[str]) -> str:
     """Where to look for what a model extends: among its own kind, and for a switch among ASICs then."""
     return "asics" if section == "switches" and base not in models and base in asics else section
 
 
-def _extended(base: Raw, raw: Raw) -> Raw:
-    return _merge(base, {key: value for key, value in raw.items() if key != "extends"})
+def _extend_model(base: Raw, raw: Raw) -> Raw:
+    return _merge_values(base, {key: value for key, value in raw.items() if key != "extends"})
 
 
-def _merge(base: Raw, changes: Raw) -> Raw:
+def _merge_values(base: Raw, changes: Raw) -> Raw:
     """Changes over a base: mappings merge, lists and figures replace, a new provenance replaces the old one."""
     merged = dict(base)
     if changes.keys() & {"source", "assumed"}:
@@ -172,5 +174,5 @@ def _merge(base: Raw, changes: Raw) -> Raw:
     for key, value in changes.items():
         old = merged.get(key)
         mergeable = isinstance(value, dict) and isinstance(old, dict) and "value" not in value
-        merged[key] = _merge(old, value) if mergeable else value  # type: ignore[arg-type]
+        merged[key] = _merge_values(old, value) if mergeable else value  # type: ignore[arg-type]
     return merged

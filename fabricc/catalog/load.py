@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic
 from fabricc.base.foreign.files import root_below
 from fabricc.catalog.checks import host_findings, switch_findings
-from fabricc.catalog.document import error, read_document
+from fabricc.catalog.document import catalog_error, read_document
 from fabricc.catalog.library import (
     MAX_EXTENDS,
     SECTIONS,
@@ -17,7 +17,7 @@ from fabricc.catalog.library import (
     Library,
     Models,
     UnknownModelError,
-    cite,
+    replace_sources,
 )
 from fabricc.catalog.model import Catalog
 from fabricc.catalog.names import did_you_mean
@@ -51,7 +51,7 @@ def load_catalog(
         against the schema, FAB2104 unknown source, FAB2105 reference to nothing, FAB2106 contradiction.
     """
     if not extra:
-        return _shipped(), ()
+        return _load_builtin(), ()
     library = Library()
     found: list[Diagnostic] = []
     origins: dict[tuple[str, str], Document] = {}
@@ -64,19 +64,19 @@ def load_catalog(
         else:
             for section in SECTIONS:
                 for name, raw in document.value.get(section, {}).items():
-                    library.add(section, name, cite(raw, document.value.get("sources", {})))
+                    library.add(section, name, replace_sources(raw, document.value.get("sources", {})))
                     origins[section, name] = document
     found += _drop_contradictions(library, origins)
-    return _catalog(library), tuple(found)
+    return _build_catalog(library), tuple(found)
 
 
 @cache
-def _shipped() -> Catalog:
+def _load_builtin() -> Catalog:
     """The built-in models alone, each read once in a process."""
-    return _catalog(Library())
+    return _build_catalog(Library())
 
 
-def _catalog(library: Library) -> Catalog:
+def _build_catalog(library: Library) -> Catalog:
     return Catalog(
         switches=Models(library.names("switches"), library.switch),
         hosts=Models(library.names("hosts"), library.host),
@@ -87,7 +87,7 @@ def _catalog(library: Library) -> Catalog:
 def _file_problems(document: Document) -> Iterator[Diagnostic]:
     if not isinstance(document.value, dict):
         remedy = f"Begin with one of: {', '.join(SECTIONS)}."
-        yield error("FAB2103", "a catalog file is a mapping", document.key_position(()), remedy)
+        yield catalog_error("FAB2103", "a catalog file is a mapping", document.key_position(()), remedy)
         return
     from fabricc.catalog.validate import schema_breaches
 
@@ -110,7 +110,7 @@ def _unknown_sources(document: Document, value: Any, path: KeyPath) -> Iterator[
         if key == "source" and " " not in item and item not in known:
             remedy = did_you_mean(item, known) or "Add it to `sources`, or write the citation out."
             at = document.key_position((*path, key))
-            yield error("FAB2104", f"unknown source {item[:60]!r}", at, remedy)
+            yield catalog_error("FAB2104", f"unknown source {item[:60]!r}", at, remedy)
         else:
             yield from _unknown_sources(document, item, (*path, key))
 
@@ -134,30 +134,34 @@ def _drop_contradictions(library: Library, origins: dict[tuple[str, str], Docume
 def _model_problems(library: Library, section: str, name: str, document: Document) -> Iterator[Diagnostic]:
     path: KeyPath = (section, name)
     try:
-        if lacking := _lacking(library, section, name, document):
+        if lacking := _missing_base(library, section, name, document):
             yield from lacking
             return
-        findings = tuple(_findings(library, section, name))
+        findings = tuple(_model_findings(library, section, name))
     except UnknownModelError as unknown:
         kind = {"switches": "switch", "hosts": "host", "nics": "NIC", "tables": "table"}[unknown.section]
         referred = {"tables": ("buffers", "headroom"), "nics": ("nic",)}
         key = ("extends",) if unknown.section == section else referred.get(unknown.section, ("extends",))
         remedy = did_you_mean(unknown.name, library.names(unknown.section))
         where = document.key_position((*path, *key))
-        yield error("FAB2105", f"{name}: no {kind} `{unknown.name}`", where, remedy)
+        yield catalog_error("FAB2105", f"{name}: no {kind} `{unknown.name}`", where, remedy)
     except ExtendsTooDeepError:
         where = document.key_position((*path, "extends"))
         told = f"{name} extends itself, or a base more than {MAX_EXTENDS} steps away"
-        yield error("FAB2105", told, where, "Extend a built-in model.")
+        yield catalog_error("FAB2105", told, where, "Extend a built-in model.")
     except (KeyError, ValueError) as failure:
         reason = f"{failure.args[0]!s}"[:60] if failure.args else ""
-        yield error("FAB2106", f"{name}: incomplete or malformed at {reason!r}", document.key_position(path))
+        yield catalog_error(
+            "FAB2106", f"{name}: incomplete or malformed at {reason!r}", document.key_position(path)
+        )
     else:
         for below, message, remedy in findings:
-            yield error("FAB2106", f"{name}: {message}", document.key_position((*path, *below)), remedy)
+            yield catalog_error(
+                "FAB2106", f"{name}: {message}", document.key_position((*path, *below)), remedy
+            )
 
 
-def _lacking(library: Library, section: str, name: str, document: Document) -> list[Diagnostic]:
+def _missing_base(library: Library, section: str, name: str, document: Document) -> list[Diagnostic]:
     if "extends" not in document.value[section][name]:
         return []
     from fabricc.catalog.validate import completeness_breaches
@@ -165,7 +169,7 @@ def _lacking(library: Library, section: str, name: str, document: Document) -> l
     return completeness_breaches(section, name, library.raw(section, name), document)
 
 
-def _findings(library: Library, section: str, name: str) -> Iterator[tuple[KeyPath, str, str]]:
+def _model_findings(library: Library, section: str, name: str) -> Iterator[tuple[KeyPath, str, str]]:
     if section == "switches":
         yield from switch_findings(library.switch(name))
     elif section == "hosts":

@@ -12,7 +12,7 @@ MAX_LENGTH = 64
 """Longer words are not compared: no catalog name comes near, and comparing costs the product of both lengths."""
 
 
-def suggest(name: str, names: Iterable[str]) -> tuple[str, ...]:
+def suggest_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """The known names nearest to a mistyped one, best first, three at most.
 
     A name that contains the word, or is contained in it, counts as near (`7060x6` finds `7060x6-64pe`).
@@ -26,7 +26,7 @@ def suggest(name: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*near, *parts]))[:3]
 
 
-def meant(name: str, known: Iterable[str], otherwise: str = "", most: int = 3) -> str:
+def suggestion_remedy(name: str, known: Iterable[str], otherwise: str = "", most: int = 3) -> str:
     """A remedy that asks for one of the `most` nearest names; `otherwise` when nothing comes near."""
     near = get_close_matches(name, list(known), most)
     return f"Did you mean {' or '.join(near)}?" if near else otherwise
@@ -34,5 +34,5 @@ def meant(name: str, known: Iterable[str], otherwise: str = "", most: int = 3) -
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """A remedy such as "Did you mean `sn5600`?"; empty when nothing comes near."""
-    near = suggest(name, names)
+    near = suggest_names(name, names)
     return f"Did you mean {' or '.join(f'`{other}`' for other in near)}?" if near else ""

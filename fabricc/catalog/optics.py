@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.assemble import breakout, citation, power
-from fabricc.catalog.library import cite
+from fabricc.catalog.assemble import parse_breakout, read_citation, read_power
+from fabricc.catalog.library import replace_sources
 from fabricc.catalog.model import Breakout
 
 if TYPE_CHECKING:
@@ -122,47 +122,48 @@ class End(NamedTuple):
 
 
 @cache
-def optics() -> Optics:
+def load_optics() -> Optics:
     """The table that comes with the product."""
     raw = load_package_yaml(TABLE)
-    table = cite({key: value for key, value in raw.items() if key != "sources"}, raw["sources"])
+    table = replace_sources({key: value for key, value in raw.items() if key != "sources"}, raw["sources"])
     return Optics(
         rule=tuple(
             (row["lanes"], row["lane_gbps"], row["form_factor"]) for row in table["cages"]["rule"]["rows"]
         ),
         takes={cage: tuple(row["plugs"]) for cage, row in table["cages"]["takes"].items()},
         families={
-            name: Family(row["medium"], row["lane_gbps"], row["parallel"], citation(row))
+            name: Family(row["medium"], row["lane_gbps"], row["parallel"], read_citation(row))
             for name, row in table["families"].items()
         },
-        transceivers=tuple(map(_transceiver, table["transceivers"])),
+        transceivers=tuple(map(_build_transceiver, table["transceivers"])),
         fibres=tuple(
-            Fibre(row["medium"], row["near"], row["far"], row["fan"], _parts(row)) for row in table["fibres"]
+            Fibre(row["medium"], row["near"], row["far"], row["fan"], _build_parts(row))
+            for row in table["fibres"]
         ),
-        assemblies=tuple(map(_assembly, table["assemblies"])),
+        assemblies=tuple(map(_build_assembly, table["assemblies"])),
     )
 
 
-def _transceiver(row: Mapping[str, Any]) -> Transceiver:
+def _build_transceiver(row: Mapping[str, Any]) -> Transceiver:
     return Transceiver(
         row["title"], row["form_factor"], row["family"], tuple(row["connectors"]), row["reach_m"],
-        tuple(map(breakout, row["uses"])), _parts(row), citation(row),
+        tuple(map(parse_breakout, row["uses"])), _build_parts(row), read_citation(row),
     )  # fmt: skip
 
 
-def _assembly(row: Mapping[str, Any]) -> Assembly:
+def _build_assembly(row: Mapping[str, Any]) -> Assembly:
     return Assembly(
         row["medium"], tuple(row["near"]), tuple(row["far"]), tuple(row["fan"]), row["lane_gbps"],
-        row.get("converts", False), row["reach_m"], _parts(row), citation(row),
+        row.get("converts", False), row["reach_m"], _build_parts(row), read_citation(row),
     )  # fmt: skip
 
 
-def _parts(row: Mapping[str, Any]) -> tuple[Part, ...]:
+def _build_parts(row: Mapping[str, Any]) -> tuple[Part, ...]:
     return tuple(
         Part(
             part["vendor"], part["number"], part.get("reach_m"),
             tuple(sorted(part.get("lengths", {}).items())),
-            tuple(part.get("protocols", ("ethernet",))), citation(part), power(part),
+            tuple(part.get("protocols", ("ethernet",))), read_citation(part), read_power(part),
         )
         for part in row["parts"]
     )  # fmt: skip
@@ -176,13 +177,13 @@ def lane_gbps(use: Breakout) -> Fraction:
 def form_factor(lanes: int, uses: Iterable[Breakout]) -> str:
     """The form of a cage of so many lanes whose model does not say it, by the fastest of its uses."""
     fastest = max(map(lane_gbps, uses))
-    rows = optics().rule
+    rows = load_optics().rule
     return next((form for most, gbps, form in rows if lanes <= most and fastest <= gbps), rows[-1][2])
 
 
-def plugs(cage: str) -> tuple[str, ...]:
+def plugs_of_cage(cage: str) -> tuple[str, ...]:
     """The plugs that a cage takes, its own first."""
-    return cage, *optics().takes.get(cage, ())
+    return cage, *load_optics().takes.get(cage, ())
 
 
 def cage_form(group: CageGroup) -> str:
@@ -202,7 +203,7 @@ def host_ends(model: HostModel) -> tuple[End, ...]:
         for each in nic.cages
         if each.speed_gbps == speed
     ]
-    sold = sold or [(_flat(form_factor(use.children * use.lanes, (use,))), use) for use in splits]
+    sold = sold or [(_nic_form(form_factor(use.children * use.lanes, (use,))), use) for use in splits]
     for children in (ports, 1) if nic.cages else (1, ports):
         if found := [End(form, use, nic.vendor) for form, use in sold if use.children == children]:
             return tuple(found)
@@ -218,6 +219,6 @@ def cage_of(model: HostModel, ends: tuple[End, ...], nic: int, on_nic: int) -> t
     return f"{nic}.{on_nic // children}", on_nic % children
 
 
-def _flat(form: str) -> str:
+def _nic_form(form: str) -> str:
     """The form on a NIC, where the heat sink is the card's."""
     return "osfp-rhs" if form == "osfp" else form

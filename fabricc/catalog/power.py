@@ -31,7 +31,7 @@ class Draw(NamedTuple):
         return f"typical known of {self.typical_of:,}, maximum of {self.maximum_of:,} of {self.devices:,} devices"
 
 
-def drawn(found: Iterable[tuple[Power, int]]) -> Draw:
+def total_draw(found: Iterable[tuple[Power, int]]) -> Draw:
     """The sum over devices of so many each."""
     devices = typical_of = maximum_of = 0
     typical_w = maximum_w = 0.0
@@ -41,10 +41,10 @@ def drawn(found: Iterable[tuple[Power, int]]) -> Draw:
             typical_w, typical_of = typical_w + power.typical_w * count, typical_of + count
         if power.maximum_w is not None:
             maximum_w, maximum_of = maximum_w + power.maximum_w * count, maximum_of + count
-    return Draw(devices, _whole(typical_w), typical_of, _whole(maximum_w), maximum_of)
+    return Draw(devices, _round_watts(typical_w), typical_of, _round_watts(maximum_w), maximum_of)
 
 
-def _whole(watts: float) -> float:
+def _round_watts(watts: float) -> float:
     """To a tenth, as an integer where it is one."""
     found = round(watts, 1)
     return int(found) if found == int(found) else found

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.values import dataclass
-from fabricc.catalog.assemble import citation
-from fabricc.catalog.library import cite
+from fabricc.catalog.assemble import read_citation
+from fabricc.catalog.library import replace_sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,21 +60,21 @@ class Generation:
 
 
 @cache
-def generations() -> Mapping[str, Generation]:
+def load_generations() -> Mapping[str, Generation]:
     """Every generation by name, slowest first."""
     raw = load_package_yaml(TABLE)
-    table = cite(raw["generations"], raw["sources"])
-    return {name: _generation(name, entry) for name, entry in table.items()}
+    table = replace_sources(raw["generations"], raw["sources"])
+    return {name: _build_generation(name, entry) for name, entry in table.items()}
 
 
-def _generation(name: str, raw: Mapping[str, Any]) -> Generation:
+def _build_generation(name: str, raw: Mapping[str, Any]) -> Generation:
     encodings = {coding: Fraction(*ratio) for coding, ratio in raw["encodings"].items()}
     same = {key: raw[key] for key in ("bits_per_symbol", "modulation", "product_4x_gbps", "rate_4x")}
     gbaud = Fraction(str(raw["gbaud"]))
-    return Generation(name=name, gbaud=gbaud, encodings=encodings, source=citation(raw), **same)
+    return Generation(name=name, gbaud=gbaud, encodings=encodings, source=read_citation(raw), **same)
 
 
 def generation_at(port_gbps: int, lanes: int = 4) -> Generation | None:
     """The latest generation of which so many lanes are sold as that speed, Gb/s; None when there is none."""
-    found = [each for each in generations().values() if each.product_4x_gbps * lanes == port_gbps * 4]
+    found = [each for each in load_generations().values() if each.product_4x_gbps * lanes == port_gbps * 4]
     return found[-1] if found else None

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.documents.package_yaml import load_package_yaml
-from fabricc.catalog.assemble import citation
-from fabricc.catalog.library import cite
+from fabricc.catalog.assemble import read_citation
+from fabricc.catalog.library import replace_sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,22 +26,22 @@ class Reach(NamedTuple):
 
 
 @cache
-def reaches() -> Mapping[str, tuple[Reach, ...]]:
+def load_reaches() -> Mapping[str, tuple[Reach, ...]]:
     """The rows of every medium, slowest lanes first."""
     raw = load_package_yaml(TABLE)
-    table = cite(raw["media"], raw["sources"])
+    table = replace_sources(raw["media"], raw["sources"])
     return {
-        medium: tuple(Reach(row["lane_gbps"], row["metres"], citation(row)) for row in rows)
+        medium: tuple(Reach(row["lane_gbps"], row["metres"], read_citation(row)) for row in rows)
         for medium, rows in table.items()
     }
 
 
-def reach(medium: str, lane_gbps: Fraction | int) -> Reach:
+def find_reach(medium: str, lane_gbps: Fraction | int) -> Reach:
     """The row of a medium that counts for lanes of a speed, Gb/s."""
-    rows = reaches()[medium]
+    rows = load_reaches()[medium]
     return next((row for row in rows if lane_gbps <= row.lane_gbps), rows[-1])
 
 
-def longest(medium: str) -> int:
+def longest_reach(medium: str) -> int:
     """How far a medium reaches at the speed that suits it best, m."""
-    return max(row.metres for row in reaches()[medium])
+    return max(row.metres for row in load_reaches()[medium])

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=256)
-def counted(release: str) -> tuple[int, ...]:
+def release_numbers(release: str) -> tuple[int, ...]:
     """Return the numbers of a release in order: `202505`, `4.32.1F`, `10.5(2)F`, `23.4R2`."""
     return tuple(int(part) for part in re.findall(r"[0-9]{1,18}", release))
 
 
-def runs(model: SwitchModel, nos: str, release: str) -> bool:
+def runs_release(model: SwitchModel, nos: str, release: str) -> bool:
     """Whether the catalog knows the release to run on the box; a model that does not say since when runs all."""
     since = model.support.get(nos)
-    return since is None or counted(release) >= counted(since)
+    return since is None or release_numbers(release) >= release_numbers(since)
 
 
-def oldest(model: SwitchModel, nos: str, releases: Sequence[str]) -> str | None:
+def oldest_release(model: SwitchModel, nos: str, releases: Sequence[str]) -> str | None:
     """The first of these releases, in ascending order, that runs on the box; None when none does."""
-    return next((release for release in releases if runs(model, nos, release)), None)
+    return next((release for release in releases if runs_release(model, nos, release)), None)

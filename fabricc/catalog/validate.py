@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.documents.schema import breaches
-from fabricc.catalog.document import error
+from fabricc.catalog.document import catalog_error
 from fabricc.catalog.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,32 +20,36 @@ MAX_BREACHES = 50
 
 def schema_breaches(document: Document) -> list[Diagnostic]:
     """FAB2103 for everything in which the file differs from `schemas/catalog.schema.json`, 50 at most."""
-    return _diagnostics(document.value, document)
+    return _schema_diagnostics(document.value, document)
 
 
 def completeness_breaches(section: str, name: str, raw: Any, document: Document) -> list[Diagnostic]:
     """FAB2103 for what a model still lacks after the merge with what it extends."""
-    return _diagnostics({section: {name: raw}}, document)
+    return _schema_diagnostics({section: {name: raw}}, document)
 
 
-def _diagnostics(root: Any, document: Document) -> list[Diagnostic]:
+def _schema_diagnostics(root: Any, document: Document) -> list[Diagnostic]:
     found: dict[Diagnostic, None] = {}  # a key that is missing is a breach of its own, told with the others
     for breach in islice(breaches(root, "catalog"), MAX_BREACHES):
         path: KeyPath = tuple(breach.absolute_path)
-        for key, message, remedy in _explain(breach):
+        for key, message, remedy in _explain_breach(breach):
             where = (*path, key) if key is not None else path
-            found[error("FAB2103", f"{_dotted(path)}{message}", document.key_position(where), remedy)] = None
+            found[
+                catalog_error(
+                    "FAB2103", f"{_dotted_path(path)}{message}", document.key_position(where), remedy
+                )
+            ] = None
     return sorted(list(found)[:MAX_BREACHES], key=lambda one: (one.position, one.message))
 
 
-def _explain(breach: Any) -> Iterator[tuple[str | None, str, str]]:
+def _explain_breach(breach: Any) -> Iterator[tuple[str | None, str, str]]:
     """Key concerned (None: the value itself), message and remedy of one breach."""
     described = breach.schema.get("description", "") if isinstance(breach.schema, dict) else ""
     if breach.validator == "additionalProperties" and isinstance(breach.instance, dict):
         known = breach.schema.get("properties", {})
         for key in breach.instance:
             if key not in known:
-                yield key, f"unknown key {_short(key)}", did_you_mean(key, known)
+                yield key, f"unknown key {_shorten_value(key)}", did_you_mean(key, known)
     elif breach.validator == "required":
         missing = [key for key in breach.validator_value if key not in breach.instance]
         yield (
@@ -57,13 +61,13 @@ def _explain(breach: Any) -> Iterator[tuple[str | None, str, str]]:
         remedy = "Say where the figure comes from with `source`, or write `assumed: true`."
         yield None, described, remedy
     else:
-        yield None, f"{_short(breach.instance)} does not fit ({breach.validator})", described
+        yield None, f"{_shorten_value(breach.instance)} does not fit ({breach.validator})", described
 
 
-def _dotted(path: KeyPath) -> str:
+def _dotted_path(path: KeyPath) -> str:
     return ".".join(map(str, path)) + ": " if path else ""
 
 
-def _short(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -15,7 +15,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Power
-from fabricc.catalog.power import drawn
+from fabricc.catalog.power import total_draw
 from fabricc.cli import output
 from fabricc.compiler.buildable import buildable
 from fabricc.compiler.naming import Naming
@@ -184,7 +184,7 @@ def _draw(shape: Candidate) -> Draw:
     parts = [(item, count) for item, count in link_parts(shape).items() if item.power is not None]
     modules = sum(count for item, count in parts if item.item == "transceiver")
     lacking = (Power(), shape.figures.optics + shape.figures.outside.optics - modules)
-    return drawn([*boxes, *((item.power, count) for item, count in parts if item.power), lacking])
+    return total_draw([*boxes, *((item.power, count) for item, count in parts if item.power), lacking])
 
 
 def _shown(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bool) -> Iterator[Part]:

@@ -12,7 +12,7 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
-from fabricc.catalog.figures import figures
+from fabricc.catalog.figures import list_figures
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import Wishes
 from fabricc.catalog.load import load_catalog
@@ -88,7 +88,9 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise click.UsageError(f"no model '{name}' in the catalog.{hint} `fabricc catalog` lists them.")
     if format_ == "json":
-        rows = [{"figure": path, "value": value, "source": source} for path, value, source in figures(model)]
+        rows = [
+            {"figure": path, "value": value, "source": source} for path, value, source in list_figures(model)
+        ]
         output.document(json_document({"name": model.name, "title": model.title, "figures": rows}))
     else:
         output.out(*model_page.page(model))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.catalog.model import Power
-from fabricc.catalog.power import drawn
+from fabricc.catalog.power import total_draw
 from fabricc.compiler.host_facts import HostFact, host_facts
 from fabricc.review.diff.application import application_words
 
@@ -70,16 +70,18 @@ def draws(fabric: Fabric) -> dict[str, Draw]:
     """What the switches of each tier draw, and the hosts that are those of this network."""
     counts = fabric.counts()
     found = {
-        f"{tier.value}s": drawn([(plan.model.power or Power(), counts[f"{tier.value}s"])])
+        f"{tier.value}s": total_draw([(plan.model.power or Power(), counts[f"{tier.value}s"])])
         for tier, plan in fabric.tiers.items()
     }
     units, guests = fabric.units.values(), fabric.guests.keys()
     own = ((fabric.host_models[unit.group], len(set(unit.hosts.values()) - guests)) for unit in units)
-    hosts = drawn((model.power or Power(), number) for model, number in own)
+    hosts = total_draw((model.power or Power(), number) for model, number in own)
     if (oob := fabric.out_of_band.switches) is not None:
         above = [(oob.aggregation.model, len(oob.aggregates))] if oob.aggregation is not None else []
         carrying = [(oob.bank.model, len(oob.numbers)), *above]
-        found["management switches"] = drawn((model.power or Power(), number) for model, number in carrying)
+        found["management switches"] = total_draw(
+            (model.power or Power(), number) for model, number in carrying
+        )
     return found | ({"hosts": hosts} if hosts.devices else {})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.figures import figures, leaves, shown, source_of
+from fabricc.catalog.figures import figure_leaves, format_figure, list_figures, source_of
 from fabricc.catalog.model import SwitchModel
 
 if TYPE_CHECKING:
@@ -33,11 +33,15 @@ def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
         ]
         for title, field, meaning in _COLUMNS:
             lines += ["", f"lossless table, {title} in bytes: {meaning}", *_table(model.buffers.rows, field)]
-        tables = dict.fromkeys(source_of(model.sources, path) for path, _ in leaves(model) if "rows." in path)
+        tables = dict.fromkeys(
+            source_of(model.sources, path) for path, _ in figure_leaves(model) if "rows." in path
+        )
         lines += [f"  {_mark(sources, source)}" for source in tables]
     lines += ["", "figures"]
     rows = [
-        (path, shown(value), source) for path, value, source in figures(model) if not path.startswith(_TABLED)
+        (path, format_figure(value), source)
+        for path, value, source in list_figures(model)
+        if not path.startswith(_TABLED)
     ]
     widths = [max((len(row[i]) for row in rows if len(row[i]) <= _WIDEST), default=0) for i in range(2)]
     lines += [

@@ -6,10 +6,10 @@ from itertools import chain
 from math import ceil
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.joining import fits, reach_of
+from fabricc.catalog.joining import find_fits, reach_of
 from fabricc.catalog.optics import lane_gbps
-from fabricc.catalog.power import drawn
-from fabricc.catalog.reach import reaches
+from fabricc.catalog.power import total_draw
+from fabricc.catalog.reach import load_reaches
 from fabricc.compiler.materials import Joint
 from fabricc.compiler.racks import spot
 from fabricc.front.spec.document import dotted
@@ -78,7 +78,7 @@ def _power_row(where: str, items: Iterable[tuple[Item, int]]) -> tuple[object, .
 
 def power_of(items: Iterable[tuple[Item, int]]) -> Draw:
     """What so many of each of some lines draw."""
-    return drawn((item.power, count) for item, count in items if item.power is not None)
+    return total_draw((item.power, count) for item, count in items if item.power is not None)
 
 
 def _watts(items: Iterable[tuple[Item, int]]) -> tuple[object, object]:
@@ -131,7 +131,7 @@ def _path(kind: str) -> KeyPath:
 def _found(lack: Lack, medium: str) -> Sequence[Fit]:
     if lack.lower is None or lack.upper is None:
         return ()
-    return fits(lack.lower, lack.upper, medium, alone=lack.alone)
+    return find_fits(lack.lower, lack.upper, medium, alone=lack.alone)
 
 
 def _why(lack: Lack) -> str:
@@ -153,7 +153,7 @@ def _words(end: End) -> str:
 
 def _instead(lack: Lack) -> str:
     """Other media that reach, or the longest of this one: what the catalog joins, by the same look-up."""
-    media: Mapping[str, object] = reaches()
+    media: Mapping[str, object] = load_reaches()
     others = [medium for medium in media if any(reach_of(fit) >= lack.metres for fit in _found(lack, medium))]
     longest = max(map(reach_of, _found(lack, lack.medium)), default=0)
     ways = [f"{' or '.join(others)} of that length"] if others else []

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.names import meant
+from fabricc.catalog.names import suggestion_remedy
 from fabricc.compiler.accept import settled
 from fabricc.compiler.finding import lock_of
 from fabricc.compiler.host_facts import host_fact_findings
@@ -268,5 +268,5 @@ def no_device(compiled: Compiled, name: str) -> Diagnostic:
         names = chain(map(fabric.name, fabric.switch_ids()), fabric.own_hosts())
         known += islice(names, _COMPARED)
     shown = f"`fabricc plan {compiled.path}` shows how devices are named."
-    remedy = meant(clip(name), known, shown)
+    remedy = suggestion_remedy(clip(name), known, shown)
     return Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)

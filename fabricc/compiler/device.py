@@ -16,7 +16,7 @@ from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.proof import host_findings, switch_findings
 from fabricc.compiler.rendering import rendered
 from fabricc.compiler.tables import Fragments, fragments
-from fabricc.fabric.links import layout
+from fabricc.fabric.links import port_layout
 from fabricc.fabric.shape import HostId
 from fabricc.proof import Finding
 from fabricc.proof.invariants import Survey
@@ -140,7 +140,7 @@ class Work:
             else:
                 switch = self.fabric.switch(device)
                 self._switch(switch, piece)
-                yield switch, layout(self.fabric, device)
+                yield switch, port_layout(self.fabric, device)
 
     def _switch(self, switch: Switch, piece: Piece) -> None:
         back_end = back_ends.load(switch.nos)

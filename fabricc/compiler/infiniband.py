@@ -17,7 +17,7 @@ from fabricc.compiler.gathered import Gathered, put_text
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import with_templates
 from fabricc.compiler.result import BuildResult
-from fabricc.fabric.infiniband.wiring import Subnet, hosts
+from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.spec.load import accepted
 from fabricc.proof.infiniband.hosts import prove_host
 from fabricc.proof.infiniband.sim.run import simulate_tree
@@ -71,7 +71,7 @@ class InfinibandRun:
                 self.links += _links(self.ib)
         tenants = tenants_by_host(self.ib)
         renderer, total = HostFiles(self.ib), self.ib.wiring.counts()["hosts"]
-        for number, host in enumerate(hosts(self.ib), 1):
+        for number, host in enumerate(expand_hosts(self.ib), 1):
             folder = f"hosts/{host.name}"
             files = with_templates(host.name, partial(dict, renderer.render(host)))
             self._write(folder, files, mode_of)
@@ -147,7 +147,7 @@ def prove_tree(ib: InfinibandFabric, tree: Path, manifest: Manifest) -> list[Dia
         folder = subnet_folder(plane)
         findings += [(folder, found) for found in prove(Subnet(ib, plane), files(folder))]
     tenants = tenants_by_host(ib)
-    for host in hosts(ib):
+    for host in expand_hosts(ib):
         folder = f"hosts/{host.name}"
         findings += [
             (folder, found) for found in prove_host(ib, host, files(folder), tenants.get(host.name, ()))

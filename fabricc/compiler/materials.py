@@ -7,9 +7,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.values import dataclass
-from fabricc.catalog.joining import fits, number_of, part_for, shortest
+from fabricc.catalog.joining import choose_shortest, find_fits, number_of, part_for
 from fabricc.catalog.model import Breakout, Power
-from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, optics, plugs
+from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, load_optics, plugs_of_cage
 from fabricc.fabric import links, out_of_band_cables
 from fabricc.fabric.naming import host_port_name
 
@@ -129,7 +129,7 @@ def _management(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Si
     for name, model in models.items():
         power = model.power or Power()
         found.devices[name] = Item("switch", "management", model.title, model.vendor, power=power)
-    for row, lower, upper in out_of_band_cables.cables(fabric):
+    for row, lower, upper in out_of_band_cables.management_cables(fabric):
         if lower is None:
             cable = Item("cable", row.kind, _COPPER, length_m=row.length_m, source=_COPPER_SOURCE)
             found.bill[cable] += 1
@@ -247,7 +247,7 @@ def _far_ends(end: End) -> tuple[End, ...]:
     """What a port outside may be, as nobody says: undivided in a cage like ours, or in another that has such ports."""
     speed, lanes = end.use.speed_gbps, end.use.lanes
     found = {end._replace(use=Breakout(1, speed, lanes)): None}
-    for module in optics().transceivers:
+    for module in load_optics().transceivers:
         uses = [use for use in module.uses if (use.children, use.speed_gbps) == (1, speed)]
         for use in (Breakout(1, speed, lanes), *uses):
             found[end._replace(form_factor=module.form_factor, use=use)] = None
@@ -268,7 +268,7 @@ def _switch_sides(
         devices[name] = Item("switch", role, model.title, model.vendor, power=model.power or Power())
         if model.name not in forms:
             forms[model.name] = _forms(model)
-        slots, names = links.layout(fabric, switch_id).slots, links.port_names(fabric, switch_id)
+        slots, names = links.port_layout(fabric, switch_id).slots, links.port_names(fabric, switch_id)
         for slot, port in zip(slots, names, strict=True):
             end = End(forms[model.name][slot.cage], _use(slot), model.vendor, protocol, _counted(model))
             yield (name, port), Side(Plug(name, str(slot.cage)), slot.child - 1, (end,), role)
@@ -319,8 +319,8 @@ def _way(
 ) -> tuple[Fit, End, End] | None:
     for one in lower:
         for other in upper:
-            found = fits(one, other, medium, alone=alone)
-            if (fit := shortest(found, metres, one, other)) is not None:
+            found = find_fits(one, other, medium, alone=alone)
+            if (fit := choose_shortest(found, metres, one, other)) is not None:
                 return fit, one, other
     return None
 
@@ -385,7 +385,7 @@ def _cable(cable: Assembly, split: int, lower: End, upper: End, metres: int, kin
     head, tail = (upper, lower) if split > 0 else (lower, upper)
     part = part_for(cable.parts, head, metres) or part_for(cable.parts, tail, metres)
     near, far = (
-        next((plug for plug in plugs(end.form_factor) if plug in wanted), end.form_factor)
+        next((plug for plug in plugs_of_cage(end.form_factor) if plug in wanted), end.form_factor)
         for end, wanted in ((head, cable.near), (tail, cable.far))
     )
     ends = f"{head.use.children} x {far}" if split else far

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.compiler.tables import CABLING
-from fabricc.fabric.management_addresses import owners
+from fabricc.fabric.management_addresses import address_owners
 from fabricc.fabric.out_of_band import MANAGEMENT_PORT
-from fabricc.fabric.out_of_band_cables import cables
+from fabricc.fabric.out_of_band_cables import management_cables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ CABLING_FILE = "out-of-band-cabling.csv"
 
 def address_rows(fabric: Fabric) -> Iterator[Row]:
     """Management switches, then the hosts' BMCs, DPUs and own ports; `given` is by a table, `computed` by place."""
-    for device, endpoint, place, given in owners(fabric):
+    for device, endpoint, place, given in address_owners(fabric):
         network = place.network
         origin = "given" if given else "computed"
         yield (
@@ -34,7 +34,7 @@ def address_rows(fabric: Fabric) -> Iterator[Row]:
 
 def cabling_rows(fabric: Fabric) -> Iterator[Row]:
     """Every cable, with the columns of the cabling plan."""
-    for c, _, _ in cables(fabric):
+    for c, _, _ in management_cables(fabric):
         yield c.kind, c.a_device, c.a_port, c.b_device, c.b_port, c.speed_gbps, c.medium, c.length_m
 
 
@@ -45,9 +45,9 @@ def summary_rows(fabric: Fabric) -> list[tuple[object, ...]]:
         rows.append(("management switches", len(switches.numbers), switches.bank.model.title))
         if switches.aggregation is not None:
             rows.append(("aggregation", len(switches.aggregates), switches.aggregation.model.title))
-        kinds = Counter(each.row.kind for each in cables(fabric))
+        kinds = Counter(each.row.kind for each in management_cables(fabric))
         rows += [(f"cables, {kind}", number, "") for kind, number in kinds.items()]
-    hosts = sum(1 for each in owners(fabric) if each.endpoint != MANAGEMENT_PORT)
+    hosts = sum(1 for each in address_owners(fabric) if each.endpoint != MANAGEMENT_PORT)
     return [*rows, *([("addresses of hosts", hosts, "")] if hosts else [])]
 
 

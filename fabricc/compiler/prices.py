@@ -13,7 +13,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.catalog.names import did_you_mean
-from fabricc.catalog.optics import host_ends, optics
+from fabricc.catalog.optics import host_ends, load_optics
 from fabricc.compiler.materials import of_kind, port_end
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def read_prices(path: Path, catalog: Catalog) -> Prices:
 
 def _parts() -> Iterator[str]:
     """Every part number that the catalog of optics and cables has."""
-    table = optics()
+    table = load_optics()
     sold = [*(each.parts for each in table.transceivers), *(each.parts for each in table.fibres)]
     for part in chain(*sold, *(each.parts for each in table.assemblies)):
         yield part.number

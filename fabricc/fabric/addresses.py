@@ -50,7 +50,7 @@ class Pool:
 
     def address(self, offset: int) -> str:
         """Text of the address at `offset`."""
-        return text4(self.first + offset) if self.version == 4 else text6(self.first + offset)
+        return format_ipv4(self.first + offset) if self.version == 4 else format_ipv6(self.first + offset)
 
     def pair(self, offset: int) -> tuple[str, str]:
         """Text of the addresses of a link; `offset` counts the ends of links before it, and is even."""
@@ -58,7 +58,7 @@ class Pool:
         if self.version == 4:
             start = _three_octets(first >> 8)
             return start + _OCTETS[first & 255], start + _OCTETS[(first & 255) + 1]
-        return text6(first), text6(first + 1)
+        return format_ipv6(first), format_ipv6(first + 1)
 
     def end(self, address: int) -> int | None:
         """Which end of a link, counted as `pair` does, has an address; None for a /30's first and last one."""
@@ -124,7 +124,7 @@ def asn_block(base: int) -> AsnBlock:
 _OCTETS = tuple(str(value) for value in range(256))
 
 
-def text4(value: int) -> str:
+def format_ipv4(value: int) -> str:
     """Dotted-quad text of an IPv4 address."""
     return f"{_OCTETS[value >> 24]}.{_OCTETS[value >> 16 & 255]}.{_OCTETS[value >> 8 & 255]}.{_OCTETS[value & 255]}"
 
@@ -134,7 +134,7 @@ def _three_octets(value: int) -> str:
     return f"{_OCTETS[value >> 16]}.{_OCTETS[value >> 8 & 255]}.{_OCTETS[value & 255]}."
 
 
-def text6(value: int) -> str:
+def format_ipv6(value: int) -> str:
     """Canonical text of an IPv6 address (RFC 5952)."""
     if value >> 48 == 0:  # inet_ntop would write the last 32 bits as IPv4
         return str(IPv6Address(value))

@@ -44,29 +44,29 @@ Rest = tuple[object, ...]
 """All of a device but its coordinates, to be compared."""
 
 
-def _besides(kind: type, *coordinates: str) -> Callable[[Any], Any]:
+def _other_fields(kind: type, *coordinates: str) -> Callable[[Any], Any]:
     """What gives a value's fields but these: a field that nobody thought of is no coordinate."""
     return attrgetter(*[name for name in attribute_names(kind) if name not in coordinates])
 
 
-_OF_SWITCH = _besides(
+_OF_SWITCH = _other_fields(
     Switch, "name", "plane", "pod", "unit", "loopback4", "loopback6", "management", "ports", "bgp", "vtep"
 )
-_OF_MANAGEMENT = _besides(Management, "address", "gateway")
-_OF_BGP = _besides(Bgp, "asn", "router_id", "aggregates", "sessions", "prefix_lists")
-_OF_SESSION = _besides(Session, "peer", "remote_asn", "local", "remote", "label")
-_OF_RULE = _besides(PrefixRule, "prefix")
-_OF_LIST = _besides(PrefixList, "rules")
-_OF_PORT = _besides(Port, "peer", "ipv4", "ipv6", "label")
-_OF_HOST = _besides(Host, "name", "unit", "slot", "rack", "domain", "ports")
+_OF_MANAGEMENT = _other_fields(Management, "address", "gateway")
+_OF_BGP = _other_fields(Bgp, "asn", "router_id", "aggregates", "sessions", "prefix_lists")
+_OF_SESSION = _other_fields(Session, "peer", "remote_asn", "local", "remote", "label")
+_OF_RULE = _other_fields(PrefixRule, "prefix")
+_OF_LIST = _other_fields(PrefixList, "rules")
+_OF_PORT = _other_fields(Port, "peer", "ipv4", "ipv6", "label")
+_OF_HOST = _other_fields(Host, "name", "unit", "slot", "rack", "domain", "ports")
 _ENDS = ("ipv4", "gateway4", "ipv6", "gateway6")
-_OF_HOST_PORT = _besides(HostPort, "peer", *_ENDS)
+_OF_HOST_PORT = _other_fields(HostPort, "peer", *_ENDS)
 
 
 def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
     """All of a switch but its coordinates, and these."""
     bgp, management, vtep = switch.bgp, switch.management, switch.vtep
-    own = _originated(switch)
+    own = _originated_prefixes(switch)
     rules = [rule for each in bgp.prefix_lists for rule in each.rules]
     peers = [port.peer or _NOWHERE for port in switch.ports]
     addresses = [
@@ -81,7 +81,7 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
         addresses += (port.ipv4, port.ipv6)
     for session in bgp.sessions:
         addresses += (session.local, session.remote)
-    heads, lengths = _parted(addresses)
+    heads, lengths = _split_addresses(addresses)
     rest = (
         *(_OF_SWITCH(switch), _OF_MANAGEMENT(management), _OF_BGP(bgp), lengths, len(bgp.aggregates)),
         *(
@@ -97,11 +97,11 @@ def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
         heads,
         (str(bgp.asn), *[str(session.remote_asn) for session in bgp.sessions]),
         (*[port.label for port in switch.ports], *[session.label for session in bgp.sessions]),
-        (_network(management.address),),
+        (_network_address(management.address),),
     )
 
 
-def _originated(switch: Switch) -> frozenset[str]:
+def _originated_prefixes(switch: Switch) -> frozenset[str]:
     """The prefixes that are a switch's own: any other one in its lists is the fabric's."""
     return frozenset((*switch.bgp.aggregates, f"{switch.loopback4}/32", f"{switch.loopback6}/128"))
 
@@ -110,7 +110,7 @@ def of_host(host: Host) -> tuple[Rest, Coordinates]:
     """All of a host but its coordinates, and these."""
     ends = attrgetter(*_ENDS)
     addresses = [address for port in host.ports for address in ends(port)]
-    heads, lengths = _parted(addresses)
+    heads, lengths = _split_addresses(addresses)
     return (_OF_HOST(host), lengths, [_OF_HOST_PORT(port) for port in host.ports]), Coordinates(
         (host.name, *[port.peer.device for port in host.ports]),
         tuple([port.peer.port for port in host.ports]),
@@ -118,13 +118,13 @@ def of_host(host: Host) -> tuple[Rest, Coordinates]:
     )
 
 
-def _parted(addresses: Iterable[str | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_addresses(addresses: Iterable[str | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The addresses without their lengths, and these."""
     parts = [(each or "").partition("/") for each in addresses]
     return tuple([head for head, _, _ in parts]), tuple([length for _, _, length in parts])
 
 
-def _network(address: str) -> str:
+def _network_address(address: str) -> str:
     """The first address of the network that an address is in; "" for what is none."""
     try:
         return str(ip_interface(address).network.network_address)
@@ -141,7 +141,7 @@ def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
     )
     router_id, source = of.address(bgp.router_id), of.address(vtep.source if vtep else None)
     aggregates = tuple([of.address(each) for each in bgp.aggregates])
-    own, lists = _originated(switch), []
+    own, lists = _originated_prefixes(switch), []
     for each in bgp.prefix_lists:
         rules = [
             replace(rule, prefix=of.address(rule.prefix)) if rule.prefix in own else rule

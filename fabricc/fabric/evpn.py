@@ -59,15 +59,15 @@ class Segment:
     @property
     def gateway4(self) -> str | None:
         """The gateway's IPv4 address with the prefix length."""
-        return gateway(self.subnet4)
+        return gateway_address(self.subnet4)
 
     @property
     def gateway6(self) -> str | None:
         """The gateway's IPv6 address with the prefix length."""
-        return gateway(self.subnet6)
+        return gateway_address(self.subnet6)
 
 
-def gateway(subnet: Pool | None) -> str | None:
+def gateway_address(subnet: Pool | None) -> str | None:
     """The first address of a subnet with the prefix length."""
     return f"{subnet.address(1)}/{subnet.length}" if subnet else None
 

@@ -15,7 +15,7 @@ from fabricc.fabric.model import Direction, Host, HostPort, Management, Peer, Po
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.queue_pairs import queue_pairs
 from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Spreading, Transport
-from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, policy, prefix_lists
+from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, build_policy, prefix_lists
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
@@ -37,16 +37,16 @@ _HOST, _UNUSED = links.HOST, Direction.UNUSED
 _GROUPS = {links.UP: "UPSTREAM", links.DOWN: "DOWNSTREAM"}
 
 
-def switch(fabric: Design, at: SwitchId) -> Switch:
+def expand_switch(fabric: Design, at: SwitchId) -> Switch:
     """One switch, everything decided."""
     tier = fabric.tiers[at.tier]
     name = switch_name(fabric, at)
     change = fabric.changes.get(name)
     drained = change.drained if change else False
     exits = fabric.external.at(name)
-    ports, sessions = _ports(fabric, at)
+    ports, sessions = _fabric_ports(fabric, at)
     if exits:
-        ports, outward = _outward(fabric, at, exits, ports)
+        ports, outward = _external_ports(fabric, at, exits, ports)
         sessions += outward
     addresses = fabric.addresses
     nos = (change and change.nos) or tier.nos
@@ -60,28 +60,28 @@ def switch(fabric: Design, at: SwitchId) -> Switch:
         model=fabric.model(at),
         nos=nos,
         release=change.release if change and change.release is not None else tier.release,
-        loopback4=_loopback(fabric, at, addresses.loopbacks4) if addresses.hosts4 else None,
-        loopback6=_loopback(fabric, at, addresses.loopbacks6) if addresses.loopbacks6 else None,
+        loopback4=_loopback_address(fabric, at, addresses.loopbacks4) if addresses.hosts4 else None,
+        loopback6=_loopback_address(fabric, at, addresses.loopbacks6) if addresses.loopbacks6 else None,
         drained=drained,
-        management=_management(fabric, at),
+        management=_expand_management(fabric, at),
         ports=ports,
-        bgp=_bgp(fabric, at, sessions, drained, exits),
-        qos=_qos(fabric, at, ports),
+        bgp=_expand_bgp(fabric, at, sessions, drained, exits),
+        qos=_expand_qos(fabric, at, ports),
         load_balancing=fabric.load_balancing,
         overlays=tuple(each.overlay for each in fabric.overlays if each.covers(name, at.tier, nos)),
         static_routes=static_routes(exits, addresses.whole_pools(fabric.aggregate_bits())) if exits else (),
-        vtep=_vtep(fabric, at) if fabric.evpn and at.tier is TierName.TOR else None,
+        vtep=_expand_vtep(fabric, at) if fabric.evpn and at.tier is TierName.TOR else None,
     )
 
 
-def _vtep(fabric: Design, at: SwitchId) -> Vtep:
+def _expand_vtep(fabric: Design, at: SwitchId) -> Vtep:
     plan = fabric.evpn
     assert plan is not None
-    source = _loopback(fabric, at, fabric.addresses.loopbacks4)
+    source = _loopback_address(fabric, at, fabric.addresses.loopbacks4)
     return Vtep(source, plan.segments, plan.vrfs, plan.anycast_mac, plan.mtu)
 
 
-def _outward(
+def _external_ports(
     fabric: Design, at: SwitchId, exits: Mapping[str, Exit], planned: tuple[Port, ...]
 ) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
     """The ports of a switch with those that lead outside, and the sessions there.
@@ -104,7 +104,8 @@ def _outward(
                 for slot, each in zip(split.slots, split.names, strict=True)
             ]
         own = [
-            _exit(fabric, key, each, exits[each.name], change) if each.name in exits else each for each in own
+            _external_port(fabric, key, each, exits[each.name], change) if each.name in exits else each
+            for each in own
         ]
         ports[index] = own[0]
         more += own[1:]
@@ -116,7 +117,7 @@ def _outward(
     return (*ports, *more), tuple(sessions)
 
 
-def _exit(fabric: Design, key: str, port: Port, way: Exit, change: DeviceChange | None) -> Port:
+def _external_port(fabric: Design, key: str, port: Port, way: Exit, change: DeviceChange | None) -> Port:
     """A port that leads outside: lossless, and trusting the DSCP of what arrives, only where the spec says so."""
     outsider, link = way
     lossless = outsider.lossless and fabric.profiles
@@ -139,8 +140,12 @@ def _outer_sessions(port: str, way: Exit) -> Iterator[Session]:
             yield Session(outsider.group, transport, port, link.peer, outsider.asn, local, remote)
 
 
-def _ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
-    layout, own_name, key = links.layout(fabric, at), switch_name(fabric, at), links.layout_key(fabric, at)
+def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
+    layout, own_name, key = (
+        links.port_layout(fabric, at),
+        switch_name(fabric, at),
+        links.layout_key(fabric, at),
+    )
     used: list[Values | None] = [None] * len(layout.slots)
     for found in links.link_values(fabric, at):
         used[found[0]] = found
@@ -149,11 +154,11 @@ def _ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     mtu, profiles, evpn = fabric.switch_mtu, fabric.profiles, fabric.evpn
     groups = _host_groups(fabric, at) if evpn else {}
     to_hosts, to_switches, of_sessions = (
-        partial(_label, words, own_name) if words else None
+        partial(_format_label, words, own_name) if words else None
         for words in (fabric.descriptions.host, fabric.descriptions.fabric, fabric.descriptions.session)
     )
     length4 = f"/{fabric.addresses.links4.link_length}" if fabric.addresses.links4 else ""
-    silent = _silent(fabric, own_name, layout, names, used) if fabric.unused_silent else ()
+    silent = _uncabled_ports(fabric, own_name, layout, names, used) if fabric.unused_silent else ()
     ports: list[Port] = []
     sessions: list[Session] = []
     for index, (slot, name, link) in enumerate(zip(layout.slots, names, used, strict=True)):
@@ -200,7 +205,7 @@ def _ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple[Sessio
     return tuple(ports), tuple(sessions)
 
 
-def _silent(
+def _uncabled_ports(
     fabric: Design, name: str, layout: PortLayout, names: Sequence[str], used: Sequence[Values | None]
 ) -> set[int]:
     """The cages that nothing is cabled to, of which a switch says nothing."""
@@ -217,15 +222,17 @@ def _host_groups(fabric: Design, at: SwitchId) -> dict[str, int]:
     """Hosts of a ToR -> their groups."""
     if at.tier is not TierName.TOR:
         return {}
-    return {unit.hosts[slot]: unit.group for unit, slots, _ in links.served(fabric, at) for slot in slots}
+    return {
+        unit.hosts[slot]: unit.group for unit, slots, _ in links.served_slots(fabric, at) for slot in slots
+    }
 
 
-def _label(words: str, device: str, port: str, peer: str, peer_port: str) -> str:
+def _format_label(words: str, device: str, port: str, peer: str, peer_port: str) -> str:
     """What a port or session is described by, in the words of the spec."""
     return words.format(device=device, port=port, peer=peer, peer_port=peer_port)
 
 
-def _qos(fabric: Design, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
+def _expand_qos(fabric: Design, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
     qos = fabric.qos.get(switch_name(fabric, at)) or fabric.qos[links.layout_key(fabric, at)]
     used = {port.profile for port in ports}
     profiles = tuple(profile for profile in qos.profiles if profile.name in used)
@@ -234,11 +241,11 @@ def _qos(fabric: Design, at: SwitchId, ports: tuple[Port, ...]) -> SwitchQos:
     return replace(qos, profiles=profiles)
 
 
-def _loopback(fabric: Design, at: SwitchId, pool: Pool) -> str:
+def _loopback_address(fabric: Design, at: SwitchId, pool: Pool) -> str:
     return pool.address(links.loopback_offset(fabric, at, pool))
 
 
-def _management(fabric: Design, at: SwitchId) -> Management:
+def _expand_management(fabric: Design, at: SwitchId) -> Management:
     place = management_place(fabric, at)
     return Management(
         **shared_attributes(fabric.services, Services),
@@ -247,21 +254,21 @@ def _management(fabric: Design, at: SwitchId) -> Management:
     )
 
 
-def _bgp(
+def _expand_bgp(
     fabric: Design, at: SwitchId, sessions: tuple[Session, ...], drained: bool, exits: Mapping[str, Exit]
 ) -> Bgp:
     plan, addresses = fabric.routing, fabric.addresses
-    outside = _outside(fabric, at, exits, sessions) if fabric.external.outsiders else INSIDE
+    outside = _external_routing(fabric, at, exits, sessions) if fabric.external.outsiders else INSIDE
     connected: list[tuple[int, PrefixRule]] = []
     own: list[tuple[int, PrefixRule]] = []
     announced: list[str] = []  # by a ToR alone: no other path leads below it
-    for version, full, aggregates, loopback in _originated(fabric, at):
+    for version, full, aggregates, loopback in _originated_families(fabric, at):
         announced += aggregates
         connected += [(version, PrefixRule(each, full - 1, full - 1)) for each in aggregates]
         connected.append((version, PrefixRule(loopback)))
         own += [(version, PrefixRule(each)) for each in (*aggregates, loopback)]
     above = {TierName.TOR: fabric.shape.spines, TierName.SPINE: fabric.shape.cores}.get(at.tier, 0) > 0
-    rules = policy(
+    rules = build_policy(
         at.tier,
         has_upstream=above,
         drained=drained,
@@ -276,11 +283,14 @@ def _bgp(
         limit = plan.limit_from_tor if at.tier is TierName.SPINE else plan.limit_from_spine
         groups.append(
             PeerGroup(
-                "DOWNSTREAM", "FROM-DOWNSTREAM", "TO-DOWNSTREAM", _raised(limit, outside.from_below, fabric)
+                "DOWNSTREAM",
+                "FROM-DOWNSTREAM",
+                "TO-DOWNSTREAM",
+                _raise_limit(limit, outside.from_below, fabric),
             )
         )
     if above:
-        limit = _raised(plan.limit_from_above, bool(outside.accepted), fabric)
+        limit = _raise_limit(plan.limit_from_above, bool(outside.accepted), fabric)
         groups.append(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", limit))
     if fabric.evpn:
         groups = [replace(group, evpn=EVPN_MAPS[group.name]) for group in groups]
@@ -290,8 +300,8 @@ def _bgp(
         groups.append(PeerGroup(name, f"FROM-{name}", "TO-EXTERNAL", party.maximum_prefixes, party.password))
     return Bgp(
         **shared_attributes(plan, BgpSettings),
-        asn=links.asn(fabric, at),
-        router_id=_loopback(fabric, at, addresses.loopbacks4),
+        asn=links.switch_asn(fabric, at),
+        router_id=_loopback_address(fabric, at, addresses.loopbacks4),
         maximum_paths=plan.maximum_paths,
         multipath_relax=True,
         ipv4=addresses.hosts4 is not None,
@@ -308,14 +318,14 @@ def _bgp(
     )
 
 
-def _raised(limit: int, outside: bool, fabric: Design) -> int:
+def _raise_limit(limit: int, outside: bool, fabric: Design) -> int:
     """A limit of prefixes: the given one, or that of the plan with room for those from outside."""
     if fabric.routing.maximum_prefixes is not None:
         return fabric.routing.maximum_prefixes
     return 1 << (limit + fabric.external.most - 1).bit_length() if outside else limit
 
 
-def _outside(
+def _external_routing(
     fabric: Design, at: SwitchId, exits: Mapping[str, Exit], sessions: tuple[Session, ...]
 ) -> Outside:
     """What a switch does about routes from outside; static ones are for BGP where it has anybody to tell."""
@@ -332,7 +342,7 @@ def _outside(
             parties[outsider.group] = prefix_lists(f"ACCEPT-{outsider.name.upper()}", rules)
     aggregates = [
         (family, PrefixRule(str(hosts), full - bits, full - bits))
-        for family, full, hosts, _ in _families(fabric.addresses)
+        for family, full, hosts, _ in _address_families(fabric.addresses)
     ]
     return Outside(
         prefix_lists("OUTSIDE", external.accepted), below, below or bool(exits), tuple(parties.items()),
@@ -340,7 +350,7 @@ def _outside(
     )  # fmt: skip
 
 
-def _families(addresses: AddressPlan) -> Iterator[tuple[int, int, Pool, Pool]]:
+def _address_families(addresses: AddressPlan) -> Iterator[tuple[int, int, Pool, Pool]]:
     """(version, host length, host pool, loopback pool) of every family in use."""
     if addresses.hosts4:
         yield 4, 32, addresses.hosts4, addresses.loopbacks4
@@ -352,35 +362,35 @@ def _families(addresses: AddressPlan) -> Iterator[tuple[int, int, Pool, Pool]]:
 def _fabric_lists(addresses: AddressPlan, bits: int, evpn: bool) -> tuple[PrefixList, ...]:
     """What all switches originate; hosts of segments are behind VTEPs, and no part of the underlay."""
     rules = []
-    for version, full, hosts, loopbacks in _families(addresses):
+    for version, full, hosts, loopbacks in _address_families(addresses):
         if not evpn:
             rules.append((version, PrefixRule(str(hosts), full - bits, full - bits)))
         rules.append((version, PrefixRule(str(loopbacks), full, full)))
     return prefix_lists("FABRIC", rules)
 
 
-def _originated(fabric: Design, at: SwitchId) -> Iterator[tuple[int, int, tuple[str, ...], str]]:
+def _originated_families(fabric: Design, at: SwitchId) -> Iterator[tuple[int, int, tuple[str, ...], str]]:
     """(version, host length, aggregates of a ToR, prefix of the loopback) of every family in use."""
-    for version, full, hosts, loopbacks in _families(fabric.addresses):
-        aggregates = tuple(_aggregates(fabric, at, hosts)) if at.tier is TierName.TOR else ()
-        yield version, full, aggregates, f"{_loopback(fabric, at, loopbacks)}/{full}"
+    for version, full, hosts, loopbacks in _address_families(fabric.addresses):
+        aggregates = tuple(_host_aggregates(fabric, at, hosts)) if at.tier is TierName.TOR else ()
+        yield version, full, aggregates, f"{_loopback_address(fabric, at, loopbacks)}/{full}"
 
 
-def _aggregates(fabric: Design, at: SwitchId, hosts: Pool) -> Iterator[str]:
+def _host_aggregates(fabric: Design, at: SwitchId, hosts: Pool) -> Iterator[str]:
     """The blocks of the host links of a ToR: one for its unit, and one for each unit beside it that it serves.
 
     None where hosts are in segments: their subnets are not its own.
     """
     if fabric.evpn:
         return
-    for unit, _, _ in links.served(fabric, at):
+    for unit, _, _ in links.served_slots(fabric, at):
         block = links.host_blocks(fabric, at, unit.coordinate)[hosts.version == 6]
         yield hosts.prefix(block, fabric.aggregate_bits())
 
 
-def announcements(fabric: Design, at: SwitchId) -> Iterator[str]:
+def originated_prefixes(fabric: Design, at: SwitchId) -> Iterator[str]:
     """The prefixes that a switch originates: a ToR's aggregates, and everyone's loopbacks."""
-    for _, _, aggregates, loopback in _originated(fabric, at):
+    for _, _, aggregates, loopback in _originated_families(fabric, at):
         yield from (*aggregates, loopback)
 
 
@@ -398,7 +408,7 @@ class _Nic(NamedTuple):
 
 
 @memoize_by_identity
-def _nics(attached: Attachment, model: HostModel, network: str, number: int) -> list[_Nic]:
+def _expand_nics(attached: Attachment, model: HostModel, network: str, number: int) -> list[_Nic]:
     """The ports of hosts of a model, attached so, in the network of a number."""
     found = []
     for rail, nic_port in product(range(attached.rails), range(attached.nic_ports)):
@@ -413,20 +423,20 @@ def _nics(attached: Attachment, model: HostModel, network: str, number: int) -> 
     return found
 
 
-def host(fabric: Design, coordinate: int, slot: int) -> Host:
+def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
     """One host, everything decided."""
     shape, addresses, unit = fabric.shape, fabric.addresses, fabric.units[coordinate]
     model = fabric.host_models[unit.group]
     attached, outward, evpn = fabric.attachments[unit.group], fabric.external.prefixes, fabric.evpn
     segment = evpn.segment(unit.group) if evpn else None
-    length4, gateway4 = _way(segment.subnet4) if segment else ("/31", None)
-    length6, gateway6 = _way(segment.subnet6) if segment else ("/127", None)
+    length4, gateway4 = _segment_route(segment.subnet4) if segment else ("/31", None)
+    length6, gateway6 = _segment_route(segment.subnet6) if segment else ("/127", None)
     first, mtu, fabrics = attached.seat(slot)[0] * attached.tors, fabric.host_mtu, shape.fabrics
     ports = []
-    for rail, nic_port, of_set, rdma, pci, table, metric, on_nic in _nics(
+    for rail, nic_port, of_set, rdma, pci, table, metric, on_nic in _expand_nics(
         attached, model, fabric.network, fabric.number
     ):
-        tor = links.serving(fabric, unit, first + of_set, nic_port)
+        tor = links.serving_tor(fabric, unit, first + of_set, nic_port)
         far = tor.far
         at, _, _, _, name, _, cable_m, medium, _, tor4, own4, tor6, own6, _ = tor.values(slot, rail)
         ports.append(
@@ -446,8 +456,8 @@ def host(fabric: Design, coordinate: int, slot: int) -> Host:
         rail_isolated=shape.rails_apart,
         ports=tuple(ports),
         classes=fabric.qos[f"tor{fabric.units[unit.home].group}"].classes,
-        fabric_prefixes4=evpn.reached(unit.group, 4) if evpn else _whole(addresses.hosts4),
-        fabric_prefixes6=evpn.reached(unit.group, 6) if evpn else _whole(addresses.hosts6),
+        fabric_prefixes4=evpn.reached(unit.group, 4) if evpn else _pool_prefix(addresses.hosts4),
+        fabric_prefixes6=evpn.reached(unit.group, 6) if evpn else _pool_prefix(addresses.hosts6),
         outside4=outward(4) if addresses.hosts4 else (),
         outside6=outward(6) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
@@ -465,12 +475,12 @@ def host(fabric: Design, coordinate: int, slot: int) -> Host:
     )
 
 
-def _way(subnet: Pool | None) -> tuple[str, str | None]:
+def _segment_route(subnet: Pool | None) -> tuple[str, str | None]:
     """The prefix length of addresses in a segment's subnet, and the gateway there."""
     return (f"/{subnet.length}", subnet.address(1)) if subnet else ("", None)
 
 
-def _whole(pool: Pool | None) -> tuple[str, ...]:
+def _pool_prefix(pool: Pool | None) -> tuple[str, ...]:
     return (str(pool),) if pool else ()
 
 

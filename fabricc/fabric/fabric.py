@@ -45,7 +45,7 @@ class Fabric(Design):
         found = set(names)
         for at in self.switch_ids() if names else ():
             if self.name(at) in names:
-                found.update(link.peer for link in links.links(self, at))
+                found.update(link.peer for link in links.switch_links(self, at))
         return found
 
     def name(self, switch: SwitchId) -> str:
@@ -54,11 +54,11 @@ class Fabric(Design):
 
     def switch(self, switch: SwitchId) -> Switch:
         """One switch, in time proportional to its ports."""
-        return expand.switch(self, switch)
+        return expand.expand_switch(self, switch)
 
     def host(self, host: HostId) -> Host:
         """One host, in time proportional to its rails."""
-        return expand.host(self, host.unit, host.slot)
+        return expand.expand_host(self, host.unit, host.slot)
 
     def find(self, name: str) -> DeviceId | None:
         """The switch or host of that name, or None."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import alike, port_paths
+from fabricc.fabric.paths import port_paths, shared_facts
 from fabricc.fabric.routing import OPTIONS, Spreading, Transport
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Reading:
         self.lines[path] = (file, line)
 
 
-def boolean(value: bool) -> str:
+def format_boolean(value: bool) -> str:
     """A truth value as facts spell it."""
     return "true" if value else "false"
 
@@ -89,7 +89,7 @@ def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], 
     management = switch.management
     facts["management/address"] = management.address
     facts["management/gateway"] = management.gateway
-    facts["management/isolated"] = boolean(True)
+    facts["management/isolated"] = format_boolean(True)
     for kind in ("ntp", "dns", "syslog"):
         if servers := getattr(management, kind):
             facts[f"management/{kind}"] = ",".join(sorted(servers))
@@ -113,7 +113,7 @@ def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], 
             quality = _quality_facts(switch.qos, profile, trusted=port.trusted)
             if express:
                 express(quality, profile)
-            kinds[like] = alike(tuple(quality), tuple(quality.values()))
+            kinds[like] = shared_facts(tuple(quality), tuple(quality.values()))
         facts.update(kinds[like][port.name])
     _bgp_facts(facts, switch.bgp)
     return facts
@@ -130,7 +130,7 @@ def _quality_facts(qos: SwitchQos, profile: PortProfile | None, *, trusted: bool
     lossless = ",".join(str(c.priority) for c in qos.lossless)
     if profile and lossless and (headroom := profile.headroom) is not None:
         facts["pfc"] = lossless
-        facts["watchdog"] = boolean(qos.watchdog is not None)
+        facts["watchdog"] = format_boolean(qos.watchdog is not None)
         facts["headroom/xoff_bytes"] = headroom.xoff_bytes
         facts["headroom/xon_bytes"] = headroom.xon_bytes
         facts["headroom/size_bytes"] = headroom.size_bytes
@@ -276,7 +276,7 @@ def congestion_facts(qos: SwitchQos) -> Facts:
 
 
 def _port_facts(facts: Facts, paths: PortPaths, port: Port) -> None:
-    facts[paths["enabled"]] = boolean(port.enabled)
+    facts[paths["enabled"]] = format_boolean(port.enabled)
     facts[paths["description"]] = port.description
     facts[paths["speed_gbps"]] = port.speed_gbps
     if port.direction is Direction.UNUSED:
@@ -318,7 +318,7 @@ def _bgp_facts(facts: Facts, bgp: Bgp) -> None:
     facts["bgp/keepalive_s"] = bgp.keepalive_s
     facts["bgp/hold_s"] = bgp.hold_s
     facts["bgp/maximum_paths"] = bgp.maximum_paths
-    facts["bgp/multipath_relax"] = boolean(bgp.multipath_relax)
+    facts["bgp/multipath_relax"] = format_boolean(bgp.multipath_relax)
     facts["bgp/redistribute_connected"] = bgp.redistribute_map
     if bgp.bfd_interval_ms is not None:
         facts["bfd/interval_ms"] = bgp.bfd_interval_ms
@@ -326,7 +326,7 @@ def _bgp_facts(facts: Facts, bgp: Bgp) -> None:
     for aggregate in bgp.aggregates:
         facts[f"bgp/aggregate[{aggregate}]"] = "summary-only"
     groups = {group.name: group for group in bgp.groups}
-    bfd = boolean(bgp.bfd_interval_ms is not None)
+    bfd = format_boolean(bgp.bfd_interval_ms is not None)
     carried = {transport: transport.value for transport in Transport}
     carried[Transport.UNNUMBERED] = ",".join(bgp.families)
     for session in bgp.sessions:

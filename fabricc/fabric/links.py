@@ -37,16 +37,16 @@ def far_end(fabric: Design, at: SwitchId) -> FarEnd:
         found = FarEnd(
             at,
             switch_name(fabric, at),
-            asn(fabric, at),
+            switch_asn(fabric, at),
             port_names(fabric, at),
-            layout(fabric, at),
-            number(fabric, at),
+            port_layout(fabric, at),
+            tier_number(fabric, at),
         )
         fabric.far_ends[key] = found
     return found
 
 
-def _above(fabric: Design, tier: TierName, plane: int, pod: int) -> list[FarEnd]:
+def _switches_above(fabric: Design, tier: TierName, plane: int, pod: int) -> list[FarEnd]:
     """The spines of a pod, or the cores, of a plane; kept, for each switch below them asks."""
     key = (tier is CORE, plane, pod)
     found = fabric.ranks.get(key)
@@ -57,7 +57,7 @@ def _above(fabric: Design, tier: TierName, plane: int, pod: int) -> list[FarEnd]
     return found
 
 
-def _below(fabric: Design, plane: int, pod: int) -> list[Below]:
+def _tors_below(fabric: Design, plane: int, pod: int) -> list[Below]:
     """The ToRs of a pod and plane; kept, for each spine above them asks."""
     found = fabric.tors_below.get((plane, pod))
     if found is None:
@@ -82,7 +82,7 @@ def tor_id(fabric: Design, unit: int, group: int, nic_port: int) -> SwitchId:
     return SwitchId(TOR, shape.plane(group, nic_port), unit // shape.units_per_pod, unit, group, nic_port)
 
 
-def number(fabric: Design, at: SwitchId) -> int:
+def tier_number(fabric: Design, at: SwitchId) -> int:
     """A switch's number within its tier's number space."""
     strides = fabric.strides
     if at.tier is TOR:
@@ -92,18 +92,18 @@ def number(fabric: Design, at: SwitchId) -> int:
     return adr.core_number(strides, at.index, at.plane)
 
 
-def asn(fabric: Design, at: SwitchId) -> int:
+def switch_asn(fabric: Design, at: SwitchId) -> int:
     """The switch's ASN: given, or each ToR its own, spines and cores shared per tier, plane and pod or unique ones."""
     if (given := fabric.given.of(at).asn) is not None:
         return given
     block, unique = fabric.routing.asns, fabric.routing.unique_spine_asn
     if at.tier is TOR:
-        return block.first + block.tors + number(fabric, at)
+        return block.first + block.tors + tier_number(fabric, at)
     if at.tier is SPINE:
         if unique:
-            return block.first + block.spines + number(fabric, at)
+            return block.first + block.spines + tier_number(fabric, at)
         return block.first + block.shared_spines + at.pod * fabric.strides.plane + at.plane
-    return block.first + (block.cores + number(fabric, at) if unique else at.plane)
+    return block.first + (block.cores + tier_number(fabric, at) if unique else at.plane)
 
 
 def loopback_offset(fabric: Design, at: SwitchId, pool: Pool) -> int:
@@ -113,12 +113,12 @@ def loopback_offset(fabric: Design, at: SwitchId, pool: Pool) -> int:
     if own is not None:
         return own
     if at.tier is TOR:
-        return number(fabric, at)
+        return tier_number(fabric, at)
     offset = adr.spine_loopback_offset if at.tier is SPINE else adr.core_loopback_offset
-    return offset(pool.bits, number(fabric, at))
+    return offset(pool.bits, tier_number(fabric, at))
 
 
-def layout(fabric: Design, at: SwitchId) -> PortLayout:
+def port_layout(fabric: Design, at: SwitchId) -> PortLayout:
     """The port layout of a switch."""
     if fabric.boxes and (box := fabric.boxes.get(at)) is not None:
         return box.layout
@@ -145,7 +145,7 @@ def layout_key(fabric: Design, at: SwitchId) -> str:
     return f"tor{fabric.units[at.unit].group}" if at.tier is TOR else at.tier.value
 
 
-def links(fabric: Design, at: SwitchId) -> Iterator[Link]:
+def switch_links(fabric: Design, at: SwitchId) -> Iterator[Link]:
     """Every link of a switch: down first, then up."""
     return (Link._make(values) for values in link_values(fabric, at))
 
@@ -153,17 +153,17 @@ def links(fabric: Design, at: SwitchId) -> Iterator[Link]:
 def link_values(fabric: Design, at: SwitchId) -> Iterator[Values]:
     """As `links`, without the names of what each says: a third of the time that a link takes is giving it these."""
     if at.tier is TOR:
-        for unit, slots, rails in served(fabric, at):
+        for unit, slots, rails in served_slots(fabric, at):
             yield from _host_values(fabric, at, unit, slots, rails)
-        yield from _between(fabric, "spine", UP, at, _uplinks(fabric, at))
+        yield from _switch_link(fabric, "spine", UP, at, _list_uplinks(fabric, at))
     elif at.tier is SPINE:
-        yield from _between(fabric, "spine", DOWN, at, _spine_down(fabric, at))
-        yield from _between(fabric, "core", UP, at, _spine_up(fabric, at))
+        yield from _switch_link(fabric, "spine", DOWN, at, _spine_down(fabric, at))
+        yield from _switch_link(fabric, "core", UP, at, _spine_up(fabric, at))
     else:
-        yield from _between(fabric, "core", DOWN, at, _core_down(fabric, at))
+        yield from _switch_link(fabric, "core", DOWN, at, _core_down(fabric, at))
 
 
-def served(fabric: Design, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
+def served_slots(fabric: Design, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
     """What a ToR serves: of its own unit, and of those beside it, the slots with hosts and the rails."""
     own = fabric.units[tor.unit]
     if own.border is not None:
@@ -185,16 +185,18 @@ def host_blocks(fabric: Design, tor: SwitchId, unit: int) -> tuple[int, int]:
     return computed if four is None else four, computed if six is None else six
 
 
-def serving(fabric: Design, unit: Unit, group: int, nic_port: int) -> Serving:
+def serving_tor(fabric: Design, unit: Unit, group: int, nic_port: int) -> Serving:
     """The ToR of a group of rails and NIC port that serves a unit; kept, for each of its hosts asks."""
     key = (unit.coordinate, group, nic_port)
     found = fabric.servings.get(key)
     if found is None:
-        found = fabric.servings[key] = _serving(fabric, tor_id(fabric, unit.home, group, nic_port), unit)
+        found = fabric.servings[key] = _find_serving_tor(
+            fabric, tor_id(fabric, unit.home, group, nic_port), unit
+        )
     return found
 
 
-def _serving(fabric: Design, tor: SwitchId, unit: Unit) -> Serving:
+def _find_serving_tor(fabric: Design, tor: SwitchId, unit: Unit) -> Serving:
     attached = fabric.attachments[unit.group]
     nics = {}
     for rail in range(attached.rails):
@@ -209,7 +211,7 @@ def _serving(fabric: Design, tor: SwitchId, unit: Unit) -> Serving:
         fabric.given.hosts.get(tor),
         fabric.evpn.segment(unit.group) if fabric.evpn else None, fabric.strides,
         None if changed else _default_cable(fabric, "host"),
-        {slot: _cable(fabric, "host", (tor, slot)) for slot in far.layout.down} if changed else {},
+        {slot: _cable_of_link(fabric, "host", (tor, slot)) for slot in far.layout.down} if changed else {},
     )  # fmt: skip
 
 
@@ -227,7 +229,7 @@ def host_links(
 def _host_values(
     fabric: Design, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
 ) -> Iterator[Values]:
-    of_link = serving(fabric, unit, tor.index, tor.nic_port).values
+    of_link = serving_tor(fabric, unit, tor.index, tor.nic_port).values
     for slot in slots:
         for rail in rails:
             yield of_link(slot, rail)
@@ -247,23 +249,23 @@ class End(NamedTuple):
         return self.far.at
 
 
-def upward(fabric: Design, at: SwitchId) -> Iterator[End]:
+def upward_links(fabric: Design, at: SwitchId) -> Iterator[End]:
     """The links of a switch to switches above it."""
     if at.tier is TOR:
-        return uplinks(fabric, at)
+        return tor_uplinks(fabric, at)
     return starmap(End, _spine_up(fabric, at) if at.tier is SPINE else ())
 
 
-def uplinks(fabric: Design, tor: SwitchId) -> Iterator[End]:
+def tor_uplinks(fabric: Design, tor: SwitchId) -> Iterator[End]:
     """The uplinks of a ToR, spine by spine: to each the first of the positions that the shape keeps."""
-    return starmap(End, _uplinks(fabric, tor))
+    return starmap(End, _list_uplinks(fabric, tor))
 
 
-def _uplinks(fabric: Design, tor: SwitchId) -> Iterator[_End]:
-    up, parallel = layout(fabric, tor).up, fabric.shape.links_per_spine
-    first, offset = _spine_port(fabric, tor), adr.tor_link_offset(fabric.strides, number(fabric, tor), 0)
+def _list_uplinks(fabric: Design, tor: SwitchId) -> Iterator[_End]:
+    up, parallel = port_layout(fabric, tor).up, fabric.shape.links_per_spine
+    first, offset = _spine_port(fabric, tor), adr.tor_link_offset(fabric.strides, tier_number(fabric, tor), 0)
     cables = range(fabric.tor_links[fabric.units[tor.unit].group])
-    for spine, far in enumerate(_above(fabric, SPINE, tor.plane, tor.pod)):
+    for spine, far in enumerate(_switches_above(fabric, SPINE, tor.plane, tor.pod)):
         down = far.layout.down
         for cable in cables:
             uplink = spine * parallel + cable
@@ -279,9 +281,9 @@ def _spine_port(fabric: Design, tor: SwitchId) -> int:
 
 
 def _spine_down(fabric: Design, spine: SwitchId) -> Iterator[_End]:
-    strides, down = fabric.strides, layout(fabric, spine).down
+    strides, down = fabric.strides, port_layout(fabric, spine).down
     first = spine.index * fabric.shape.links_per_spine
-    for tor, port, cables in _below(fabric, spine.plane, spine.pod):
+    for tor, port, cables in _tors_below(fabric, spine.plane, spine.pod):
         up, offset = tor.layout.up, adr.tor_link_offset(strides, tor.number, first)
         for cable in cables:
             yield down[port + cable], tor, up[first + cable], offset + 2 * cable
@@ -301,11 +303,11 @@ def _tors_of_plane(fabric: Design, unit: int, plane: int) -> Iterator[SwitchId]:
 def _spine_up(fabric: Design, spine: SwitchId) -> Iterator[_End]:
     shape, up, offset = (
         fabric.shape,
-        layout(fabric, spine).up,
+        port_layout(fabric, spine).up,
         _core_link_offset(fabric, far_end(fabric, spine)),
     )
     first, port = spine.index // shape.spines_per_core_group * shape.cores_per_group, _core_port(shape, spine)
-    cores = _above(fabric, CORE, spine.plane % shape.port_planes, 0)
+    cores = _switches_above(fabric, CORE, spine.plane % shape.port_planes, 0)
     for uplink in range(shape.spine_uplinks):
         core, parallel = divmod(uplink, shape.links_per_core)
         far = cores[first + core]
@@ -327,18 +329,18 @@ def _core_link_offset(fabric: Design, spine: FarEnd) -> int:
 
 
 def _core_down(fabric: Design, core: SwitchId) -> Iterator[_End]:
-    shape, down = fabric.shape, layout(fabric, core).down
+    shape, down = fabric.shape, port_layout(fabric, core).down
     group, in_group = divmod(core.index, shape.cores_per_group)
     first = in_group * shape.links_per_core
     indices = slice(group * shape.spines_per_core_group, (group + 1) * shape.spines_per_core_group)
     for pod, by_rail in product(range(shape.pods), range(shape.rail_planes)):
-        for spine in _above(fabric, SPINE, by_rail * shape.port_planes + core.plane, pod)[indices]:
+        for spine in _switches_above(fabric, SPINE, by_rail * shape.port_planes + core.plane, pod)[indices]:
             up, port, offset = spine.layout.up, _core_port(shape, spine.at), _core_link_offset(fabric, spine)
             for uplink in range(first, first + shape.links_per_core):
                 yield down[port + uplink - first], spine, up[uplink], offset + 2 * uplink
 
 
-def _between(
+def _switch_link(
     fabric: Design, kind: str, direction: Direction, at: SwitchId, ends: Iterable[_End]
 ) -> Iterator[Values]:
     """Of links between switches; the upper end has the even address."""
@@ -364,7 +366,7 @@ def _between(
             local4, remote4, local6, remote6 = remote4, local4, remote6, local6
         if usual is None:
             near, distant = (at, slot), (far.at, peer_slot)
-            length, medium, shut = _cable(fabric, kind, *((near, distant) if up else (distant, near)))
+            length, medium, shut = _cable_of_link(fabric, kind, *((near, distant) if up else (distant, near)))
         yield (
             slot, direction, kind, far.name, far.ports[peer_slot], far.asn, length, medium, shut,
             local4, remote4, local6, remote6, bare,
@@ -382,7 +384,7 @@ def _default_cable(fabric: Design, kind: str) -> tuple[int, str, bool]:
     return default.length_m, default.medium, False
 
 
-def _cable(fabric: Design, kind: str, *ends: tuple[SwitchId, int]) -> tuple[int, str, bool]:
+def _cable_of_link(fabric: Design, kind: str, *ends: tuple[SwitchId, int]) -> tuple[int, str, bool]:
     """Length, medium and shutdown of a link, the same from both ends: a port's own word before a device's.
 
     `ends` are switch and slot, the lower end first; of a link to a host the switch's alone.
@@ -405,8 +407,8 @@ def _cable(fabric: Design, kind: str, *ends: tuple[SwitchId, int]) -> tuple[int,
 
 def cable_rows(fabric: Design, at: SwitchId, directions: tuple[Direction, ...]) -> Iterator[CableRow]:
     """The cables of a switch in some directions, lower end first."""
-    name, names, slots = switch_name(fabric, at), port_names(fabric, at), layout(fabric, at).slots
-    for link in links(fabric, at):
+    name, names, slots = switch_name(fabric, at), port_names(fabric, at), port_layout(fabric, at).slots
+    for link in switch_links(fabric, at):
         if link.direction not in directions:
             continue
         near, far = (name, names[link.slot]), (link.peer, link.peer_port)

@@ -63,14 +63,14 @@ class Keeping:
     built_in: Collection[str] = field(default_factory=frozenset)
 
 
-def refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
+def login_refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
     """Why a switch that runs a configuration with accounts refuses a login, as `judged` says it of a whole system."""
-    if not _accounts(facts):
+    if not _account_facts(facts):
         return ""
-    return judged(facts, Login(username, proofs), Keeping()).refused
+    return judge_login(facts, Login(username, proofs), Keeping()).refused
 
 
-def judged(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
+def judge_login(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
     """What becomes of a login once a configuration is loaded.
 
     Its accounts have a key and no password, so a password is checked by TACACS+ servers, or against an account that
@@ -81,9 +81,9 @@ def judged(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
         login: of whoever loads it.
         keeping: what the system does with accounts that the configuration does not state.
     """
-    accounts, servers = _accounts(facts), str(facts.get(SERVERS, ""))
+    accounts, servers = _account_facts(facts), str(facts.get(SERVERS, ""))
     key = str(facts.get(f"user[{login.username}]/ssh_key", ""))
-    if KEY in login.proofs and key and (not login.key or _same(key, login.key)):
+    if KEY in login.proofs and key and (not login.key or _same_key(key, login.key)):
         return Verdict()
     if PASSWORD in login.proofs and servers:
         return Verdict(servers=servers)
@@ -102,9 +102,9 @@ def judged(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
     return Verdict(refused=f"its account {login.username} has a key alone, and the login a password")
 
 
-def _accounts(facts: Facts) -> set[str]:
+def _account_facts(facts: Facts) -> set[str]:
     return {match[1] for path in facts if (match := _ACCOUNT.fullmatch(path))}
 
 
-def _same(one: str, other: str) -> bool:
+def _same_key(one: str, other: str) -> bool:
     return one.split()[:_KEY_WORDS] == other.split()[:_KEY_WORDS]

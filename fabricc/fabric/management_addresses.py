@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.fabric import links
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import Beyond, ManagementPlace
-from fabricc.fabric.out_of_band import MANAGEMENT_PORT, endpoints
+from fabricc.fabric.out_of_band import MANAGEMENT_PORT, management_endpoints
 from fabricc.fabric.shape import GUEST_UNITS, TierName
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def management_offset(fabric: Design, at: SwitchId, network: ManagementNetwork) 
         unit = at.unit - network.first
         subnet, unit = divmod(unit, network.units) if network.units else (0, unit)
         return subnet * network.size + MANAGEMENT_RESERVED + unit * shape.tors_per_unit + in_unit
-    number = links.number(fabric, at)
+    number = links.tier_number(fabric, at)
     if network.tier is None:
         if at.tier is TierName.SPINE:
             return (1 << (network.pool.bits - 1)) + number
@@ -104,7 +104,7 @@ class Owner(NamedTuple):
     given: bool = False
 
 
-def owners(fabric: Design) -> Iterator[Owner]:
+def address_owners(fabric: Design) -> Iterator[Owner]:
     """Every management address beside those of the fabric's switches: of management switches, then of hosts."""
     given = fabric.out_of_band.given
 
@@ -119,7 +119,7 @@ def owners(fabric: Design) -> Iterator[Owner]:
                 yield owner(name, MANAGEMENT_PORT, place)
     if not any(each.tier is Beyond.HOST for each in fabric.addresses.management):
         return
-    found = [endpoints(model) for model in fabric.host_models]
+    found = [management_endpoints(model) for model in fabric.host_models]
     for unit in fabric.units.values():
         for slot, host in unit.hosts.items():
             for endpoint in found[unit.group]:

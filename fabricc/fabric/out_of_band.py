@@ -28,7 +28,7 @@ class Endpoint(NamedTuple):
     port: str
 
 
-def endpoints(model: HostModel) -> tuple[Endpoint, ...]:
+def management_endpoints(model: HostModel) -> tuple[Endpoint, ...]:
     """What of a host has management addresses; a DPU has two behind one port, its BMC's and its own."""
     ports, nic = model.management, model.management_interface
     return (
@@ -44,7 +44,7 @@ def endpoints(model: HostModel) -> tuple[Endpoint, ...]:
 
 def host_ports(model: HostModel) -> tuple[str, ...]:
     """The management ports of a host that are cabled."""
-    return tuple(dict.fromkeys(each.port for each in endpoints(model)))
+    return tuple(dict.fromkeys(each.port for each in management_endpoints(model)))
 
 
 class Port(NamedTuple):

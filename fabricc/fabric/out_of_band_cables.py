@@ -56,7 +56,7 @@ class Site:
         return 1 + max((turn for turn, _, _ in self.seats(ports)), default=-1)
 
 
-def sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]:
+def management_sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]:
     """Every rack or unit that management ports are in, by name, in the order of units."""
     found: dict[str, Site] = {}
     racks: Mapping[str, str] = {} if by_unit else {**fabric.racks, **fabric.out_of_band.racks}
@@ -65,7 +65,7 @@ def sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]:
     }
 
     def site(name: str) -> Site:
-        return found.setdefault(slug(name), Site())
+        return found.setdefault(rack_slug(name), Site())
 
     for network in (fabric, *fabric.networks):
         for at in network.switch_ids():
@@ -83,7 +83,7 @@ def sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]:
         start = own.room
         own.room += fabric.attachments[unit.group].slots * each
         for slot, host in unit.hosts.items():
-            if slug(racks.get(host, home)) != slug(home):
+            if rack_slug(racks.get(host, home)) != rack_slug(home):
                 racked.append((racks[host], unit.group, host))
                 continue
             for index, port in enumerate(ports[unit.group]):
@@ -95,7 +95,7 @@ def sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]:
     return {name: each for name, each in found.items() if each.switches or each.hosts}
 
 
-def slug(name: str) -> str:
+def rack_slug(name: str) -> str:
     """A rack's name as part of a device's: lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "rack"
 
@@ -118,12 +118,12 @@ class Cable(NamedTuple):
     upper: Port | None
 
 
-def cables(fabric: Fabric) -> Iterator[Cable]:
+def management_cables(fabric: Fabric) -> Iterator[Cable]:
     """Every cable of the out-of-band network: to devices, then between management switches, then out."""
     if (planned := fabric.out_of_band.switches) is None:
         return
     down, cable = planned.bank.down, planned.cable
-    for place, site in sites(fabric, planned.by_unit, planned.row).items():
+    for place, site in management_sites(fabric, planned.by_unit, planned.row).items():
         for turn, port, socket in sorted(site.seats(len(down))):
             upper = down[port]
             ends = (*socket, switch_name(place, turn), upper.name)

@@ -34,7 +34,7 @@ def port_paths(port: str) -> PortPaths:
 
 
 @lru_cache(maxsize=16384)
-def several(port: str, leaves: tuple[str, ...]) -> tuple[str, ...]:
+def paths_of_port(port: str, leaves: tuple[str, ...]) -> tuple[str, ...]:
     """Some of the paths of a port, in order."""
     paths = port_paths(port)
     return tuple([paths[leaf] for leaf in leaves])
@@ -54,17 +54,17 @@ class Alike(dict[str, Mapping[str, _Value]]):
         self.stated = stated
 
     def __missing__(self, port: str) -> Mapping[str, _Value]:
-        made = self[port] = dict(zip(several(port, self.leaves), self.stated, strict=True))
+        made = self[port] = dict(zip(paths_of_port(port, self.leaves), self.stated, strict=True))
         return made
 
 
 @lru_cache(maxsize=256)
-def alike(leaves: tuple[str, ...], stated: tuple[_Value, ...]) -> Alike[_Value]:
+def shared_facts(leaves: tuple[str, ...], stated: tuple[_Value, ...]) -> Alike[_Value]:
     """The same object for all switches that have such ports."""
     return Alike(leaves, stated)
 
 
-def matching(patterns: Iterable[str]) -> re.Pattern[str]:
+def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
     """One expression for paths with `*` (anything) and `?` (one character); it matches nothing when there is none."""
     texts = [re.escape(each).replace(r"\*", ".*").replace(r"\?", ".") for each in patterns]
     return re.compile("|".join(texts) if texts else "(?!)")

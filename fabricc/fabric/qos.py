@@ -35,7 +35,7 @@ class TrafficClass:
 
 
 @lru_cache(maxsize=64)
-def unsent(classes: tuple[TrafficClass, ...]) -> frozenset[int]:
+def unsent_code_points(classes: tuple[TrafficClass, ...]) -> frozenset[int]:
     """Code points that senders are said not to use, and those of the class of the rest but the one that it sends."""
     rest = max(classes, key=lambda c: len(c.dscps), default=None)
     if rest is None:

@@ -69,7 +69,7 @@ INSIDE = Outside((), from_below=False, to_above=False, parties=(), static=(), ag
 """A fabric without a way out."""
 
 
-def policy(
+def build_policy(
     tier: TierName,
     *,
     has_upstream: bool,
@@ -92,8 +92,15 @@ def policy(
         outside: what it does about routes from outside.
         evpn: whether its sessions carry EVPN routes.
     """
-    communities, maps = _maps(
-        tier, has_upstream, drained, _named(fabric), _named(connected), _named(own), outside, evpn
+    communities, maps = _build_maps(
+        tier,
+        has_upstream,
+        drained,
+        _index_lists(fabric),
+        _index_lists(connected),
+        _index_lists(own),
+        outside,
+        evpn,
     )
     taken = [each for _, lists in outside.parties for each in lists]
     beyond = (*outside.accepted, *outside.static, *taken, *(outside.aggregates if outside.parties else ()))
@@ -104,12 +111,12 @@ def policy(
 _NAME = attrgetter("name")
 
 
-def _named(lists: Sequence[PrefixList]) -> Named:
+def _index_lists(lists: Sequence[PrefixList]) -> Named:
     return tuple([(each.name, each.family) for each in lists])
 
 
 @lru_cache(maxsize=256)
-def _maps(
+def _build_maps(
     tier: TierName,
     has_upstream: bool,
     drained: bool,
@@ -122,20 +129,22 @@ def _maps(
     """Community lists and route maps by the arguments of `policy`: those of switches of a tier are the same."""
     shut = GRACEFUL_SHUTDOWN if drained else None
     middle = has_upstream and (tier is TierName.SPINE or outside.to_above)
-    accepted = _named(outside.accepted)
+    accepted = _index_lists(outside.accepted)
     everything = (*fabric, *accepted)
-    maps = [RouteMap("CONNECTED", tuple(_permits(connected, 10)))]
+    maps = [RouteMap("CONNECTED", tuple(_permit_rules(connected, 10)))]
     if has_upstream:
-        maps.append(RouteMap("FROM-UPSTREAM", tuple(_imports(everything, FROM_ABOVE if middle else None))))
-        announced = _permits((*(own or fabric), *(accepted if outside.to_above else ())), 20, shut)
+        maps.append(
+            RouteMap("FROM-UPSTREAM", tuple(_import_rules(everything, FROM_ABOVE if middle else None)))
+        )
+        announced = _permit_rules((*(own or fabric), *(accepted if outside.to_above else ())), 20, shut)
         if middle:
             announced.insert(0, Clause(10, False, community_list="FROM-ABOVE"))
         maps.append(RouteMap("TO-UPSTREAM", tuple(announced)))
     if tier is not TierName.TOR:
         below = everything if outside.from_below else fabric
-        maps.append(RouteMap("FROM-DOWNSTREAM", tuple(_imports(below, None))))
-        maps.append(RouteMap("TO-DOWNSTREAM", tuple(_permits(everything, 10, shut))))
-    maps += _outward(outside, shut)
+        maps.append(RouteMap("FROM-DOWNSTREAM", tuple(_import_rules(below, None))))
+        maps.append(RouteMap("TO-DOWNSTREAM", tuple(_permit_rules(everything, 10, shut))))
+    maps += _external_maps(outside, shut)
     if evpn:
         maps += _evpn_maps(has_upstream, tier is not TierName.TOR, shut)
     communities = [CommunityList("GRACEFUL-SHUTDOWN", GRACEFUL_SHUTDOWN)]
@@ -170,21 +179,23 @@ def _evpn_maps(above: bool, below: bool, shut: str | None) -> Iterator[RouteMap]
             yield RouteMap(exports, (*kept, Clause(20, True, add_community=shut)))
 
 
-def _outward(outside: Outside, shut: str | None) -> list[RouteMap]:
+def _external_maps(outside: Outside, shut: str | None) -> list[RouteMap]:
     """The maps of sessions with outside parties, and of static routes to others."""
     maps = [
-        RouteMap(f"FROM-{group}", tuple(_imports(_named(lists), FROM_OUTSIDE)))
+        RouteMap(f"FROM-{group}", tuple(_import_rules(_index_lists(lists), FROM_OUTSIDE)))
         for group, lists in outside.parties
     ]
     if outside.parties:
         kept = Clause(10, False, community_list="FROM-OUTSIDE")
-        maps.append(RouteMap("TO-EXTERNAL", (kept, *_permits(_named(outside.aggregates), 20, shut))))
+        maps.append(
+            RouteMap("TO-EXTERNAL", (kept, *_permit_rules(_index_lists(outside.aggregates), 20, shut)))
+        )
     if outside.static:
-        maps.append(RouteMap("STATIC", tuple(_permits(_named(outside.static), 10, FROM_OUTSIDE))))
+        maps.append(RouteMap("STATIC", tuple(_permit_rules(_index_lists(outside.static), 10, FROM_OUTSIDE))))
     return maps
 
 
-def _imports(lists: Named, mark: str | None) -> list[Clause]:
+def _import_rules(lists: Named, mark: str | None) -> list[Clause]:
     clauses: list[Clause] = []
     for at, (name, family) in enumerate(lists):
         shutting = Clause(100 * at + 10, True, name, family, "GRACEFUL-SHUTDOWN", 0, mark)
@@ -192,7 +203,7 @@ def _imports(lists: Named, mark: str | None) -> list[Clause]:
     return clauses
 
 
-def _permits(lists: Named, first: int, community: str | None = None) -> list[Clause]:
+def _permit_rules(lists: Named, first: int, community: str | None = None) -> list[Clause]:
     return [
         Clause(100 * at + first, True, name, family, add_community=community)
         for at, (name, family) in enumerate(lists)

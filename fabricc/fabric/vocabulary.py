@@ -129,10 +129,10 @@ class Vocabulary:
         self._open: dict[str, list[tuple[re.Pattern[str], str]]] = {}
         for name in self.rows:
             if not {"*", "#"}.isdisjoint(_KEY.sub("", name)):
-                self._open.setdefault(_head(name), []).append((_pattern(name), name))
+                self._open.setdefault(_first_word(name), []).append((_path_pattern(name), name))
         self.row = lru_cache(1 << 14)(self._row)
-        self.outside = _reason(self._reasons["outside"])
-        self.external = _reason(self._reasons["external"])
+        self.outside = _reason_text(self._reasons["outside"])
+        self.external = _reason_text(self._reasons["external"])
 
     def with_file(self, file: Path) -> Vocabulary:
         """This vocabulary and the rows of another file."""
@@ -145,7 +145,7 @@ class Vocabulary:
         if (starred := _KEY.sub("[*]", path)) in self.rows:
             return starred
         found = next(
-            (name for pattern, name in self._open.get(_head(path), ()) if pattern.fullmatch(path)), None
+            (name for pattern, name in self._open.get(_first_word(path), ()) if pattern.fullmatch(path)), None
         )
         if found is None and (instance := _INSTANCE.match(path)):
             return self.declared(path[instance.end() :])
@@ -159,7 +159,7 @@ class Vocabulary:
             path=name or path,
             type=said.get("type", ""),
             means=said.get("means", ""),
-            reason=_reason(said) if "rule" in said else None,
+            reason=_reason_text(said) if "rule" in said else None,
             impact=impact if isinstance(impact, dict) else {"else": impact},
             theme=said["theme"],
             words=said["words"],
@@ -210,12 +210,12 @@ class Vocabulary:
 
 
 @cache
-def waist() -> Vocabulary:
+def neutral_vocabulary() -> Vocabulary:
     """The neutral facts of switches."""
     return Vocabulary(_WAIST, _BEYOND)
 
 
-def _reason(said: Mapping[str, Any]) -> Reason:
+def _reason_text(said: Mapping[str, Any]) -> Reason:
     fixed = said.get("fixed", False)
     return Reason(
         text=said["rule"],
@@ -230,12 +230,12 @@ def _reason(said: Mapping[str, Any]) -> Reason:
     )
 
 
-def _head(path: str) -> str:
+def _first_word(path: str) -> str:
     """The first word of a path."""
     return path.partition("/")[0].partition("[")[0]
 
 
-def _pattern(name: str) -> re.Pattern[str]:
+def _path_pattern(name: str) -> re.Pattern[str]:
     """A declared path with `*` for words and `#` for numbers as an expression."""
     words = re.escape(_KEY.sub("\0", name)).replace(r"\*", r"[^/\[]+").replace(r"\#", r"\d+")
     return re.compile(words.replace("\0", r"\[[^\]]*\]"))

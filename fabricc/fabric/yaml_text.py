@@ -11,7 +11,7 @@ MAX_DEPTH = 32
 """Nesting beyond that of any configuration."""
 
 
-def compose(text: str) -> Node | None:
+def compose_yaml(text: str) -> Node | None:
     """The root node of a YAML text; None when it is empty.
 
     Raises:

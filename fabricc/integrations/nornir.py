@@ -96,7 +96,7 @@ def _rails(fabric: Fabric, at: SwitchId) -> list[int]:
     if at.tier is not TierName.TOR:
         return []
     return sorted(
-        {rail for unit, _, rails in links.served(fabric, at) if unit.beside is None for rail in rails}
+        {rail for unit, _, rails in links.served_slots(fabric, at) if unit.beside is None for rail in rails}
     )
 
 
@@ -118,7 +118,7 @@ def _data(fabric: Fabric, at: SwitchId, known: Device) -> dict[str, Any]:
         "model": fabric.model(at).name,
         "nos": known.nos,
         "release": known.release,
-        "asn": links.asn(fabric, at),
+        "asn": links.switch_asn(fabric, at),
         "loopback4": loopback(addresses.loopbacks4 if addresses.hosts4 else None),
         "loopback6": loopback(addresses.loopbacks6),
         "drained": bool(change and change.drained),

@@ -16,7 +16,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread
-from fabricc.fabric.vocabulary import waist
+from fabricc.fabric.vocabulary import neutral_vocabulary
 from fabricc.tree.file import make_folder, remove_file, write_file
 from fabricc.tree.names import is_path
 
@@ -55,7 +55,7 @@ class Exported(NamedTuple):
             "facts": self.facts,
             "carried": self.carried,
             "not_carried": [
-                {"fact": kind, "count": count, "means": waist().row(kind).means}
+                {"fact": kind, "count": count, "means": neutral_vocabulary().row(kind).means}
                 for kind, count in self.missing.items()
             ],
         }

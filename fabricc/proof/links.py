@@ -17,7 +17,7 @@ from zlib import crc32
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import several
+from fabricc.fabric.paths import paths_of_port
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.rules import finding as breach
 from fabricc.proof.invariants.view import in_network, sibling
@@ -340,7 +340,7 @@ _number = lru_cache(maxsize=1024)(_crc)  # of what many ends state alike
 
 def located(end: End, reading: Said) -> End:
     """The end with the line of its files that tells most of it."""
-    for path in several(end.port, _PLACES[:2] if end.host else _PLACES):
+    for path in paths_of_port(end.port, _PLACES[:2] if end.host else _PLACES):
         if place := reading.lines.get(path):
             return end._replace(file=place[0], line=place[1])
     return end

@@ -11,7 +11,7 @@ import fabricc
 from fabricc.back.nos.frr.igp import TYPES
 from fabricc.base.numbers import is_number, whole_number
 from fabricc.base.order import natural
-from fabricc.catalog.support import counted
+from fabricc.catalog.support import release_numbers
 from fabricc.operate.devices.kinds import KindError, number
 from fabricc.operate.devices.readings import of_classes
 from fabricc.review.diff.impact import OUTSIDE, operation
@@ -59,7 +59,7 @@ def test_counts_of_a_device() -> None:
 
 
 def test_a_release_with_many_digits_is_ordered() -> None:
-    assert counted(f"4.{LONG}")[0] == 4
+    assert release_numbers(f"4.{LONG}")[0] == 4
 
 
 def test_digits_are_asked_for_in_one_place() -> None:

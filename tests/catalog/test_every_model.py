@@ -9,7 +9,7 @@ import pytest
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.library import Library
-from fabricc.catalog.support import counted
+from fabricc.catalog.support import release_numbers
 from fabricc.compiler.compiled import compile_spec
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def speeds(model: SwitchModel) -> tuple[int, int]:
 def excused(name: str, nos: str) -> set[str]:
     """What is known of a model and said by it: too new for any release here, ports beyond its SKU's own table."""
     model, codes = MODELS[name], set()
-    if counted(model.support[nos]) > counted(back_ends.load(nos).releases[-1]):
+    if release_numbers(model.support[nos]) > release_numbers(back_ends.load(nos).releases[-1]):
         codes.add("FAB5653")
     if nos == "sonic":
         own = model.nos[nos].get("sku", {}).get("lookup")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from fabricc.back.nos.sonic.words import runs
 from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.documents.schema import breaches, schema
-from fabricc.catalog import load, load_catalog, suggest
+from fabricc.catalog import load, load_catalog, suggest_names
 from fabricc.catalog.checks import host_findings, switch_findings
 from fabricc.catalog.library import MODELS, Library
 
@@ -261,7 +261,7 @@ def test_a_model_is_read_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     read: list[str] = []
     text = Path.read_text
     monkeypatch.setattr(Path, "read_text", lambda self, *args: read.append(self.name) or text(self, *args))
-    monkeypatch.setattr(load, "_shipped", load._shipped.__wrapped__)
+    monkeypatch.setattr(load, "_load_builtin", load._load_builtin.__wrapped__)
     load_package_yaml.cache_clear()
     catalog, diagnostics = load_catalog()
     assert (read, diagnostics) == ([], ())
@@ -274,10 +274,10 @@ def test_a_model_is_read_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPat
 def test_looking_up_an_unknown_name_is_a_key_error_and_near_names_are_suggested():
     with pytest.raises(KeyError):
         CATALOG.switches["sn5601"]
-    assert "sn5600" in suggest("sn5601", CATALOG.switches)
-    assert suggest("7060X6", CATALOG.switches)[0] == "7060x6-64pe"
-    assert suggest("zzzz", CATALOG.switches) == ()
-    assert suggest("s" * 1_000_000, CATALOG.switches) == ()
+    assert "sn5600" in suggest_names("sn5601", CATALOG.switches)
+    assert suggest_names("7060X6", CATALOG.switches)[0] == "7060x6-64pe"
+    assert suggest_names("zzzz", CATALOG.switches) == ()
+    assert suggest_names("s" * 1_000_000, CATALOG.switches) == ()
 
 
 def test_the_catalog_page_names_every_host_and_nic():

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.base.documents.schema import breaches
-from fabricc.catalog.joining import FIBRES, fits, number_of, part_for, reach_of, shortest
+from fabricc.catalog.joining import FIBRES, choose_shortest, find_fits, number_of, part_for, reach_of
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Breakout
-from fabricc.catalog.optics import TABLE, End, cage_form, form_factor, host_ends, optics, plugs
-from fabricc.catalog.reach import reaches
+from fabricc.catalog.optics import TABLE, End, cage_form, form_factor, host_ends, load_optics, plugs_of_cage
+from fabricc.catalog.reach import load_reaches
 from tests.effort import examples
 
 CATALOG, _ = load_catalog()
-MEDIA = sorted(reaches())
+MEDIA = sorted(load_reaches())
 SWITCH_ENDS = sorted(
     {
         End(cage_form(group), use, model.vendor)
@@ -46,8 +46,8 @@ def test_the_file_follows_its_schema_and_every_source_is_known() -> None:
 
 
 def test_every_use_of_a_transceiver_fills_whole_lanes_of_light_and_whole_connectors() -> None:
-    for module in optics().transceivers:
-        family = optics().families[module.family]
+    for module in load_optics().transceivers:
+        family = load_optics().families[module.family]
         for use in module.uses:
             assert use.speed_gbps % family.lane_gbps == 0, module.title
             sockets = len(module.connectors)
@@ -86,7 +86,7 @@ def test_two_connectx_7_of_a_dgx_h100_share_a_cage() -> None:
 def test_what_joins_two_ends_fits_both_and_reaches(
     near: End, far: End, medium: str, metres: int, alone: bool
 ) -> None:
-    fit = shortest(fits(near, far, medium, alone=alone), metres, near, far)
+    fit = choose_shortest(find_fits(near, far, medium, alone=alone), metres, near, far)
     if fit is None:
         return
     assert reach_of(fit) >= metres
@@ -94,9 +94,9 @@ def test_what_joins_two_ends_fits_both_and_reaches(
         assert fit.near is not None
         assert fit.far is not None
         assert fit.near.family == fit.far.family
-        assert optics().families[fit.near.family].medium == medium
+        assert load_optics().families[fit.near.family].medium == medium
         for end, module in ((near, fit.near), (far, fit.far)):
-            assert module.form_factor in plugs(end.form_factor)
+            assert module.form_factor in plugs_of_cage(end.form_factor)
             assert end.use in module.uses
             if part := part_for(module.parts, end, metres):
                 assert part.reach_m is None or part.reach_m >= metres
@@ -112,7 +112,7 @@ TWIN, FLAT = End("osfp", Breakout(2, 400, 4), "nvidia"), End("osfp-rhs", Breakou
 
 
 def test_a_twin_port_cage_and_two_nics_are_joined_as_the_maker_says() -> None:
-    copper = shortest(fits(TWIN, FLAT, "dac", alone=False), 2, TWIN, FLAT)
+    copper = choose_shortest(find_fits(TWIN, FLAT, "dac", alone=False), 2, TWIN, FLAT)
     assert copper is not None
     assert copper.cable is not None
     (part,) = copper.cable.parts
@@ -121,41 +121,41 @@ def test_a_twin_port_cage_and_two_nics_are_joined_as_the_maker_says() -> None:
         "MCP7Y00-N002",
         "MCP7Y00-N003",
     ]
-    near, far = shortest(fits(TWIN, FLAT, "mmf", alone=False), 50, TWIN, FLAT), None
+    near, far = choose_shortest(find_fits(TWIN, FLAT, "mmf", alone=False), 50, TWIN, FLAT), None
     assert near is not None
     assert near.near is not None
     assert near.far is not None
     numbers = [part_for(module.parts, TWIN, 50) for module in (near.near, near.far)]
     assert [part and part.number for part in numbers] == ["MMA4Z00-NS", "MMA4Z00-NS400"]
-    assert shortest(fits(TWIN, FLAT, "mmf", alone=False), 101, TWIN, FLAT) is far
-    assert fits(TWIN, FLAT, "aoc", alone=False) == ()
+    assert choose_shortest(find_fits(TWIN, FLAT, "mmf", alone=False), 101, TWIN, FLAT) is far
+    assert find_fits(TWIN, FLAT, "aoc", alone=False) == ()
 
 
 def test_copper_is_never_split_at_both_ends_and_fibre_of_two_connectors_may_part() -> None:
-    assert fits(TWIN, TWIN, "dac", alone=False) == ()
-    assert shortest(fits(TWIN, TWIN, "dac", alone=True), 2, TWIN, TWIN) is not None
-    assert shortest(fits(TWIN, TWIN, "smf", alone=False), 100, TWIN, TWIN) is not None
+    assert find_fits(TWIN, TWIN, "dac", alone=False) == ()
+    assert choose_shortest(find_fits(TWIN, TWIN, "dac", alone=True), 2, TWIN, TWIN) is not None
+    assert choose_shortest(find_fits(TWIN, TWIN, "smf", alone=False), 100, TWIN, TWIN) is not None
     four = End("osfp", Breakout(4, 200, 2), "nvidia")
-    assert fits(four, four, "smf", alone=False) == ()
+    assert find_fits(four, four, "smf", alone=False) == ()
 
 
 def test_passive_copper_does_not_change_the_lanes_and_retimed_copper_does() -> None:
     eight, four = End("qsfp-dd", Breakout(1, 400, 8), "nvidia"), End("qsfp112", Breakout(1, 400, 4), "nvidia")
-    assert fits(eight, four, "dac", alone=True) == ()
-    assert shortest(fits(eight, four, "aec", alone=True), 5, eight, four) is not None
-    assert shortest(fits(eight, four, "smf", alone=True), 500, eight, four) is not None
+    assert find_fits(eight, four, "dac", alone=True) == ()
+    assert choose_shortest(find_fits(eight, four, "aec", alone=True), 5, eight, four) is not None
+    assert choose_shortest(find_fits(eight, four, "smf", alone=True), 500, eight, four) is not None
 
 
 def test_the_catalog_page_names_every_transceiver_and_part() -> None:
     page = (Path(__file__).parents[2] / "docs" / "hardware.md").read_text("utf-8")
-    table = optics()
+    table = load_optics()
     named = [module.title for module in table.transceivers]
     named += [part.number for item in (*table.transceivers, *table.assemblies) for part in item.parts]
     assert [name for name in named if name not in page] == []
 
 
 def test_what_a_part_draws_is_a_figure_of_its_maker() -> None:
-    table = optics()
+    table = load_optics()
     parts = [part for item in (*table.transceivers, *table.assemblies) for part in item.parts]
     known = {part.number: part.power for part in parts if part.power is not None}
     assert (known["MMA4Z00-NS400"].typical_w, known["MMA4Z00-NS400"].maximum_w) == (8, 9)

@@ -15,7 +15,7 @@ from fabricc.back.nos.sonic.words import Platform
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.library import Library
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.support import counted, oldest, runs
+from fabricc.catalog.support import oldest_release, release_numbers, runs_release
 from fabricc.cli.catalog import command
 from fabricc.compiler.compiled import compile_spec
 from tests.back.nos.sonic.variants import tor
@@ -57,7 +57,7 @@ def found(folder: Path, code: str, model: str, nos: str, more: str = "", accept:
 @pytest.mark.parametrize(("name", "nos"), PAIRS)
 def test_every_nos_of_every_switch_says_since_when_it_runs_and_who_says_so(name: str, nos: str) -> None:
     model = MODELS[name]
-    assert counted(model.support[nos])
+    assert release_numbers(model.support[nos])
     source = model.sources[f"nos.{nos}.support"]
     assert source.startswith("assumed: ") or len(source) > 20
     read = nos == "sonic" or name == "qfx5240-64od"
@@ -114,11 +114,11 @@ def test_hwsku_port_table_lookup_table_and_pools_are_of_one_sku(name: str) -> No
     ],
 )
 def test_releases_compare_as_their_makers_count(older: str, newer: str) -> None:
-    assert counted(older) < counted(newer)
+    assert release_numbers(older) < release_numbers(newer)
     model = replace(MODELS["sn5600"], support={"x": newer})
-    assert (runs(model, "x", older), runs(model, "x", newer)) == (False, True)
-    assert oldest(model, "x", (older, newer)) == newer
-    assert oldest(model, "x", (older,)) is None
+    assert (runs_release(model, "x", older), runs_release(model, "x", newer)) == (False, True)
+    assert oldest_release(model, "x", (older, newer)) == newer
+    assert oldest_release(model, "x", (older,)) is None
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_no_release_with_other_port_labels_builds_on_the_7060x6(tmp_path: Path) 
 
 def test_a_release_that_is_not_stated_is_one_that_runs(tmp_path: Path) -> None:
     default = back_ends.load("nxos").default_release
-    assert counted(default) < counted(MODELS["9364e-sg2"].support["nxos"])
+    assert release_numbers(default) < release_numbers(MODELS["9364e-sg2"].support["nxos"])
     assert found(tmp_path, "FAB5653", "9364e-sg2", "nxos") == []
     assert len(found(tmp_path, "FAB5653", "9364e-sg2", f"nxos-{default}")) == 2
 
@@ -179,8 +179,8 @@ def test_a_switch_of_a_catalog_file_that_does_not_say_since_when_is_a_warning(tm
     ours = catalog.switches["ours"]
     assert "xnos" in ours.nos
     assert "xnos" not in ours.support
-    assert runs(ours, "xnos", "1")
-    assert not runs(ours, "sonic", "202211")
+    assert runs_release(ours, "xnos", "1")
+    assert not runs_release(ours, "sonic", "202211")
     eos = "{source: a sheet, family: trident, port: 'Ethernet{cage}'}"
     silent = f"switches:\n  silent:\n    extends: sn5600\n    nos: {{eos: {eos}}}\n"
     (tmp_path / "own.yaml").write_text(silent)

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.driver import build
 from fabricc.compiler.materials import materials
-from fabricc.fabric.links import links
+from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction, Switch
 from fabricc.review.diff.model import Impact
 from tests.review.diff.conftest import compared
@@ -157,4 +157,4 @@ def test_too_few_ports_are_counted(tmp_path: Path) -> None:
     assert compiled.sound, wrong(compiled)
     at = compiled.fabric.find("spine01a")
     assert at is not None
-    assert sum(link.direction is Direction.DOWN for link in links(compiled.fabric, at)) == 32  # type: ignore[arg-type]
+    assert sum(link.direction is Direction.DOWN for link in switch_links(compiled.fabric, at)) == 32  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.catalog.optics import optics
+from fabricc.catalog.optics import load_optics
 from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings, power_of
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials, together
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 LARGE = {"hpn-dual-plane-pod", "meta-24k"}
 HOSTS = ["dgx-b200", "hgx-8gpu", "hgx-2x200", "hgx-b300-2x400", "dgx-a100", "mi355x-pollara", "gb200-nvl72"]
-MODULES = {module.title: module for module in optics().transceivers}
+MODULES = {module.title: module for module in load_optics().transceivers}
 CABLES = ("host_cables", "spine_cables", "core_cables")
 
 

@@ -132,7 +132,7 @@ def apart(found: Compiled) -> None:
     addresses = [list(_addresses(fabric)) for fabric in every]
     assert all(addresses)
     assert len(list(chain(*addresses))) == len({*chain(*addresses)})
-    asns = [{links.asn(fabric, at) for at in fabric.switch_ids()} for fabric in every]
+    asns = [{links.switch_asn(fabric, at) for at in fabric.switch_ids()} for fabric in every]
     assert sum(map(len, asns)) == len(set().union(*asns))
     for host in hosts:
         ports = [port for fabric in every for port in fabric.host(_place(fabric, host)).ports]

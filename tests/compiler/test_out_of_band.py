@@ -24,8 +24,8 @@ from fabricc.compiler.materials import materials
 from fabricc.compiler.out_of_band import ADDRESS_FILE, CABLING_FILE, texts
 from fabricc.compiler.racks import read_places, titles
 from fabricc.compiler.recheck import check_tree
-from fabricc.fabric.management_addresses import owners
-from fabricc.fabric.out_of_band_cables import cables
+from fabricc.fabric.management_addresses import address_owners
+from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.review.explain.addresses import explain_address
 from tests.effort import examples
 from tests.review.explain.support import known_of_front
@@ -96,13 +96,13 @@ def addresses(fabric: Fabric) -> dict[tuple[str, str], str]:
     """Device and endpoint -> address with prefix length."""
     return {
         (each.device, each.endpoint): f"{each.place.address}/{each.place.network.length}"
-        for each in owners(fabric)
+        for each in address_owners(fabric)
     }
 
 
 def far_ends(fabric: Fabric) -> dict[tuple[str, str], tuple[str, str]]:
     """Device and port of the lower end of every management cable -> upper end."""
-    return {(row.a_device, row.a_port): (row.b_device, row.b_port) for row, _, _ in cables(fabric)}
+    return {(row.a_device, row.a_port): (row.b_device, row.b_port) for row, _, _ in management_cables(fabric)}
 
 
 def test_bmcs_dpus_and_management_switches_have_addresses_by_their_place(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_bmcs_dpus_and_management_switches_have_addresses_by_their_place(tmp_pat
 
 def test_every_management_port_has_one_cable_and_no_port_two(tmp_path: Path) -> None:
     fabric = fabric_of(tmp_path, spec(management=managed(aggregation={"model": "sn3700c"})))
-    rows = [row for row, _, _ in cables(fabric)]
+    rows = [row for row, _, _ in management_cables(fabric)]
     of_hosts = Counter(row.a_port for row in rows if "host" in row.a_device)
     assert of_hosts == {"eno3": 8, "bmc": 8, "dpu0": 8, "dpu1": 8}
     carried = {row.a_device for row in rows if row.a_port == "management"}
@@ -335,7 +335,7 @@ def test_what_is_bought_labelled_and_placed(tmp_path: Path) -> None:
     copper = sum(
         number for item, number in found.bill.items() if item.role == "management" and item.item == "cable"
     )
-    assert copper == sum(1 for row, _, _ in cables(fabric) if row.kind == "management")
+    assert copper == sum(1 for row, _, _ in management_cables(fabric) if row.kind == "management")
     labels = [row for row in label_rows(found, {}) if row[0] == "su001-host01 bmc"]
     assert [row[16:18] for row in labels] == [
         ("su001-host01 bmc", "to oob-su001-1 2"), ("oob-su001-1 2", "to su001-host01 bmc"),
@@ -431,7 +431,7 @@ def test_an_address_is_explained_as_whose_bmc_dpu_or_switch_it_is(tmp_path: Path
         ["identities.management su001-host02 dpu0-oob"],
     )
     assert explained(found, "172.24.0.17")[0] == "not assigned"
-    for each in owners(found.fabric):
+    for each in address_owners(found.fabric):
         assert explained(found, each.place.address)[1]["device"] == each.device
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fabricc.base.foreign.formats import csv_text
 from fabricc.compiler import tables
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.links import layout
+from fabricc.fabric.links import port_layout
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 
@@ -22,7 +22,7 @@ INVENTORIES = Path(__file__).parents[2] / "inventories"
 def test_the_switches_cables_are_the_cabling_plan(name: str) -> None:
     fabric = compile_spec(INVENTORIES / name / "cluster.yaml", gaps=False).fabric
     assert fabric is not None
-    each = ((fabric.switch(place), layout(fabric, place)) for place in fabric.switch_ids())
+    each = ((fabric.switch(place), port_layout(fabric, place)) for place in fabric.switch_ids())
     rows = tables.fragments(each).texts[1]
     assert rows == csv_text(tables.cabling_rows(fabric))
 

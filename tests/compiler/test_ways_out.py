@@ -14,7 +14,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import materials
 from fabricc.compiler.tables import cabling_rows, switch_cables
 from fabricc.fabric.external import External
-from fabricc.fabric.links import layout
+from fabricc.fabric.links import port_layout
 from fabricc.operate.push.gates import _sessions
 from fabricc.review.diff.figures import _oversubscription
 from tests.outward import SPINE, TOR, compiled, fabric, spec_text, switch
@@ -49,7 +49,9 @@ def test_the_cabling_list_has_them_after_the_switchs_own_cables() -> None:
         ("external", SPINE, "swp32", "core-1", "et-0/0/1", "400", "smf", "40"),
         ("external", "spine02a", "swp32", "core-2", "et-0/0/1", "400", "smf", "40"),
     ]
-    every = [row for at in BUILT.switch_ids() for row in switch_cables(BUILT.switch(at), layout(BUILT, at))]
+    every = [
+        row for at in BUILT.switch_ids() for row in switch_cables(BUILT.switch(at), port_layout(BUILT, at))
+    ]
     assert sorted(every) == sorted(rows)
     assert [row for row in rows if row[0] != "external"] == [
         tuple(map(str, row)) for row in cabling_rows(PLAIN)

@@ -173,7 +173,7 @@ def tables(draw: Callable[[st.SearchStrategy[Any]], Any], fabric: Fabric, folder
         tor = at.tier == "tor"
         far, beyond = draw(rarely) < 9, 4 * order + draw(st.integers(0, 3))
         cells = (
-            str(4_294_000_000 + 16 * fabric.number + beyond if far else links.asn(fabric, at) + draw(number)),
+            str(4_294_000_000 + 16 * fabric.number + beyond if far else links.switch_asn(fabric, at) + draw(number)),
             pools.loopbacks4.address((1 << pools.loopbacks4.bits - 2) - 1 - beyond if far else draw(number)),
             out_of_band.address((1 << out_of_band.bits - 1) - 2 - beyond if far else 16 + draw(number)),
             pools.hosts4.prefix((last - beyond if far else draw(number)) << bits, bits) if tor else "",

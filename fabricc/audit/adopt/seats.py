@@ -113,7 +113,7 @@ def _coordinates(site: Site, compiled: Compiled) -> Sequence[int]:
     down = {}
     for name, at in spines.items():
         ports = links.port_names(fabric, at)
-        down[name] = {ports[slot]: number for number, slot in enumerate(links.layout(fabric, at).down)}
+        down[name] = {ports[slot]: number for number, slot in enumerate(links.port_layout(fabric, at).down)}
     found: list[int] = []
     for unit in site.order.units:
         told = (

@@ -17,7 +17,7 @@ from fabricc.back.hosts.limits import gaps
 from fabricc.back.hosts.words import marked
 from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading
-from fabricc.fabric.vocabulary import waist
+from fabricc.fabric.vocabulary import neutral_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +104,7 @@ def of_part(files: Mapping[str, str], host: Host) -> Mapping[str, str]:
 @cache
 def vocabulary() -> Vocabulary:
     """The facts of hosts."""
-    return waist().with_file(Path(__file__).with_name("facts.yaml"))
+    return neutral_vocabulary().with_file(Path(__file__).with_name("facts.yaml"))
 
 
 def read(files: Mapping[str, str]) -> Reading:

@@ -57,13 +57,13 @@ def package(name: str) -> str | None:
 @cache
 def vocabulary(name: str) -> Vocabulary:
     """The facts of a NOS's switches: those of the waist, and those of `facts.yaml` in the package of its back end."""
-    from fabricc.fabric.vocabulary import waist  # a build that finds nothing to do needs none
+    from fabricc.fabric.vocabulary import neutral_vocabulary  # a build that finds nothing to do needs none
 
     module = package(name)
     found = find_spec(module) if module else None
     folders = found.submodule_search_locations if found else None
     own = Path(folders[0], "facts.yaml") if folders else None
-    return waist().with_file(own) if own and own.is_file() else waist()
+    return neutral_vocabulary().with_file(own) if own and own.is_file() else neutral_vocabulary()
 
 
 def application(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Application | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 
 if TYPE_CHECKING:
     import re
@@ -32,4 +32,4 @@ def state_isolation(
         found += [(file, line) for file, line, text in reading.unknown if joins.search(text)]
         found += [reading.lines[path] for path in reading.facts if _SETTING in path and joins.search(path)]
     file, line = found[0] if found else place
-    reading.put(ISOLATED, boolean(apart and not found), file, line)
+    reading.put(ISOLATED, format_boolean(apart and not found), file, line)

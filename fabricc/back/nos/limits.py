@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back import limits
 from fabricc.base.values import dataclass
-from fabricc.catalog.support import counted
+from fabricc.catalog.support import release_numbers
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.gap import Gap
-from fabricc.fabric.logins import PASSWORD, refusal
+from fabricc.fabric.logins import PASSWORD, login_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -101,7 +101,7 @@ class System:
     def has(self, at: Switch | str, limit: Limit) -> bool:
         """Whether the release of a switch, or one that a file names, is without the limit."""
         first = self.first(at, limit)
-        return first is not None and counted(self.release(at)) >= counted(first)
+        return first is not None and release_numbers(self.release(at)) >= release_numbers(first)
 
     def gaps(self, switch: Switch) -> list[Gap]:
         """What the switch asks for and its release cannot do, each thing once."""
@@ -278,7 +278,7 @@ def login(code: str, transport: str) -> Limit:
     def refused(switch: Switch) -> bool:
         users = switch.management.users
         facts = setting_facts(switch) | {f"user[{user.name}]/ssh_key": user.ssh_key for user in users}
-        return bool(users) and all(refusal(facts, user.name, {PASSWORD}) for user in users)
+        return bool(users) and all(login_refusal(facts, user.name, {PASSWORD}) for user in users)
 
     return Reservation(code, feature=f"a login of `fabricc push` over {transport}", asked=refused,
         reason=f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",

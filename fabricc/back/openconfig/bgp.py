@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.openconfig.listed import entry
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def read(document: dict[str, Any]) -> Facts:
         "bgp/asn": process["global"]["config"]["as"],
         "bgp/router_id": process["global"]["config"]["router-id"],
         "bgp/maximum_paths": paths["maximum-paths"],
-        "bgp/multipath_relax": boolean(paths["allow-multiple-as"]),
+        "bgp/multipath_relax": format_boolean(paths["allow-multiple-as"]),
     }
     for each in instance["table-connections"]["table-connection"]:
         source = each["src-protocol"].removeprefix(_TYPES)
@@ -163,7 +163,7 @@ def _neighbor_facts(neighbor: dict[str, Any], group: dict[str, Any]) -> Facts:
     return {
         prefix + "remote_asn": neighbor["config"]["peer-as"],
         prefix + "description": neighbor["config"]["description"],
-        prefix + "bfd": boolean("enable-bfd" in group),
+        prefix + "bfd": format_boolean("enable-bfd" in group),
         prefix + "import": policy["import-policy"][0],
         prefix + "export": policy["export-policy"][0],
         prefix + "maximum_prefixes": family[f"{name}-unicast"]["prefix-limit"]["config"]["max-prefixes"],

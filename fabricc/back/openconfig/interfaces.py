@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.openconfig.listed import entry
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
@@ -45,7 +45,7 @@ def read(document: dict[str, Any]) -> Facts:
             facts |= {f"loopback/{family}": _address(families[family]) for family in families}
             continue
         paths = port_paths(config["name"])
-        facts[paths["enabled"]] = boolean(config["enabled"])
+        facts[paths["enabled"]] = format_boolean(config["enabled"])
         facts[paths["description"]] = config["description"]
         if speed := interface.get(_CONTAINER, {}).get("config", {}).get("port-speed"):
             facts[paths["speed_gbps"]] = int("".join(filter(is_number, speed)))

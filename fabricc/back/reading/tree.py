@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.patterns import pattern
-from fabricc.fabric.yaml_text import compose
+from fabricc.fabric.yaml_text import compose_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -274,7 +274,7 @@ def structured(text: str) -> Tree:
     import yaml
 
     try:
-        composed = compose(text.translate(_BREAKS))
+        composed = compose_yaml(text.translate(_BREAKS))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         return Tree((), [(min(line, text.count("\n") + 1), "no structured text from here on")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.importing.draft import Imported, Wishes, failed
+from fabricc.catalog.importing.draft import Imported, Wishes, import_failure
 from fabricc.catalog.importing.netbox import device_type
 from fabricc.catalog.importing.sonic import platform_folder
 
@@ -30,5 +30,5 @@ def import_switch(path: Path, wishes: Wishes) -> Imported:
         return platform_folder(path, wishes)
     if path.suffix in (".yaml", ".yml"):
         return device_type(path, wishes)
-    return failed("FAB2120", f"{path} is neither a folder nor a YAML file",
+    return import_failure("FAB2120", f"{path} is neither a folder nor a YAML file",
                   "Name a platform folder of SONiC, or a device type of NetBox.")  # fmt: skip

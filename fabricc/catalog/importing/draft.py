@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.schema import breaches
 from fabricc.base.values import dataclass
 from fabricc.catalog.checks import switch_findings
-from fabricc.catalog.library import Library, cite
+from fabricc.catalog.library import Library, replace_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,12 +66,12 @@ class Cages:
     service: bool = False
 
 
-def failed(code: str, message: str, remedy: str) -> Imported:
+def import_failure(code: str, message: str, remedy: str) -> Imported:
     """No entry, and why."""
     return Imported("", (Diagnostic(code, Severity.ERROR, message, None, remedy),))
 
 
-def lack(code: str, message: str, remedy: str) -> Diagnostic:
+def missing_data(code: str, message: str, remedy: str) -> Diagnostic:
     """What an entry lacks, or assumes."""
     return Diagnostic(code, Severity.WARNING, message, None, remedy)
 
@@ -79,24 +79,24 @@ def lack(code: str, message: str, remedy: str) -> Diagnostic:
 def unknown_asic(asic: str | None) -> Imported:
     """The failure of an entry whose ASIC is not in the catalog, or not told."""
     told = f"the catalog knows no ASIC {asic!r}" if asic else "nothing here tells the ASIC"
-    return failed("FAB2122", told, f"Name it with `--asic`: {', '.join(Library().names('asics'))}.")
+    return import_failure("FAB2122", told, f"Name it with `--asic`: {', '.join(Library().names('asics'))}.")
 
 
 def in_runs(cages: Sequence[tuple[int, tuple[str, ...]]]) -> list[Cages]:
     """Cages (lanes, uses) in panel order as runs; a short last run of slow ones is for service."""
     found = [Cages(len(list(equal)), *cage) for cage, equal in groupby(cages)]
-    last, speeds = found[-1], [max(map(_gbps, run.breakouts)) for run in found]
+    last, speeds = found[-1], [max(map(_use_gbps, run.breakouts)) for run in found]
     if last.count <= SERVICE_CAGES and speeds[-1] * SERVICE_SHARE <= max(speeds):
         found[-1] = Cages(last.count, last.lanes, last.breakouts, service=True)
     return found
 
 
-def _gbps(use: str) -> int:
+def _use_gbps(use: str) -> int:
     children, _, speed = use.partition("/")[0].partition("x")
     return int(children) * int(speed)
 
 
-def cages(runs: Sequence[Cages], **origin: Any) -> list[Raw]:
+def render_cages(runs: Sequence[Cages], **origin: Any) -> list[Raw]:
     """The `cages` of an entry; panels are numbered from 1."""
     first, found = 1, []
     for run in runs:
@@ -112,47 +112,47 @@ def as_name(text: str) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")[:63]
 
 
-def finished(name: str, entry: Raw, found: Sequence[Diagnostic]) -> Imported:
+def finish_entry(name: str, entry: Raw, found: Sequence[Diagnostic]) -> Imported:
     """The text of a catalog file with one switch, or why the catalog would refuse it."""
     for breach in breaches(entry, "catalog"):
         place = ".".join(map(str, breach.absolute_path))
-        return refused(f"{place}: {breach.message[:200]}")
+        return contradiction_error(f"{place}: {breach.message[:200]}")
     library = Library()
     for section in ("tables", "switches"):
         for key, raw in entry.get(section, {}).items():
-            library.add(section, key, cite(raw, entry["sources"]))
+            library.add(section, key, replace_sources(raw, entry["sources"]))
     for _, message, _ in switch_findings(library.switch(name)):
-        return refused(message)
-    return Imported("\n".join(_block(entry, 0)) + "\n", tuple(found))
+        return contradiction_error(message)
+    return Imported("\n".join(_render_block(entry, 0)) + "\n", tuple(found))
 
 
-def refused(message: str) -> Imported:
+def contradiction_error(message: str) -> Imported:
     """No entry, because tables cannot be said or contradict themselves."""
     remedy = "Write this entry by hand, or import another SKU with `--sku`."
-    return failed("FAB2123", message, remedy)
+    return import_failure("FAB2123", message, remedy)
 
 
-def _block(value: Any, depth: int) -> Iterator[str]:
+def _render_block(value: Any, depth: int) -> Iterator[str]:
     pad = "  " * depth
     for name, item in value.items():
         key = (
             name if re.search("[a-z]", name.replace("e", "")) else json.dumps(name)
         )  # 7050 and 1e5 are numbers
-        line = f"{pad}{key}: {_flow(item)}"
+        line = f"{pad}{key}: {_render_flow(item)}"
         if isinstance(item, Folded):
             yield f"{pad}{key}: >-"
-            yield from _folded(item, pad + "  ")
+            yield from _fold_text(item, pad + "  ")
         elif not isinstance(item, dict | list) or (depth > 1 and len(line) <= WIDTH):
             yield line
         elif isinstance(item, dict):
             yield f"{pad}{key}:"
-            yield from _block(item, depth + 1)
+            yield from _render_block(item, depth + 1)
         else:
             yield f"{pad}{key}:"
-            yield from (f"{pad}  - {_flow(each)}" for each in item)
+            yield from (f"{pad}  - {_render_flow(each)}" for each in item)
 
 
-def _folded(text: str, pad: str) -> Iterator[str]:
+def _fold_text(text: str, pad: str) -> Iterator[str]:
     line = pad
     for word in text.split():
         if line != pad and len(line) + len(word) + 1 > WIDTH:
@@ -162,11 +162,13 @@ def _folded(text: str, pad: str) -> Iterator[str]:
     yield line
 
 
-def _flow(value: Any) -> str:
+def _render_flow(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{_render_flow(key)}: {_render_flow(item)}" for key, item in value.items()) + "}"
+        )
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_flow, value)) + "]"
+        return "[" + ", ".join(map(_render_flow, value)) + "]"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
     if isinstance(value, str) and re.fullmatch(r"[1248]x[0-9]+(/[0-9]+)?", value):

@@ -31,29 +31,31 @@ def device_type(path: Path, wishes: Wishes) -> Imported:
     raw = document.value if isinstance(document.value, dict) else {}
     maker, model, interfaces = (raw.get(key) for key in ("manufacturer", "model", "interfaces"))
     if not (isinstance(maker, str) and isinstance(model, str) and isinstance(interfaces, list)):
-        return draft.failed("FAB2120", f"{path} is no device type of NetBox",
+        return draft.import_failure("FAB2120", f"{path} is no device type of NetBox",
                             "It has `manufacturer`, `model` and `interfaces`.")  # fmt: skip
     if wishes.asic not in Library().names("asics"):
         return draft.unknown_asic(wishes.asic)
     ports = [each for each in interfaces if isinstance(each, dict) and not each.get("mgmt_only")]
-    panel = [(cage(str(each.get("type", ""))), each) for each in ports]
+    panel = [(cage_of_type(str(each.get("type", ""))), each) for each in ports]
     unread = sorted({str(each.get("type", "")) for found, each in panel if found is None})
     known = [found for found, _ in panel if found is not None]
     if not known:
         remedy = "A switch has interfaces with a speed."
-        return draft.failed("FAB2120", f"{path} has no Ethernet cage", remedy)
+        return draft.import_failure("FAB2120", f"{path} has no Ethernet cage", remedy)
     name = wishes.name or draft.as_name(model)
     lacks = [
-        draft.lack("FAB2129", f"{name}: cages are whole, and their lanes those of the form factor",
+        draft.missing_data("FAB2129", f"{name}: cages are whole, and their lanes those of the form factor",
                    "Add the splits that the maker names to `breakouts`."),
-        draft.lack("FAB2126", f"{name}: no system is known to run on it, so it can be planned alone",
+        draft.missing_data("FAB2126", f"{name}: no system is known to run on it, so it can be planned alone",
                    "Add `nos` with the names of its ports, see `fabricc docs catalog`."),
-        draft.lack("FAB2124", f"{name}: buffers and the lossless table are assumed, those of {wishes.asic}",
+        draft.missing_data("FAB2124", f"{name}: buffers and the lossless table are assumed, those of {wishes.asic}",
                    "Add `buffers` where the maker publishes them."),
     ]  # fmt: skip
     if unread:
         message = f"{name}: interfaces of these types are left out: {', '.join(unread)}"
-        lacks.insert(0, draft.lack("FAB2129", message, "Add their cages, or leave them to the system."))
+        lacks.insert(
+            0, draft.missing_data("FAB2129", message, "Add their cages, or leave them to the system.")
+        )
     entry: dict[str, Any] = {
         "sources": {"type": f"NetBox device type {maker}/{path.name}"},
         "switches": {
@@ -61,15 +63,15 @@ def device_type(path: Path, wishes: Wishes) -> Imported:
                 "extends": wishes.asic,
                 "title": f"{maker} {model}",
                 "vendor": draft.as_name(maker),
-                "cages": draft.cages(draft.in_runs(known), source="type"),
+                "cages": draft.render_cages(draft.in_runs(known), source="type"),
                 "nos": {},
             }
         },
     }
-    return draft.finished(name, entry, lacks)
+    return draft.finish_entry(name, entry, lacks)
 
 
-def cage(kind: str) -> tuple[int, tuple[str, ...]] | None:
+def cage_of_type(kind: str) -> tuple[int, tuple[str, ...]] | None:
     """Lanes and whole use of a cage by its interface type, as in `400gbase-x-qsfpdd`; None for what is no such cage."""
     found = _TYPE.fullmatch(kind)
     if not found or found[3] not in LANES:

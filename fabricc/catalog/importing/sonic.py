@@ -46,22 +46,22 @@ def platform_folder(path: Path, wishes: Wishes) -> Imported:
     """The entry of a folder `device/VENDOR/PLATFORM`."""
     folder = path.resolve()
     skus = sorted(each.name for each in folder.iterdir() if any((each / mark).is_file() for mark in _MARKS))
-    sku = wishes.sku or next(iter(_text(folder, "default_sku").split()), None)
+    sku = wishes.sku or next(iter(_read_text(folder, "default_sku").split()), None)
     if sku is None or sku not in skus:
         told = f"{path} has no SKU {sku!r}" if sku else f"{path} names no default SKU"
-        return draft.failed(
+        return draft.import_failure(
             "FAB2121", told, f"Name one with `--sku`: {', '.join(skus) or 'the folder has none'}."
         )
-    sdk = _sdk(folder / sku)
-    asic = wishes.asic or _asic(folder.name, sdk)
+    sdk = _sdk_config(folder / sku)
+    asic = wishes.asic or _asic_of_platform(folder.name, sdk)
     if asic not in Library().names("asics"):
         return draft.unknown_asic(asic)
     try:
-        panel = sonic_ports.panel(partial(_text, folder), sku, skus)
-        rules = sonic_ports.rules(panel)
+        panel = sonic_ports.read_cages(partial(_read_text, folder), sku, skus)
+        rules = sonic_ports.naming_rules(panel)
     except NoRuleError as failure:
-        return draft.refused(f"{folder.name}/{sku}: {failure}")
-    name = wishes.name or draft.as_name(_model(folder.name))
+        return draft.contradiction_error(f"{folder.name}/{sku}: {failure}")
+    name = wishes.name or draft.as_name(_model_of_platform(folder.name))
     return _Sku(folder, sku, sdk, str(asic), name, wishes.since, panel, []).entry(rules)
 
 
@@ -88,19 +88,19 @@ class _Sku:
         return f"{self.cited}/{self.sku}{file and '/'}{file}{release}"
 
     def lack(self, code: str, message: str, remedy: str) -> None:
-        self.lacks.append(draft.lack(code, f"{self.name}: {message}", remedy))
+        self.lacks.append(draft.missing_data(code, f"{self.name}: {message}", remedy))
 
     def entry(self, rules: Raw) -> Imported:
         """The whole catalog file; `rules` are the settings that name ports, lanes and splits."""
-        read = partial(_text, self.folder / self.sku)
-        table, pools = sonic_buffers.lookup(read), sonic_buffers.pools(read)
+        read = partial(_read_text, self.folder / self.sku)
+        table, pools = sonic_buffers.read_lossless_table(read), sonic_buffers.read_pools(read)
         buffers: Raw = {}
         tables: Raw = {}
         sources = {"ports": self.source(self.panel.source), "watchdog": WATCHDOG}
         if table is not None and pools is not None:
             sources["buffers"] = self.source(POOLS)
-            buffers = sonic_buffers.figures(pools)
-            buffers["headroom"] = [*self._beyond(table), {"table": self.name}]
+            buffers = sonic_buffers.buffer_figures(pools)
+            buffers["headroom"] = [*self._asic_tables(table), {"table": self.name}]
             tables = {"tables": {self.name: {"source": self.source(LOOKUP), **table}}}
             if not self.asic.startswith("spectrum"):
                 buffers["formula"] = {
@@ -115,16 +115,16 @@ class _Sku:
         buffers["limits"] = {key: {**limit, "source": "watchdog"} for key, limit in TIMERS.items()}
         model: Raw = {
             "extends": self.asic,
-            "title": f"{self.folder.parent.name} {_model(self.folder.name)}",
+            "title": f"{self.folder.parent.name} {_model_of_platform(self.folder.name)}",
             "vendor": self.folder.parent.name,
-            "cages": draft.cages(self.panel.runs, source="ports"),
+            "cages": draft.render_cages(self.panel.runs, source="ports"),
             "buffers": buffers,
-            "nos": {"sonic": self._sonic(rules, own=bool(tables))},
+            "nos": {"sonic": self._sonic_settings(rules, own=bool(tables))},
         }
         entry: Raw = {"sources": sources, "switches": {self.name: model}, **tables}
-        return draft.finished(self.name, entry, self.lacks)
+        return draft.finish_entry(self.name, entry, self.lacks)
 
-    def _sonic(self, rules: Raw, *, own: bool) -> Raw:
+    def _sonic_settings(self, rules: Raw, *, own: bool) -> Raw:
         """The settings of SONiC, and what is lacking of them."""
         labels = json.dumps(rules["alias"])
         if OWN_LABEL in labels and not self.panel.rows[0].alias.startswith("etp"):
@@ -152,12 +152,14 @@ class _Sku:
         self.lack("FAB2128", "cell, ECMP width and latency are those of the ASIC, and other systems are not known",
                   "Add what the maker publishes.")  # fmt: skip
         maker = (
-            "mellanox" if self.asic.startswith("spectrum") else _text(self.folder, "platform_asic").strip()
+            "mellanox"
+            if self.asic.startswith("spectrum")
+            else _read_text(self.folder, "platform_asic").strip()
         )
         vendor = (maker or "broadcom").partition("-")[0]
         return {**sonic, "platform": self.folder.name, "hwsku": self.sku, "asic_vendor": vendor, **rules}
 
-    def _beyond(self, table: Raw) -> list[Raw]:
+    def _asic_tables(self, table: Raw) -> list[Raw]:
         """The tables of the ASIC, assumed, where a port has a speed that the SKU's own table lacks."""
         speeds = {
             int(use.partition("x")[2].partition("/")[0])
@@ -172,7 +174,7 @@ class _Sku:
         return [{"table": each["table"], "assumed": True, "reason": reason} for each in found]
 
 
-def _text(folder: Path, name: str) -> str:
+def _read_text(folder: Path, name: str) -> str:
     """The text of a file of the folder; empty where it has none that can be read."""
     try:
         return files.read(folder / name, limit=LIMIT).decode("utf-8-sig")
@@ -180,13 +182,13 @@ def _text(folder: Path, name: str) -> str:
         return ""
 
 
-def _sdk(folder: Path) -> str | None:
+def _sdk_config(folder: Path) -> str | None:
     """The configuration of the SDK that a SKU starts with, from `sai.profile`."""
-    named = _SDK.search(_text(folder, "sai.profile") or _text(folder, "sai.profile.j2"))
+    named = _SDK.search(_read_text(folder, "sai.profile") or _read_text(folder, "sai.profile.j2"))
     return named[1] if named else None
 
 
-def _asic(platform: str, sdk: str | None) -> str | None:
+def _asic_of_platform(platform: str, sdk: str | None) -> str | None:
     """The ASIC that the name of a platform, or of its SDK's configuration, tells."""
     for pattern, name in SPECTRUM:
         if re.search(rf"_{pattern}", platform):
@@ -194,7 +196,7 @@ def _asic(platform: str, sdk: str | None) -> str | None:
     return ASICS.get(re.split(r"[-_]", sdk or "")[0])
 
 
-def _model(platform: str) -> str:
+def _model_of_platform(platform: str) -> str:
     """The box of an ONIE platform: `x86_64-dell_z9664f-r0` is the `z9664f`."""
     box = platform.partition("-")[2].removesuffix("-r0")
     return box.partition("_")[2] or box

@@ -22,7 +22,7 @@ _ROW = re.compile(
 )
 
 
-def lookup(read: Callable[[str], str]) -> Raw | None:
+def read_lossless_table(read: Callable[[str], str]) -> Raw | None:
     """The lossless table of `pg_profile_lookup.ini`; None where the SKU has none."""
     lines = [line.strip() for line in read("pg_profile_lookup.ini").splitlines()]
     found = [match for line in lines if is_number(line[:1]) and (match := _ROW.fullmatch(line))]
@@ -35,7 +35,7 @@ def lookup(read: Callable[[str], str]) -> Raw | None:
     return {"columns": COLUMNS, "rows": [rows[key] for key in sorted(rows)]} if rows else None
 
 
-def pools(read: Callable[[str], str]) -> Raw | None:
+def read_pools(read: Callable[[str], str]) -> Raw | None:
     """The pools of `buffers_defaults_t1.j2` as the catalog has them; None where a size is not a literal."""
     text = read("buffers_defaults_t1.j2")
     given = {name: int(value) for name, value in _SET.findall(text)}
@@ -43,12 +43,12 @@ def pools(read: Callable[[str], str]) -> Raw | None:
     ingress, egress = objects.get("ingress_lossless_pool", {}), objects.get("egress_lossless_pool", {})
     if "ingress_lossless_pool_size" in given and "egress_lossless_pool_size" in given:
         return _of_variables(given)
-    if _number(ingress, "size") and _number(egress, "size"):
+    if _profile_number(ingress, "size") and _profile_number(egress, "size"):
         return _of_objects(objects, ingress, egress)
     return None
 
 
-def figures(found: Raw) -> Raw:
+def buffer_figures(found: Raw) -> Raw:
     """What the pools say of the buffer as a whole, unless it is a Spectrum's, and the pools."""
     known = {"total_bytes": found.pop("total_bytes", 0), "max_lossless_classes": 2}
     whole: Raw = {key: {"value": value, "source": "buffers"} for key, value in known.items() if value}
@@ -72,16 +72,16 @@ def _of_objects(objects: Raw, ingress: Raw, egress: Raw) -> Raw:
     """Pools of other makers, written out in the template."""
     lossless = objects.get("egress_lossless_profile", {})
     lossy_in, lossy_out = objects.get("ingress_lossy_profile", {}), objects.get("egress_lossy_profile", {})
-    size, xoff = _number(ingress, "size") or 0, _number(ingress, "xoff") or 0
+    size, xoff = _profile_number(ingress, "size") or 0, _profile_number(ingress, "xoff") or 0
     static = "static_th" in lossless
-    total = max(_number(egress, "size") or 0, _number(lossless, "static_th") or 0)
+    total = max(_profile_number(egress, "size") or 0, _profile_number(lossless, "static_th") or 0)
     inside = size + xoff > total
     found: Raw = {
         "total_bytes": max(total, size),
         "ingress_lossless_bytes": size,
         "headroom_bytes": xoff,
-        "egress_lossless_bytes": _number(egress, "size"),
-        "egress_lossy_bytes": _number(objects.get("egress_lossy_pool", {}), "size"),
+        "egress_lossless_bytes": _profile_number(egress, "size"),
+        "egress_lossy_bytes": _profile_number(objects.get("egress_lossy_pool", {}), "size"),
         "egress_lossless_static": static,
         "size_includes_headroom": inside,
     }
@@ -98,11 +98,11 @@ def _of_objects(objects: Raw, ingress: Raw, egress: Raw) -> Raw:
         ("lossy_egress_bytes", lossy_out, "size"),
         ("lossy_egress_alpha", lossy_out, "dynamic_th"),
     ):
-        if (value := _number(profile, word)) is not None:
+        if (value := _profile_number(profile, word)) is not None:
             found[key] = value
     return found
 
 
-def _number(profile: Raw, key: str) -> int | None:
+def _profile_number(profile: Raw, key: str) -> int | None:
     text = profile.get(key, "")
     return int(text) if re.fullmatch(r"-?\d{1,15}", text) else None

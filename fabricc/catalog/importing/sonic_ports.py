@@ -60,31 +60,31 @@ class Panel:
     stated: frozenset[int]
 
 
-def panel(read: Callable[[str], str], sku: str, skus: Sequence[str]) -> Panel:
+def read_cages(read: Callable[[str], str], sku: str, skus: Sequence[str]) -> Panel:
     """The cages that the platform, or else the SKU, states; splits into eight where one of all SKUs has as many ports.
 
     Raises:
         NoRuleError: there is no such table, or it is malformed.
     """
     table = _port_config(read(f"{sku}/port_config.ini"))
-    stated = _json(read("platform.json")).get("interfaces")
+    stated = _parse_json(read("platform.json")).get("interfaces")
     split = isinstance(stated, dict) and bool(stated)
-    every = _interfaces(dict(stated or {}), table) if split else table
+    every = _read_interfaces(dict(stated or {}), table) if split else table
     if not 0 < len(every) <= MOST_PORTS:
         raise NoRuleError("no port table")
-    rows = _agreed(_without_doubles(every), table)
+    rows = _drop_conflicts(_without_doubles(every), table)
     most = max(read(f"{each}/port_config.ini").count("\nEthernet") for each in skus)
-    uses = [_uses(row, most // len(rows) >= 7) for row in rows]
+    uses = [_cage_uses(row, most // len(rows) >= 7) for row in rows]
     modes = sorted({mode for row in rows for mode in row.modes if not MODE.fullmatch(mode)})
     left_out = [f"the breakout mode {mode}" for mode in modes]
     left_out += [f"Ethernet{row.number}, whose lanes another port has," for row in every if row not in rows]
-    runs = draft.in_runs(_shared([(len(row.lanes), use) for row, use in zip(rows, uses, strict=True)]))
+    runs = draft.in_runs(_share_uses([(len(row.lanes), use) for row, use in zip(rows, uses, strict=True)]))
     source = "platform.json" if split else "port_config.ini"
     stated_ports = frozenset(row.number for row in table)
     return Panel(tuple(rows), tuple(runs), source, split, tuple(left_out), stated_ports)
 
 
-def _shared(cages: list[tuple[int, tuple[str, ...]]]) -> list[tuple[int, tuple[str, ...]]]:
+def _share_uses(cages: list[tuple[int, tuple[str, ...]]]) -> list[tuple[int, tuple[str, ...]]]:
     """The same cages; where every second one has fewer uses, with those that all of their width have."""
     if len(list(groupby(cages))) <= MOST_RUNS:
         return cages
@@ -96,7 +96,7 @@ def _shared(cages: list[tuple[int, tuple[str, ...]]]) -> list[tuple[int, tuple[s
     return [(lanes, tuple(common[lanes])) for lanes, _ in cages]
 
 
-def rules(found: Panel) -> Raw:
+def naming_rules(found: Panel) -> Raw:
     """The settings by which the catalog names ports, lanes and splits.
 
     Raises:
@@ -110,25 +110,25 @@ def rules(found: Panel) -> Raw:
     styles = set()
     for run in fabric:
         part = rows[at : at + run.count]
-        steps.append(_step(part, rows[at + run.count] if at + run.count < count else None))
-        pattern, style = _label(part, at + 1) or (OWN_LABEL, "letters" if found.split else "")
+        steps.append(_name_steps(part, rows[at + run.count] if at + run.count < count else None))
+        pattern, style = _label_pattern(part, at + 1) or (OWN_LABEL, "letters" if found.split else "")
         aliases.append(pattern)
         styles |= {style} - {""}
-        modes.append(dict(_modes(part[0], run)) if found.split else {})
+        modes.append(dict(_breakout_modes(part[0], run)) if found.split else {})
         at += run.count
     if len(styles) > 1:
         raise NoRuleError("runs of cages are labelled in different styles")
     if {row.index - place for place, row in enumerate(rows)} != {rows[0].index}:
         raise NoRuleError("the index of ports does not count cages")
     settings: Raw = {
-        "port_step": _one(steps),
-        "alias": _one(aliases),
+        "port_step": _common_or_list(steps),
+        "alias": _common_or_list(aliases),
         "alias_style": next(iter(styles), "plain"),
     }
     settings |= {"first_port": rows[0].number} if rows[0].number else {}
     settings |= {"first_index": rows[0].index} if rows[0].index != 1 else {}
-    settings["lanes"] = _lanes(rows)
-    settings["breakouts"] = _one(modes)
+    settings["lanes"] = _lane_layout(rows)
+    settings["breakouts"] = _common_or_list(modes)
     if service:
         settings["service_ports"] = [
             {"name": f"Ethernet{row.number}", "lanes": list(row.lanes), "index": row.index, "speed": row.speed,
@@ -137,12 +137,12 @@ def rules(found: Panel) -> Raw:
     return settings
 
 
-def _one(values: list[Any]) -> Any:
+def _common_or_list(values: list[Any]) -> Any:
     """What all runs share, or the list of what each has."""
     return values[0] if all(value == values[0] for value in values) else values
 
 
-def _json(text: str) -> Raw:
+def _parse_json(text: str) -> Raw:
     try:
         value = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -150,7 +150,7 @@ def _json(text: str) -> Raw:
     return value if isinstance(value, dict) else {}
 
 
-def _numbers(text: object) -> tuple[int, ...]:
+def _parse_numbers(text: object) -> tuple[int, ...]:
     parts = str(text).replace(" ", "").split(",")
     return tuple(int(part) for part in parts) if all(re.fullmatch(r"\d{1,7}", part) for part in parts) else ()
 
@@ -165,15 +165,15 @@ def _port_config(text: str) -> list[Row]:
             names = line.lstrip("# ").split() if "lanes" in line else names
         elif cells and (name := _NAME.fullmatch(cells[0])):
             row = dict(zip(["name", *names[1:]], cells, strict=False))
-            lanes = _numbers(row.get("lanes", ""))
-            index, speed = _numbers(row.get("index", "")), _numbers(row.get("speed", ""))
+            lanes = _parse_numbers(row.get("lanes", ""))
+            index, speed = _parse_numbers(row.get("index", "")), _parse_numbers(row.get("speed", ""))
             if lanes:
                 place, mbps = index[0] if index else len(rows) + 1, speed[0] if speed else 0
                 rows.append(Row(int(name[1]), lanes, row.get("alias", cells[0]), place, mbps, {}))
     return rows
 
 
-def _interfaces(stated: Raw, table: Sequence[Row]) -> list[Row]:
+def _read_interfaces(stated: Raw, table: Sequence[Row]) -> list[Row]:
     """The cages of `platform.json`; speeds of cages without a split are those of the port table."""
     speeds = {row.number: row.speed for row in table}
     rows = []
@@ -181,9 +181,9 @@ def _interfaces(stated: Raw, table: Sequence[Row]) -> list[Row]:
         name = _NAME.fullmatch(key)
         if not name or not isinstance(value, dict):
             continue
-        lanes, index = _numbers(value.get("lanes", "")), _numbers(value.get("index", ""))
+        lanes, index = _parse_numbers(value.get("lanes", "")), _parse_numbers(value.get("index", ""))
         raw = value.get("breakout_modes")
-        modes = {mode: _labels(labels) for mode, labels in raw.items()} if isinstance(raw, dict) else {}
+        modes = {mode: _split_labels(labels) for mode, labels in raw.items()} if isinstance(raw, dict) else {}
         whole = next((labels for mode, labels in modes.items() if mode.startswith("1x") and labels), None)
         if not lanes or not index:
             raise NoRuleError(f"{key} of platform.json lacks lanes or index")
@@ -192,7 +192,9 @@ def _interfaces(stated: Raw, table: Sequence[Row]) -> list[Row]:
         if whole is None:  # never whole: the ports of the port table that its lanes have
             rows += [row for row in table if set(row.lanes) <= set(lanes)]
             continue
-        speed = max((gbps for mode in modes for _, gbps, _ in _split(mode, len(lanes))), default=0) * 1000
+        speed = (
+            max((gbps for mode in modes for _, gbps, _ in _parse_mode(mode, len(lanes))), default=0) * 1000
+        )
         number = int(name[1])
         rows.append(Row(number, lanes, whole[0], index[0], speeds.get(number) or speed, modes))
     return rows
@@ -209,14 +211,14 @@ def _without_doubles(rows: Sequence[Row]) -> list[Row]:
     return sorted((row for row in rows if owner[row.lanes[0]] is row), key=lambda row: row.number)
 
 
-def _agreed(rows: list[Row], table: Sequence[Row]) -> list[Row]:
+def _drop_conflicts(rows: list[Row], table: Sequence[Row]) -> list[Row]:
     """The rows without ports of one lane that the port table has on another.
 
     Raises:
         NoRuleError: a wider port has other lanes there.
     """
     owner = _by_lane(rows)
-    strange = [row for row in _without_doubles(table) if not _fits(row, owner)]
+    strange = [row for row in _without_doubles(table) if not _fits_cage(row, owner)]
     if wide := [row for row in strange if len(row.lanes) > 1]:
         raise NoRuleError(
             f"lanes of Ethernet{wide[0].number} differ between platform.json and port_config.ini"
@@ -225,7 +227,7 @@ def _agreed(rows: list[Row], table: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.number not in doubtful]
 
 
-def _fits(row: Row, owner: Mapping[int, Row]) -> bool:
+def _fits_cage(row: Row, owner: Mapping[int, Row]) -> bool:
     """Whether a port is the one cage that has its lanes, or a part of it."""
     cage = owner.get(row.lanes[0])
     if cage is None or not set(row.lanes) <= set(cage.lanes):
@@ -233,13 +235,13 @@ def _fits(row: Row, owner: Mapping[int, Row]) -> bool:
     return row.number == cage.number or len(row.lanes) < len(cage.lanes)
 
 
-def _labels(labels: object) -> tuple[str, ...]:
+def _split_labels(labels: object) -> tuple[str, ...]:
     """The labels of a mode, a list or one text with commas."""
     found = labels if isinstance(labels, list) else str(labels).replace(" ", "").split(",")
     return tuple(map(str, found))
 
 
-def _split(mode: str, lanes: int) -> Iterator[tuple[int, int, int]]:
+def _parse_mode(mode: str, lanes: int) -> Iterator[tuple[int, int, int]]:
     """What a mode makes of a cage: children, Gb/s and lanes of each, its other speeds too."""
     found = MODE.fullmatch(mode)
     if not found:
@@ -251,11 +253,11 @@ def _split(mode: str, lanes: int) -> Iterator[tuple[int, int, int]]:
             yield children, gbps, taken // children
 
 
-def _uses(row: Row, eight: bool) -> tuple[str, ...]:
+def _cage_uses(row: Row, eight: bool) -> tuple[str, ...]:
     """The uses of a cage, fewest and fastest children first; slow ones of fast cages are left out."""
     if not row.modes:
         return (f"1x{max(row.speed // 1000, 1)}/{len(row.lanes)}",)
-    found = {use for mode in row.modes for use in _split(mode, len(row.lanes))}
+    found = {use for mode in row.modes for use in _parse_mode(mode, len(row.lanes))}
     top = max(gbps for _, gbps, _ in found)
     least = 100 if top >= 400 else 25 if top >= 100 else top
     kept: dict[tuple[int, int], int] = {}
@@ -265,17 +267,17 @@ def _uses(row: Row, eight: bool) -> tuple[str, ...]:
     return tuple(f"{children}x{gbps}/{lanes}" for (children, gbps), lanes in kept.items())
 
 
-def _modes(row: Row, run: Cages) -> Iterator[tuple[str, str]]:
+def _breakout_modes(row: Row, run: Cages) -> Iterator[tuple[str, str]]:
     """`children`x`speed` -> mode, for every use of a run; the mode that names the speed first wins."""
     for use in run.breakouts:
         children, gbps = (int(part) for part in use.partition("/")[0].split("x"))
         fitting = [mode for mode in row.modes
-                   if any(each[:2] == (children, gbps) for each in _split(mode, len(row.lanes)))]  # fmt: skip
-        exact = [mode for mode in fitting if next(_split(mode, len(row.lanes)))[1] == gbps]
+                   if any(each[:2] == (children, gbps) for each in _parse_mode(mode, len(row.lanes)))]  # fmt: skip
+        exact = [mode for mode in fitting if next(_parse_mode(mode, len(row.lanes)))[1] == gbps]
         yield f"{children}x{gbps}", (exact or fitting)[0]
 
 
-def _step(part: Sequence[Row], after: Row | None) -> int:
+def _name_steps(part: Sequence[Row], after: Row | None) -> int:
     """How far names advance from cage to cage of a run, and to the first of the next one."""
     following = [*part, after] if after else list(part)
     steps = {later.number - row.number for row, later in pairwise(following)}
@@ -284,12 +286,12 @@ def _step(part: Sequence[Row], after: Row | None) -> int:
     return steps.pop() if steps else len(part[0].lanes)
 
 
-def _label(part: Sequence[Row], first: int) -> tuple[str, str] | None:
+def _label_pattern(part: Sequence[Row], first: int) -> tuple[str, str] | None:
     """The pattern of a run's labels, and the style of what follows for a part of a cage, empty where none is split.
 
     None where they follow no rule of the catalog.
     """
-    pattern = _pattern([(cage, row.alias) for cage, row in enumerate(part, start=first)])
+    pattern = _common_pattern([(cage, row.alias) for cage, row in enumerate(part, start=first)])
     row = part[0]
     split = next((labels for mode, labels in row.modes.items()
                   if mode.startswith(("2x", "4x")) and len(labels) > 1), None)  # fmt: skip
@@ -311,7 +313,7 @@ def _label(part: Sequence[Row], first: int) -> tuple[str, str] | None:
     return None
 
 
-def _pattern(labels: Sequence[tuple[int, str]]) -> str | None:
+def _common_pattern(labels: Sequence[tuple[int, str]]) -> str | None:
     """Labels of cages as one pattern with `{cage}`; None where they do not count cages, or have other characters."""
     cage, label = labels[0]
     for found in re.finditer(r"\d+", label):
@@ -323,7 +325,7 @@ def _pattern(labels: Sequence[tuple[int, str]]) -> str | None:
     return None
 
 
-def _lanes(rows: Sequence[Row]) -> Raw | Folded | list[list[int]]:
+def _lane_layout(rows: Sequence[Row]) -> Raw | Folded | list[list[int]]:
     every = [lane for row in rows for lane in row.lanes]
     width = len(rows[0].lanes)
     if every == list(range(every[0], every[0] + len(every))) and all(len(row.lanes) == width for row in rows):

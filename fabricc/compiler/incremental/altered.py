@@ -67,7 +67,11 @@ def altered(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | N
     earlier = replace(fabric, changes=before.changes)
     reached = names | owners
     for name in names:
-        pairs = zip(links.links(earlier, switches[name]), links.links(fabric, switches[name]), strict=True)
+        pairs = zip(
+            links.switch_links(earlier, switches[name]),
+            links.switch_links(fabric, switches[name]),
+            strict=True,
+        )
         reached |= {after.peer for then, after in pairs if then != after}
     found: list[DeviceId] = [at for name, at in switches.items() if name in reached]
     if reached - switches.keys():

@@ -59,13 +59,13 @@ def switch_guid(at: SwitchId) -> int:
     """The placeholder GUID of a switch: kind, plane, pod or unit, number."""
     place = at.unit if at.tier is TierName.TOR else at.pod
     index = at.index * 16 + at.nic_port if at.tier is TierName.TOR else at.index
-    return _guid(_KINDS[at.tier], at.plane, place, index)
+    return _planned_guid(_KINDS[at.tier], at.plane, place, index)
 
 
 def host_port_guid(shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
     """The placeholder GUID of a host port."""
     in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.port_planes
-    return _guid(_HOST_KIND, shape.plane(rail // shape.rails_per_tor, nic_port), unit, in_unit)
+    return _planned_guid(_HOST_KIND, shape.plane(rail // shape.rails_per_tor, nic_port), unit, in_unit)
 
 
 def is_placeholder(guid: int) -> bool:
@@ -73,7 +73,7 @@ def is_placeholder(guid: int) -> bool:
     return guid >> 44 == PLACEHOLDER
 
 
-def _guid(kind: int, plane: int, place: int, index: int) -> int:
+def _planned_guid(kind: int, plane: int, place: int, index: int) -> int:
     """20 bits of prefix, 4 of kind, 4 of plane, 16 of place, 16 of index; the last 4 are 0, for ports of a node."""
     return (PLACEHOLDER << 44) | (kind << 40) | (plane << 36) | (place << 20) | (index << 4)
 

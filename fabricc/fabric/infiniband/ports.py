@@ -29,7 +29,7 @@ def port_count(layout: PortLayout) -> int:
 
 def ports_by_name(wiring: Fabric, at: SwitchId) -> dict[str, tuple[int, Slot]]:
     """Printed name of each port of a switch -> its number and slot."""
-    layout = links.layout(wiring, at)
+    layout = links.port_layout(wiring, at)
     names = links.port_names(wiring, at)
     return {name: (port_number(layout, slot), slot) for name, slot in zip(names, layout.slots, strict=True)}
 

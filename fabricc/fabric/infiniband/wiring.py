@@ -55,15 +55,15 @@ class Subnet:
 
     def host_ports(self) -> Iterator[HostPort]:
         """Every host port of the subnet: by unit, slot and rail."""
-        for host in hosts(self.ib):
+        for host in expand_hosts(self.ib):
             yield from (port for port in host.ports if port.plane == self.plane)
 
     def _switch(self, name: str, at: SwitchId) -> Switch:
         wiring = self.ib.wiring
-        layout = links.layout(wiring, at)
+        layout = links.port_layout(wiring, at)
         ends = [
             self._end(link, layout, layout.slots[link.slot])
-            for link in links.links(wiring, at)
+            for link in links.switch_links(wiring, at)
             if not link.shutdown
         ]
         return Switch(
@@ -107,7 +107,7 @@ def rdma_name(ib: InfinibandFabric, unit: int, port: str) -> str:
     return f"{model.nic.rdma_prefix}_{port.replace('rail', 'r')}"
 
 
-def hosts(ib: InfinibandFabric) -> Iterator[Host]:
+def expand_hosts(ib: InfinibandFabric) -> Iterator[Host]:
     """Every host with its ports in rail order."""
     for coordinate, unit in ib.wiring.units.items():
         for slot in unit.hosts:
@@ -135,7 +135,7 @@ def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterat
                 continue
             label = f"{host}/{link.peer_port}"
             real = ib.guids.get(label)
-            layout = links.layout(wiring, tor)
+            layout = links.port_layout(wiring, tor)
             used = layout.slots[link.slot]
             number = rail * shape.nic_ports + nic_port
             yield HostPort(

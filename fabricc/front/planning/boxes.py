@@ -39,7 +39,7 @@ def box_of(
     Its first cages carry the links down, its last ones those up, or the other way round as in its tier, with room for
     as many up as the strides of the lock foresee: what grows moves no port.
     """
-    tier, name = links.layout(fabric, at), fabric.name(at)
+    tier, name = links.port_layout(fabric, at), fabric.name(at)
     path = ("overrides", name, "model")
     if at.tier is TierName.TOR and fabric.units[at.unit].guests:
         usual = fabric.tiers[at.tier].model.title
@@ -95,7 +95,7 @@ def _needed(fabric: Fabric, at: SwitchId, layout: PortLayout) -> int:
     """Links down as far as the last that there is; on a ToR every one, with the reserved ports."""
     if at.tier is TierName.TOR:
         return len(layout.down)
-    used = {link.slot for link in links.links(fabric, at)}
+    used = {link.slot for link in links.switch_links(fabric, at)}
     return max((number for number, slot in enumerate(layout.down, 1) if slot in used), default=0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.catalog.names import meant
+from fabricc.catalog.names import suggestion_remedy
 from fabricc.fabric import links
 from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
@@ -93,13 +93,13 @@ def _port_names(
 def unknown_switch(spec: ClusterSpec, fabric: Fabric, code: str, name: str, path: KeyPath) -> Diagnostic:
     """A name of no switch, with those that come near."""
     known = [fabric.name(at) for at in fabric.switch_ids()]
-    help_ = meant(name, known, f"Switches are named like {known[0]} and {known[-1]}.")
+    help_ = suggestion_remedy(name, known, f"Switches are named like {known[0]} and {known[-1]}.")
     return spec.error(code, f"no switch is named {name!r}", *path, help=help_)
 
 
 def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -> list[Diagnostic]:
     names = links.port_names(fabric, at)
-    used = {names[link.slot] for link in links.links(fabric, at)}
+    used = {names[link.slot] for link in links.switch_links(fabric, at)}
     used |= {each.port for outsider in spec.external for each in outsider.links if each.at == name}
     like = f"Its ports with links are named like {min(used)}." if used else "No port of it has a link."
     wrong = []
@@ -108,6 +108,6 @@ def _unknown_ports(spec: ClusterSpec, fabric: Fabric, name: str, at: SwitchId) -
             continue
         what = "carries no link" if port in names else "does not exist"
         message = f"port {port} of {name} {what}"
-        help_ = meant(port, sorted(used), like)
+        help_ = suggestion_remedy(port, sorted(used), like)
         wrong.append(spec.error("FAB3023", message, "overrides", name, "ports", port, help=help_))
     return wrong

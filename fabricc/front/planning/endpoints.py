@@ -11,8 +11,14 @@ from fabricc.base.values import replace
 from fabricc.catalog.names import did_you_mean
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
 from fabricc.fabric.management import Beyond
-from fabricc.fabric.management_addresses import host_block, host_network, owners, switch_network, unit_place
-from fabricc.fabric.out_of_band import OutOfBand, endpoints
+from fabricc.fabric.management_addresses import (
+    address_owners,
+    host_block,
+    host_network,
+    switch_network,
+    unit_place,
+)
+from fabricc.fabric.out_of_band import OutOfBand, management_endpoints
 from fabricc.front.planning.management_switches import numbers_needed, planned_switches
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.out_of_band import named_addresses, network_path
@@ -110,7 +116,7 @@ def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
             raise UnfitError(spec.error("FAB3213", told, "management", "networks", help=help_))
         units[network.key].append(unit)
         model = fabric.host_models[unit.group]
-        most = max((each.number + 1 for each in endpoints(model)), default=0)
+        most = max((each.number + 1 for each in management_endpoints(model)), default=0)
         if most > network.per_host:
             key = dotted(network_path(network))
             told = f"{key} keeps {network.per_host} addresses for a host; {model.title} takes {most}"
@@ -189,7 +195,7 @@ def _given(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fab
     """The fabric with the addresses that the table gives; what collides is a finding."""
     if not spec.given_management:
         return fabric
-    computed = {(each.device, each.endpoint): each for each in owners(fabric)}
+    computed = {(each.device, each.endpoint): each for each in address_owners(fabric)}
     rows: dict[tuple[str, str], ManagementRow] = {}
     for row in spec.given_management:
         if (owner := computed.get((row.device, row.port))) is None:
@@ -224,7 +230,7 @@ def _offset(owner: Owner, row: ManagementRow) -> int | None:
 def _collisions(fabric: Fabric, rows: Mapping[tuple[str, str], ManagementRow]) -> Iterator[Diagnostic]:
     """FAB3122 and FAB3123: two owners of one address, one of which is given it."""
     first: dict[str, Owner] = {}
-    for each in sorted(owners(fabric), key=lambda owner: not owner.given):
+    for each in sorted(address_owners(fabric), key=lambda owner: not owner.given):
         address = each.place.address
         other = first.setdefault(address, each)
         if other is each:
@@ -246,7 +252,7 @@ def _error(code: str, message: str, row: ManagementRow, column: str, help: str) 
 def _servers(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB3025 for each server of the management section whose address a BMC, DPU or management switch has."""
     named = {text: path for path, text in named_addresses(spec)}
-    for each in owners(fabric):
+    for each in address_owners(fabric):
         if (path := named.get(each.place.address)) is not None:
             told = f"{dotted(path)} {each.place.address} is the address of {each.device} {each.endpoint}"
             help_ = f"Keep to the first {MANAGEMENT_RESERVED - 1} addresses of a subnet, which nothing gets."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import replace
 from fabricc.fabric.addresses import unit_number
 from fabricc.fabric.evpn import Evpn, bits_for, host_offset
-from fabricc.fabric.links import served
+from fabricc.fabric.links import served_slots
 from fabricc.front.spec.evpn import SECTION
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _offsets(fabric: Fabric, unit: Unit) -> Iterator[int]:
     """Offsets of the addresses of a unit's hosts."""
     attached = fabric.attachments[unit.group]
     for tor in fabric.tor_ids(unit.home):
-        for served_unit, slots, rails in served(fabric, tor):
+        for served_unit, slots, rails in served_slots(fabric, tor):
             if served_unit.coordinate != unit.coordinate:
                 continue
             for slot in slots:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.catalog.reach import reach
+from fabricc.catalog.reach import find_reach
 from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.naming import PLANE_LETTERS
@@ -159,7 +159,7 @@ def _chosen(
         return choices[link.port]
     model = fabric.model(at)
     names = links.port_names(fabric, at)
-    used = {names[each.slot]: each.peer for each in links.links(fabric, at)}
+    used = {names[each.slot]: each.peer for each in links.switch_links(fabric, at)}
     if not any(breakout(group, link.speed_gbps) for _, group in cages(model)):
         message = f"{model.title} has no port of {link.speed_gbps}G"
         speeds = sorted({b.speed_gbps for _, group in cages(model) for b in group.breakouts})
@@ -206,7 +206,7 @@ def _reserve(spec: ClusterSpec, name: str, tier: str, gbps: int, naming: Naming,
 
 def _kept(fabric: Fabric, at: SwitchId) -> set[int]:
     """Slots that the plan has for links, those to come too."""
-    layout = links.layout(fabric, at)
+    layout = links.port_layout(fabric, at)
     return {*layout.down[: len(layout.down) - layout.reserved], *layout.up}
 
 
@@ -218,7 +218,7 @@ def _choices(
     In a cage that the plan uses, those of that speed that it leaves free; else the ports that the cage has when it is
     divided for that speed, where no other external link has divided it for another.
     """
-    layout, kept = links.layout(fabric, at), _kept(fabric, at)
+    layout, kept = links.port_layout(fabric, at), _kept(fabric, at)
     names = links.port_names(fabric, at)
     busy = {layout.slots[slot].cage for slot in kept}
     found: dict[str, _Choice] = {}
@@ -255,7 +255,7 @@ def _nos(fabric: Fabric, at: SwitchId) -> str:
 
 def _reach_findings(spec: ClusterSpec, link: ExternalLink, slot: Slot, path: KeyPath) -> Iterator[Diagnostic]:
     """A cable longer than its medium reaches at the speed of the link."""
-    most = reach(link.medium, Fraction(slot.speed_gbps, slot.lanes))
+    most = find_reach(link.medium, Fraction(slot.speed_gbps, slot.lanes))
     if link.cable_m > most.metres:
         message = f"{link.medium} of {link.cable_m} m; at {slot.speed_gbps}G it reaches {most.metres} m ({most.source})"
         yield spec.warning("FAB3026", message, *path, "length_m", help=f"The longest is {most.metres} m.")

@@ -170,14 +170,14 @@ def with_ways_out(found: Figures, fabric: Fabric) -> Figures:
     switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in exits}
     for name, at in switches.items():
         ways = exits[name]
-        slots, names = links.layout(fabric, at).slots, links.port_names(fabric, at)
+        slots, names = links.port_layout(fabric, at).slots, links.port_names(fabric, at)
         splits = fabric.external.splits.get(name, {})
         cages = {port: slot.cage for port, slot in zip(names, slots, strict=True)}
         for cage, split in splits.items():
             cages |= dict.fromkeys(split.names, cage)
             idle += len(split.slots) - sum(slot.cage == cage for slot in slots)
         idle -= len(ways)
-        inside = {slots[link.slot].cage for link in links.links(fabric, at) if link.medium in FIBRES}
+        inside = {slots[link.slot].cage for link in links.switch_links(fabric, at) if link.medium in FIBRES}
         modules += len({cages[port] for port, way in ways.items() if way.link.medium in FIBRES} - inside)
     return found._replace(idle=idle, outside=Outside(sum(map(len, exits.values())), modules))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.catalog.joining import fits, reach_of
+from fabricc.catalog.joining import find_fits, reach_of
 from fabricc.catalog.model import Breakout
 from fabricc.catalog.optics import End, cage_form, host_ends
 
@@ -77,7 +77,7 @@ def _joined(
 
 def _reaches(near: End, far: End, medium: str, metres: float, whole: bool) -> bool:
     alone = near.use.children == 1 or whole
-    return any(reach_of(fit) >= metres for fit in fits(near, far, medium, alone=alone))
+    return any(reach_of(fit) >= metres for fit in find_fits(near, far, medium, alone=alone))
 
 
 def _form(tor: SwitchModel, cage: int) -> str:

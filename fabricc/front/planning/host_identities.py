@@ -69,13 +69,15 @@ class HostLinks:
                 1 << self._fabric.aggregate_bits(),
             )
             own = {
-                names[each.slot]: each for each in links.links(fabric, at) if each.direction is Direction.HOST
+                names[each.slot]: each
+                for each in links.switch_links(fabric, at)
+                if each.direction is Direction.HOST
             }
             blocks: list[tuple[tuple[int, int], ...]] = []
             for six, pool in enumerate((fabric.addresses.hosts4, fabric.addresses.hosts6)):
                 offsets = [
                     links.host_blocks(fabric, at, unit.coordinate)[six]
-                    for unit, _, _ in links.served(fabric, at)
+                    for unit, _, _ in links.served_slots(fabric, at)
                 ]
                 blocks.append(
                     tuple((pool.first + each, pool.first + each + size - 1) for each in offsets)

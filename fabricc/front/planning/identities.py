@@ -179,7 +179,7 @@ def _others(fabric: Fabric, kind: str) -> dict[object, str]:
     if kind not in ("hosts4", "hosts6"):
         return {}
     beside = ((at, unit) for at in fabric.switch_ids() if at.tier is TierName.TOR
-              for unit, _, _ in links.served(fabric, at) if unit.beside is not None)  # fmt: skip
+              for unit, _, _ in links.served_slots(fabric, at) if unit.beside is not None)  # fmt: skip
     return {links.host_blocks(fabric, at, unit.coordinate)[kind == "hosts6"]: f"the hosts of {unit.name} behind "
             f"{fabric.name(at)}" for at, unit in beside}  # fmt: skip
 
@@ -191,7 +191,7 @@ def _values(fabric: Fabric) -> dict[str, Callable[[SwitchId], object]]:
     loopbacks6 = fabric.addresses.loopbacks6
     return {
         "name": fabric.name,
-        "asn": lambda at: links.asn(fabric, at),
+        "asn": lambda at: links.switch_asn(fabric, at),
         "loopback4": lambda at: links.loopback_offset(fabric, at, fabric.addresses.loopbacks4),
         "loopback6": lambda at: loopbacks6 and links.loopback_offset(fabric, at, loopbacks6),
         "management": lambda at: management_place(fabric, at).address,
@@ -265,7 +265,7 @@ def _end(
             return None
         if at not in seen:
             names = links.port_names(fabric, at)
-            seen[at] = {names[end.slot]: end for end in links.upward(fabric, at)}
+            seen[at] = {names[end.slot]: end for end in links.upward_links(fabric, at)}
         end = seen[at].get(port)
         if end and end.peer == peer and links.port_names(fabric, peer)[end.peer_slot] == far_port:
             return end
@@ -331,7 +331,7 @@ class _Computed:
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric
         self.switches = {
-            (at.tier, links.number(fabric, at)): at
+            (at.tier, links.tier_number(fabric, at)): at
             for at in fabric.switch_ids()
             if at.tier is not TierName.CORE
         }
@@ -347,5 +347,7 @@ class _Computed:
         at = self.switches.get((TierName.SPINE if upper else TierName.TOR, offset // 2 // stride))
         if at is None:
             return ""
-        taken = any(end.offset == offset + upper * self.size // 2 for end in links.upward(self.fabric, at))
+        taken = any(
+            end.offset == offset + upper * self.size // 2 for end in links.upward_links(self.fabric, at)
+        )
         return self.fabric.name(at) if taken else ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.out_of_band import MOST_AGGREGATES, Bank, ManagementSwitches, Port
-from fabricc.fabric.out_of_band_cables import aggregate_name, sites, switch_name
+from fabricc.fabric.out_of_band_cables import aggregate_name, management_sites, switch_name
 from fabricc.fabric.shape import Slot
 from fabricc.front.planning.models import UnfitError, nos_release, suggestion
 
@@ -165,12 +165,14 @@ def _counts(
     spec: ClusterSpec, wish: ManagementWish, fabric: Fabric, model: SwitchModel, ports: int
 ) -> dict[str, int]:
     """Place -> its switches; FAB3215 where the count that is given is too small."""
-    found = {place: site.needed(ports) for place, site in sites(fabric, wish.by_unit, wish.row).items()}
+    found = {
+        place: site.needed(ports) for place, site in management_sites(fabric, wish.by_unit, wish.row).items()
+    }
     if (count := wish.tier.count) is None:
         return found
     small = [place for place, needed in found.items() if needed > count]
     if small:
-        site = sites(fabric, wish.by_unit, wish.row)[small[0]]
+        site = management_sites(fabric, wish.by_unit, wish.row)[small[0]]
         told = (
             f"{small[0]} has {len(site.switches) + len(site.hosts)} management ports"
             + (f", and keeps {site.room} for the hosts of its unit" if site.room > len(site.hosts) else "")

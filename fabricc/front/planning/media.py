@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.reach import longest, reach, reaches
+from fabricc.catalog.reach import find_reach, load_reaches, longest_reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,10 +21,10 @@ def media_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB3026 for each kind of link whose cable is too long at its speed; what reaches at no speed is FAB2052."""
     for kind, cable in fabric.cable_kinds.items():
         slots = list(_slots(fabric, kind))
-        if not slots or not cable.length_m <= longest(cable.medium):
+        if not slots or not cable.length_m <= longest_reach(cable.medium):
             continue
         lane_gbps = max(Fraction(slot.speed_gbps, slot.lanes) for slot in slots)
-        most = reach(cable.medium, lane_gbps)
+        most = find_reach(cable.medium, lane_gbps)
         if cable.length_m <= most.metres:
             continue
         speed = max(slot.speed_gbps for slot in slots)
@@ -56,6 +56,6 @@ def _used(layout: PortLayout, indices: Iterable[int]) -> Iterator[Slot]:
 
 def _remedy(length_m: float, lane_gbps: Fraction, most: Reach) -> str:
     """What fits: another medium at that length, or a shorter cable."""
-    others = [medium for medium in reaches() if reach(medium, lane_gbps).metres >= length_m]
+    others = [medium for medium in load_reaches() if find_reach(medium, lane_gbps).metres >= length_m]
     instead = f"Use {others[0]}, or " if others else ""
     return f"{instead}a cable of {most.metres} m at the most."

@@ -6,8 +6,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.names import meant
-from fabricc.catalog.support import oldest, runs
+from fabricc.catalog.names import suggestion_remedy
+from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.fabric.plans import TierPlan
 from fabricc.fabric.shape import TierName
 
@@ -159,7 +159,7 @@ def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) ->
 
 def suggestion(name: str, known: tuple[str, ...]) -> str:
     """Did you mean …, or the list of what there is."""
-    return meant(name, known, f"Known: {', '.join(sorted(known))}.")
+    return suggestion_remedy(name, known, f"Known: {', '.join(sorted(known))}.")
 
 
 def tiers_of(
@@ -212,8 +212,8 @@ def nos_release(
         )
         findings.append(spec.error("FAB3016", message, *path, help=remedy))
         return None
-    if not runs(model, nos.name, release):
-        known = oldest(model, nos.name, naming.releases(nos.name))
+    if not runs_release(model, nos.name, release):
+        known = oldest_release(model, nos.name, naming.releases(nos.name))
         if nos.release is None and known is not None:
             return known
         findings.append(_too_old(spec, nos.name, release, model, known, *path))

@@ -298,7 +298,8 @@ def _asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[D
         if far and not given:
             continue
         mine, theirs = (
-            {links.asn(fabrics[index], at) for at in fabrics[index].switch_ids()} for index in (other, one)
+            {links.switch_asn(fabrics[index], at) for at in fabrics[index].switch_ids()}
+            for index in (other, one)
         )
         if shared := mine & theirs:
             free = max(PRIVATE_ASNS[0], ASN_BLOCK + max(fabric.routing.asn_base for fabric in fabrics))

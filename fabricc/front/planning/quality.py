@@ -218,8 +218,8 @@ def _changed_links(fabric: Fabric, switches: Mapping[str, SwitchId]) -> dict[str
     seen: set[tuple[str, str]] = set()
     for name in fabric.changes:
         at = switches[name]
-        slots, names = links.layout(fabric, at).slots, links.port_names(fabric, at)
-        for link in links.links(fabric, at):
+        slots, names = links.port_layout(fabric, at).slots, links.port_names(fabric, at)
+        for link in links.switch_links(fabric, at):
             speed, planned = slots[link.slot].speed_gbps, fabric.cable_kinds[link.kind].length_m
             if link.cable_m == planned or (name, names[link.slot]) in seen:
                 continue

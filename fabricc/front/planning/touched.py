@@ -81,7 +81,11 @@ class Numbers:
     def switch(self, at: SwitchId) -> Hashable:
         """Its number, ASN and management address."""
         fabric = self.fabric
-        return links.number(fabric, at), links.asn(fabric, at), management_place(fabric, at).address
+        return (
+            links.tier_number(fabric, at),
+            links.switch_asn(fabric, at),
+            management_place(fabric, at).address,
+        )
 
     def host(self, unit: int, slot: int) -> Hashable:
         """None: a host has the addresses of its links alone."""
@@ -174,7 +178,9 @@ def compared(
         other = there is None or (old.name(at), was.switch(at)) != (new.name(there), becomes.switch(there))
         switches += other or bool(changed)
         if at.tier is TierName.TOR and (other or any(then[p][0] is not Direction.HOST for p in changed)):
-            behind.update(unit.hosts[slot] for unit, slots, _ in links.served(old, at) for slot in slots)
+            behind.update(
+                unit.hosts[slot] for unit, slots, _ in links.served_slots(old, at) for slot in slots
+            )
     gpus = 0
     for unit in old.units.values():
         at_unit = unit.coordinate
@@ -208,7 +214,7 @@ def _links(
             (link.peer, link.peer_port),
             (link.local4, link.remote4, link.local6, link.remote6, link.peer_asn),
         )
-        for link in links.links(fabric, at)
+        for link in links.switch_links(fabric, at)
     }
 
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.catalog.reach import longest, reaches
+from fabricc.catalog.reach import load_reaches, longest_reach
 from fabricc.fabric.addresses import ASN_BLOCK, TWO_BYTES
 from fabricc.fabric.routing import Spreading
 
@@ -116,11 +116,11 @@ def check_cables(cables: Cables, findings: Findings) -> None:
     """A cable is no longer than its medium reaches at any speed; the plan knows more, once it has ports (FAB3026)."""
     for link in ("host", "spine", "core"):
         cable: CableKind = getattr(cables, link)
-        if cable.length_m > (most := longest(cable.medium)):
-            fits = next(medium for medium in reaches() if longest(medium) >= cable.length_m)
+        if cable.length_m > (most := longest_reach(cable.medium)):
+            fits = next(medium for medium in load_reaches() if longest_reach(medium) >= cable.length_m)
             key = "length_m" if ("cables", link, "length_m") in findings.document.positions else "medium"
             message = f"cables.{link}: {cable.medium} does not reach {cable.length_m} m"
-            help_ = f"The longest is {most} m; {fits} reaches {longest(fits)} m."
+            help_ = f"The longest is {most} m; {fits} reaches {longest_reach(fits)} m."
             findings.warning("FAB2052", message, "cables", link, key, help=help_)
 
 

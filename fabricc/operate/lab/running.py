@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.catalog.names import meant
+from fabricc.catalog.names import suggestion_remedy
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.lab import kernel, state
 from fabricc.operate.lab.box import CAPABILITIES
@@ -132,7 +132,7 @@ class Lab:
         if node in (*self.record.hosts, MANAGEMENT_NODE):
             return ["ip", "netns", "exec", self.record.namespace(node)]
         if node not in self.record.switches:
-            raise LabError("FAB8011", f"no node is named {node!r}", meant(node, self.nodes))
+            raise LabError("FAB8011", f"no node is named {node!r}", suggestion_remedy(node, self.nodes))
         words = ["nsenter", "-t", str(self._alive(node)), "-m", "-u", "-i", "-p", "-n"]
         return words if privileged else [*words, "setpriv", "--bounding-set", _CONFINED]
 

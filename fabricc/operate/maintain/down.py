@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
-from fabricc.catalog.names import meant
+from fabricc.catalog.names import suggestion_remedy
 from fabricc.operate.maintain.wiring import Out
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ def named(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Out:
 
 def _no_device(name: str, wirings: Mapping[str, Wiring]) -> Diagnostic:
     known = [each for wiring in wirings.values() for each in (*wiring.switches, *wiring.hosts)]
-    remedy = meant(name, known, f"Devices are named like {known[0]} and {known[-1]}.")
+    remedy = suggestion_remedy(name, known, f"Devices are named like {known[0]} and {known[-1]}.")
     return Diagnostic("FAB9400", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
 
 
 def _no_port(device: str, port: str, known: Sequence[str]) -> Diagnostic:
-    remedy = meant(port, known, f"Its links are at {', '.join(known[:4])} and so on.")
+    remedy = suggestion_remedy(port, known, f"Its links are at {', '.join(known[:4])} and so on.")
     message = f"port {clip(port)!r} of {device} carries no link"
     return Diagnostic("FAB9401", Severity.ERROR, message, None, remedy)
 

@@ -244,7 +244,7 @@ class Wiring:
 
 def _nics(fabric: Fabric, name: str, tor: SwitchId, shut: set[End]) -> Iterator[Nic]:
     names = links.port_names(fabric, tor)
-    for unit, slots, rails in links.served(fabric, tor):
+    for unit, slots, rails in links.served_slots(fabric, tor):
         found: Iterable[Link] = links.host_links(fabric, tor, unit, slots, rails)
         for link, (slot, rail) in zip(found, product(slots, rails), strict=True):
             if link.shutdown:
@@ -257,12 +257,12 @@ def _nics(fabric: Fabric, name: str, tor: SwitchId, shut: set[End]) -> Iterator[
 def _cables(fabric: Fabric, name: str, at: SwitchId, shut: set[End]) -> Iterator[Cable]:
     if not fabric.changes:
         names = links.port_names(fabric, at)
-        for end in links.upward(fabric, at):
+        for end in links.upward_links(fabric, at):
             far = links.far_end(fabric, end.peer)
             yield Cable(names[end.slot], far.name, far.ports[end.peer_slot])
         return
     names = links.port_names(fabric, at)
-    for link in links.links(fabric, at):
+    for link in links.switch_links(fabric, at):
         if link.direction is Direction.UP:
             if link.shutdown:
                 shut.add((name, names[link.slot]))

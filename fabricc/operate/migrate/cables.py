@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.links import asn, links
+from fabricc.fabric.links import switch_asn, switch_links
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
@@ -154,9 +154,9 @@ def _ready(old: Fabric, new: Fabric, lower: AbstractSet[End]) -> set[End]:
 def _agreed(fabric: Fabric, lower: AbstractSet[End]) -> dict[End, tuple[object, ...]]:
     """Lower end -> what both ends of its cable have alike, or fitting."""
     return {
-        (link.peer, link.peer_port): (asn(fabric, at), fabric.switch_mtu, link.peer_asn, *link[8:])
+        (link.peer, link.peer_port): (switch_asn(fabric, at), fabric.switch_mtu, link.peer_asn, *link[8:])
         for at in fabric.switch_ids()
-        for link in links(fabric, at)
+        for link in switch_links(fabric, at)
         if link.direction is not Direction.UP and (link.peer, link.peer_port) in lower
     }
 

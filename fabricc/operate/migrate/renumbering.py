@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import listed, plural
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
-from fabricc.fabric.links import UP, asn, host_blocks, links, loopback_offset, port_names, served, upward
+from fabricc.fabric.links import (
+    UP,
+    host_blocks,
+    loopback_offset,
+    port_names,
+    served_slots,
+    switch_asn,
+    switch_links,
+    upward_links,
+)
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
 
@@ -198,8 +207,8 @@ def _links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[str | N
     """Every link between switches, its ends and its addresses as in the table of links, the lower end first."""
     for at in fabric.switch_ids():
         name, ports, seen = fabric.name(at), port_names(fabric, at), Counter["SwitchId"]()
-        upwards = (link for link in links(fabric, at) if link.direction is UP)
-        for end, link in zip(upward(fabric, at), upwards, strict=True):
+        upwards = (link for link in switch_links(fabric, at) if link.direction is UP)
+        for end, link in zip(upward_links(fabric, at), upwards, strict=True):
             key = Key(end.peer, "link", at, seen[end.peer])
             seen[end.peer] += 1
             ends = (name, ports[link.slot], link.peer, link.peer_port)
@@ -209,7 +218,7 @@ def _links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[str | N
 def _value(fabric: Fabric, column: str) -> Callable[[SwitchId], str | None]:
     """What a switch has in a column of the table of devices."""
     if column == "asn":
-        return lambda at: str(asn(fabric, at))
+        return lambda at: str(switch_asn(fabric, at))
     version = int(column[-1])
     pool = fabric.pool(column[:-1].replace("loopback", "loopbacks"), version)
     assert pool is not None
@@ -316,7 +325,10 @@ def _touched(fabric: Fabric, way: _Way, batch: Sequence[SwitchId]) -> str:
     """Whose hosts do what before the ToRs of a batch get other numbers."""
     tors = {*batch}
     hosts = {
-        unit.hosts[slot]: None for at in batch for unit, slots, _ in served(fabric, at) for slot in slots
+        unit.hosts[slot]: None
+        for at in batch
+        for unit, slots, _ in served_slots(fabric, at)
+        for slot in slots
     }
     if not hosts:
         return ""

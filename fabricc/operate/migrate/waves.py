@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.fabric.links import links
+from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.impact import AGREED, FAMILIES, Effect
@@ -103,7 +103,7 @@ def _families(fabric: Fabric) -> set[str]:
 
 def _peers(fabric: Fabric, at: SwitchId, roles: frozenset[str]) -> frozenset[str]:
     return (
-        frozenset(link.peer for link in links(fabric, at) if link.direction.value in roles)
+        frozenset(link.peer for link in switch_links(fabric, at) if link.direction.value in roles)
         if roles
         else frozenset()
     )

@@ -15,7 +15,7 @@ from fabricc.compiler.rendering import rendered
 from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.plans import DeviceChange
-from fabricc.fabric.qos import unsent
+from fabricc.fabric.qos import unsent_code_points
 from fabricc.operate.devices.device import devices
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.push import snapshot
@@ -97,7 +97,7 @@ class BuiltTree:
     def origin(self) -> Origin:
         """What a run keeps of it: what it is built from, and the code points that nobody sends by it."""
         switch = self.fabric.switch(next(iter(self.places.values())))
-        return Origin(state_of(self.held.manifest.inputs), unsent(switch.qos.classes))
+        return Origin(state_of(self.held.manifest.inputs), unsent_code_points(switch.qos.classes))
 
     def files(self, name: str) -> dict[str, str]:
         """The files of a switch as they lay in the tree."""
@@ -125,7 +125,9 @@ class BuiltTree:
         if not own:
             return own
         places = self.places.values()
-        return own.difference(prefix for at in places for prefix in expand.announcements(self.fabric, at))
+        return own.difference(
+            prefix for at in places for prefix in expand.originated_prefixes(self.fabric, at)
+        )
 
     def renderings(self, name: str, versions: Collection[int]) -> tuple[dict[str, str], dict[str, str]]:
         """The switch rendered in service, and drained, with the IP versions that it runs: what drains is of each.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.doors import served
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
-from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, Verdict, judged
+from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, Verdict, judge_login
 from fabricc.operate import drivers
 from fabricc.operate.devices import running
 from fabricc.operate.devices.keys import public_key
@@ -83,7 +83,7 @@ def _judged(device: Device, stated: DeviceLogin, login: Login, facts: Facts) -> 
     if reason := _unreachable(device, stated, facts):
         return Verdict(refused=reason)
     kept = drivers.ACCOUNTS[device.nos]
-    return judged(facts, login, Keeping(stated=kept is not None, built_in=kept or frozenset()))
+    return judge_login(facts, login, Keeping(stated=kept is not None, built_in=kept or frozenset()))
 
 
 def _unreachable(device: Device, stated: DeviceLogin, facts: Facts) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.links import links, served
+from fabricc.fabric.links import served_slots, switch_links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
@@ -44,7 +44,7 @@ def plant(
     for name in (*effects, *absent):
         at, effect = places[name], effects.get(name, _ABSENT)
         below: dict[str, int] = {}
-        for link in links(fabric, at):
+        for link in switch_links(fabric, at):
             if link.shutdown or link.direction is Direction.HOST:
                 continue
             down = link.direction is Direction.DOWN
@@ -71,7 +71,9 @@ def _uplinks(fabric: Fabric, at: SwitchId) -> int:
     if at.tier is TierName.CORE:
         return 0
     if fabric.changes:
-        return sum(1 for link in links(fabric, at) if link.direction is Direction.UP and not link.shutdown)
+        return sum(
+            1 for link in switch_links(fabric, at) if link.direction is Direction.UP and not link.shutdown
+        )
     if at.tier is TierName.TOR:
         return fabric.uplinks(fabric.units[at.unit].group)
     return fabric.shape.spine_uplinks
@@ -94,7 +96,7 @@ def _carries(fabric: Fabric, at: SwitchId) -> Iterable[tuple[str, int]]:
         yield _spines(fabric, at.pod, plane), 1
     else:
         yield f"plane {plane} ToRs", 1
-        for unit, slots, rails in served(fabric, at):
+        for unit, slots, rails in served_slots(fabric, at):
             for rail in rails if slots else ():
                 yield _rail(fabric, unit.group, rail), len(slots)
 

@@ -13,7 +13,7 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import listed
 from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
-from fabricc.catalog.support import oldest, runs
+from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.operate.maintain.specs import applied, prove, written
 from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.impact import Effect
@@ -213,8 +213,8 @@ def _require(parts: Mapping[str, Compiled], takers: Iterable[Taker], wish: Wish)
     wrong = []
     for name, names in found.items():
         model = models[name]
-        if not runs(model, wish.to.nos, wish.to.release):
-            first = oldest(model, wish.to.nos, back_ends.load(wish.to.nos).releases)
+        if not runs_release(model, wish.to.nos, wish.to.release):
+            first = oldest_release(model, wish.to.nos, back_ends.load(wish.to.nos).releases)
             source = model.sources.get(f"nos.{wish.to.nos}.support", "catalog")
             message = (
                 f"{wish.to} is not known to run on {model.title}: it does since {model.support[wish.to.nos]} "

@@ -38,7 +38,9 @@ class Widths:
     @classmethod
     def of(cls, fabric: Fabric) -> Widths | None:
         """The widths of a fabric; None for a large one in which something is drained or shut."""
-        owners = {prefix: at for at in fabric.switch_ids() for prefix in expand.announcements(fabric, at)}
+        owners = {
+            prefix: at for at in fabric.switch_ids() for prefix in expand.originated_prefixes(fabric, at)
+        }
         if not _disturbed(fabric):
             return cls(fabric, owners)
         places = list(fabric.switch_ids())

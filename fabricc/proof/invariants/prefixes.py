@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.numbers import is_number
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import several
+from fabricc.fabric.paths import paths_of_port
 from fabricc.proof.invariants.rules import Breach, finding
 
 if TYPE_CHECKING:
@@ -166,7 +166,9 @@ def owned(seen: SwitchView) -> dict[str, str]:
     directions = {Direction.UP, Direction.EXTERNAL} | (set() if seen.aggregates else {Direction.HOST})
     for link in seen.links:
         if link.port.direction in directions:
-            for path, text in zip(several(link.port.name, _FAMILIES), (link.ipv4, link.ipv6), strict=True):
+            for path, text in zip(
+                paths_of_port(link.port.name, _FAMILIES), (link.ipv4, link.ipv6), strict=True
+            ):
                 if text:
                     texts[path] = text
     return texts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths, several
+from fabricc.fabric.paths import paths_of_port, port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -320,8 +320,8 @@ class _Links:
     def of(self, port: Port) -> LinkPort:
         """One port."""
         get = self._facts.get
-        stated = list(map(get, several(port.name, self._leaves)))
-        enabled, mtu, ipv4, ipv6, unnumbered, routed, fec = map(get, several(port.name, _OWN_LEAVES))
+        stated = list(map(get, paths_of_port(port.name, self._leaves)))
+        enabled, mtu, ipv4, ipv6, unnumbered, routed, fec = map(get, paths_of_port(port.name, _OWN_LEAVES))
         pfc, speed = stated[:2]
         key = (port.speed_gbps, port.cable_m, port.lanes, *stated)
         lossless = self._kinds.get(key)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.order import gathered
 from fabricc.base.values import replace
-from fabricc.fabric.links import layout_key, links, served
+from fabricc.fabric.links import layout_key, served_slots, switch_links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.review.diff.model import Renumbering
@@ -92,7 +92,7 @@ def _neighbours(fabric: Fabric) -> Iterable[str]:
     if fabric.changes:
         for switch in fabric.switch_ids():
             if fabric.name(switch) in fabric.changes:
-                yield from (link.peer for link in links(fabric, switch))
+                yield from (link.peer for link in switch_links(fabric, switch))
 
 
 def _key(fabric: Fabric, at: DeviceId) -> Hashable:
@@ -100,7 +100,7 @@ def _key(fabric: Fabric, at: DeviceId) -> Hashable:
     if isinstance(at, HostId):
         return "host", fabric.units[at.unit].group
     if at.tier is TierName.TOR:
-        slots = tuple((unit.group, *found) for unit, found, _ in served(fabric, at))
+        slots = tuple((unit.group, *found) for unit, found, _ in served_slots(fabric, at))
         return at.tier, layout_key(fabric, at), at.index, at.nic_port, slots
     if at.tier is TierName.SPINE:
         return at.tier, at.pod, at.plane
@@ -118,7 +118,7 @@ def _reach(side: SpecSide, name: str) -> list[tuple[Rail, Fraction]]:
         return []
     return [
         ((unit.hosts[slot], rail), side.rail_gpus(unit.coordinate))
-        for unit, slots, rails in served(fabric, place)
+        for unit, slots, rails in served_slots(fabric, place)
         for slot in slots
         for rail in rails
     ]
@@ -131,7 +131,7 @@ def _sessions(side: SpecSide, name: str) -> dict[tuple[int, str], Link]:
         return {}
     counts: dict[str, int] = {}
     found: dict[tuple[int, str], Link] = {}
-    for link in sorted(links(side.fabric, place), key=lambda link: link.slot):
+    for link in sorted(switch_links(side.fabric, place), key=lambda link: link.slot):
         ordinal = counts.setdefault(link.peer, 0)
         counts[link.peer] += 1
         if link.direction is Direction.HOST:

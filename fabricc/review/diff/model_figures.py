@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.catalog.figures import figures, shown
+from fabricc.catalog.figures import format_figure, list_figures
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
 from fabricc.review.diff.model import ModelFigure
@@ -89,7 +89,7 @@ def _figures(model: Model) -> Figures:
 
 
 def _own_figures(model: Model | NicModel) -> Figures:
-    return {path: (shown(value), source) for path, value, source in figures(model)}
+    return {path: (format_figure(value), source) for path, value, source in list_figures(model)}
 
 
 def _built_in(model: Model) -> bool:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
-from fabricc.fabric.qos import unsent
+from fabricc.fabric.qos import unsent_code_points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,7 +134,7 @@ def switch_view(
     facts = dict(planned)
     platform = f"{switch.nos} {switch.release}".strip()
     facts.update(identity_facts(switch.model.name, platform))
-    facts["device/drained"] = boolean(switch.drained)
+    facts["device/drained"] = format_boolean(switch.drained)
     cables = []
     for port in switch.ports:
         if port.peer is None:
@@ -146,7 +146,7 @@ def switch_view(
     ports = numbered_ports(cables, {port.name: number for number, port in enumerate(switch.ports)})
     return DeviceView(
         switch.name, switch.tier.value, switch.nos, platform, switch.model.name, facts, ports, sessions, rail_gpus,
-        others, switch.qos.classes, unsent(switch.qos.classes),
+        others, switch.qos.classes, unsent_code_points(switch.qos.classes),
     )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:
         facts.update(cable_facts(port.name, port.cable_m, port.medium))
     return DeviceView(
         host.name, "host", "host", host.model.name, "host", facts, ports, {}, rail_gpus,
-        classes=host.classes, unsent=unsent(host.classes),
+        classes=host.classes, unsent=unsent_code_points(host.classes),
     )  # fmt: skip
 
 

@@ -143,7 +143,7 @@ def uplink_of(fabric: Fabric, place: Place) -> Link:
     if at.tier is TierName.TOR:
         parallel = fabric.shape.links_per_spine
         number = number // parallel * fabric.tor_links[fabric.units[at.unit].group] + number % parallel
-    up = (link for link in links.links(fabric, at) if link.direction is Direction.UP)
+    up = (link for link in links.switch_links(fabric, at) if link.direction is Direction.UP)
     return next(islice(up, number, None))
 
 

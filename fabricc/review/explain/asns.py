@@ -43,7 +43,7 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
         block = (("block", f"{asns.first} to {asns.last}"),)
         return _answer(asn, "outside the block of this fabric: not assigned", block, plan.all_of(_KEYS))
     every = list(coordinates.of_asn(fabric, number))
-    places = [each for each in every if each.missing or links.asn(fabric, each.switch) == asn]
+    places = [each for each in every if each.missing or links.switch_asn(fabric, each.switch) == asn]
     places = places or [every[0]._replace(missing=f"{fabric.name(every[0].switch)} is given another")]
     if places[0].missing:
         tier = TIERS[places[0].tier]

@@ -111,7 +111,7 @@ def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
     if pool is None or at is None or at.tier is not TierName.TOR:
         return Closed()
     fabric, unit = subject.plan.fabric, at.unit
-    for each, _, _ in links.served(fabric, at):
+    for each, _, _ in links.served_slots(fabric, at):
         block = links.host_blocks(fabric, at, each.coordinate)[pool.version == 6]
         if found and found[0] == pool.prefix(block, fabric.aggregate_bits()):
             unit = each.coordinate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.order import gathered
 from fabricc.fabric.model import Direction, Host, Port
 from fabricc.fabric.naming import computed_name
-from fabricc.fabric.paths import matching
+from fabricc.fabric.paths import compile_patterns
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.planning import topology
 from fabricc.front.planning.uplinks import PIN
@@ -191,7 +191,7 @@ def explain_facts(explainer: Explainer, subject: Subject, port: str, word: str) 
     facts = {**_of_port_waist(subject, port), **_of_port(subject, port)} if port else whole
     chosen = {path: value for path, value in facts.items() if path == word}
     if not chosen:
-        wanted = matching([f"*{word.lower()}*"])
+        wanted = compile_patterns([f"*{word.lower()}*"])
         chosen = {path: value for path, value in facts.items() if wanted.fullmatch(path.lower())}
     name = f"{subject.device.name}:{port}" if port else subject.device.name
     if not chosen:

@@ -9,7 +9,7 @@ from fabricc.back.nos import BUILT_IN
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import layout_key
 from fabricc.fabric.model import Host
-from fabricc.fabric.paths import matching
+from fabricc.fabric.paths import compile_patterns
 from fabricc.fabric.shape import HostId
 from fabricc.front.planning.quality import worksheets
 from fabricc.review.explain.closed_forms import Closed, closed_form
@@ -68,7 +68,7 @@ class Explainer:
 
     def _steps(self, rule: Reason, subject: Subject, path: str) -> tuple[Row, ...]:
         sheet = self._sheet(subject, path)
-        wanted = matching(rule.steps)
+        wanted = compile_patterns(rule.steps)
         return tuple(row for row in sheet.rows if wanted.fullmatch(row.label)) if sheet else ()
 
     def _sheet(self, subject: Subject, path: str) -> Sheet | None:

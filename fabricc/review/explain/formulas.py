@@ -43,7 +43,7 @@ def stride_numbers(strides: Strides, *names: str) -> Numbers:
 
 def number_formula(fabric: Fabric, at: SwitchId) -> Formula:
     """A switch's number within its tier, see `links.number`."""
-    value, strides = links.number(fabric, at), fabric.strides
+    value, strides = links.tier_number(fabric, at), fabric.strides
     if at.tier is TierName.TOR:
         numbers = stride_numbers(strides, "group", "nic_port")
         numbers |= {"unit": at.unit, "group": at.index, "nic_port": at.nic_port}
@@ -195,7 +195,7 @@ def length_formula(fabric: Fabric, pool: Pool) -> Formula:
 
 def asn_formulas(fabric: Fabric, at: SwitchId) -> tuple[Formula, ...]:
     """A switch's ASN, see `links.asn`."""
-    bits, value = fabric.routing.asns.bits, links.asn(fabric, at)
+    bits, value = fabric.routing.asns.bits, links.switch_asn(fabric, at)
     numbers: Numbers = {"asn_base": fabric.routing.asn_base, "pod": at.pod, "plane": at.plane}
     if at.tier is not TierName.TOR and not fabric.routing.unique_spine_asn:
         numbers |= stride_numbers(fabric.strides, "plane")

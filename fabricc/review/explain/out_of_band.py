@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import Beyond
-from fabricc.fabric.management_addresses import host_block, owners, unit_place
-from fabricc.fabric.out_of_band import endpoints
-from fabricc.fabric.out_of_band_cables import cables
+from fabricc.fabric.management_addresses import address_owners, host_block, unit_place
+from fabricc.fabric.out_of_band import management_endpoints
+from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
 from fabricc.review.explain.given import RULE, TABLES
@@ -41,7 +41,7 @@ def explain_endpoint(
     """Whose an address is in a network of hosts or of management switches."""
     text, offset = str(address), int(address) - network.pool.first
     rule = management_rule(plan.fabric, found)
-    of_network = (each for each in owners(plan.fabric) if each.place.network is network)
+    of_network = (each for each in address_owners(plan.fabric) if each.place.network is network)
     owner = next((each for each in of_network if each.place.offset == offset), None)
     if owner is None:
         free = offset % network.size < MANAGEMENT_RESERVED
@@ -77,9 +77,11 @@ def _cable(fabric: Fabric, owner: Owner) -> str:
     """Where the cable of its port leads to, in words; "" where none is planned."""
     port, at = owner.endpoint, fabric.find(owner.device)
     if isinstance(at, HostId):
-        found = endpoints(fabric.host_models[fabric.units[at.unit].group])
+        found = management_endpoints(fabric.host_models[fabric.units[at.unit].group])
         port = next(each.port for each in found if each.name == owner.endpoint)
-    rows = (row for row, _, _ in cables(fabric) if (row.a_device, row.a_port) == (owner.device, port))
+    rows = (
+        row for row, _, _ in management_cables(fabric) if (row.a_device, row.a_port) == (owner.device, port)
+    )
     return next((f"{port} to {row.b_device} {row.b_port}" for row in rows), "")
 
 
@@ -87,7 +89,7 @@ def _host_formula(fabric: Fabric, network: ManagementNetwork, at: HostId, owner:
     """Offset of a host's endpoint in its network."""
     unit = fabric.units[at.unit]
     subnet, block = unit_place(fabric, network, unit)
-    found = endpoints(fabric.host_models[unit.group])
+    found = management_endpoints(fabric.host_models[unit.group])
     number = next(each.number for each in found if each.name == owner.endpoint)
     numbers: formulas.Numbers = {
         "subnet": subnet, "size": network.size, "reserved": MANAGEMENT_RESERVED, "block": block,

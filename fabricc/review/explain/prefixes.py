@@ -75,7 +75,7 @@ def _pool(plan: PlanSources, network: Network, found: Found) -> Explanation:
 
 def _aggregate(plan: PlanSources, network: Network, found: Found, place: Place) -> Explanation:
     fabric, tor = plan.fabric, place.switch
-    served = next(((slots, rails) for unit, slots, rails in links.served(fabric, tor)
+    served = next(((slots, rails) for unit, slots, rails in links.served_slots(fabric, tor)
                    if unit.coordinate == place.host_unit), ([], range(0)))  # fmt: skip
     used = len(served[0]) * len(served[1])
     details = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import links
 from fabricc.fabric.management import Beyond
-from fabricc.fabric.management_addresses import management_place, owners
+from fabricc.fabric.management_addresses import address_owners, management_place
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.room import stride_rooms
 from fabricc.review.report.values import Section, Table
@@ -93,7 +93,7 @@ def _pool_rows(fabric: Fabric) -> Iterator[Row]:
                     holds = "BGP router IDs of switches"
                 yield _pool_row(kind + version, holds, pool, used_addresses(fabric, kind))
     in_network = Counter(management_place(fabric, at).network.key for at in fabric.switch_ids())
-    in_network += Counter(each.place.network.key for each in owners(fabric))
+    in_network += Counter(each.place.network.key for each in address_owners(fabric))
     for network in fabric.addresses.management:
         name = network.key.removesuffix(".network")
         holds = _BEYOND.get(network.tier, _WORDS["management"])
@@ -115,7 +115,7 @@ def growth_rows(fabric: Fabric) -> Iterator[Row]:
         len(slots)
         for unit in fabric.places()
         for tor in fabric.tor_ids(unit.coordinate)
-        for _, slots, _ in links.served(fabric, tor)
+        for _, slots, _ in links.served_slots(fabric, tor)
     )
     yield "units", units, ports, strides.unit, bound
     yield (
@@ -146,7 +146,7 @@ def port_room(fabric: Fabric) -> tuple[int, str]:
 def _asn_rows(fabric: Fabric) -> Iterator[Row]:
     found: dict[TierName, set[int]] = {}
     for at in fabric.switch_ids():
-        found.setdefault(at.tier, set()).add(links.asn(fabric, at))
+        found.setdefault(at.tier, set()).add(links.switch_asn(fabric, at))
     unique = fabric.routing.unique_spine_asn
     above = {
         TierName.SPINE: "one per pod and plane" if fabric.shape.cores else "one per plane",

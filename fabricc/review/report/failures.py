@@ -195,7 +195,7 @@ def _spine_cage(
     """The cage of a spine with the most links down, where cages are split; `places` are those of the pod's groups."""
     shape, slots = fabric.shape, fabric.spine_layout.slots
     cages: dict[int, Counter[str]] = {}
-    for link in links.links(fabric, spine):
+    for link in links.switch_links(fabric, spine):
         if link.direction is Direction.DOWN:
             cages.setdefault(slots[link.slot].cage, Counter())[link.peer] += 1
     cage = max(cages.values(), key=lambda tors: tors.total(), default=Counter())

@@ -68,13 +68,19 @@ def kinds(fabric: Fabric) -> tuple[Kind, ...]:
         if touched and (name := fabric.name(at)) in touched:
             key = name
         elif at.tier is TierName.TOR:
-            key = tuple((unit.group, *slots) for unit, slots, _ in links.served(fabric, at))
+            key = tuple((unit.group, *slots) for unit, slots, _ in links.served_slots(fabric, at))
         else:
             key = (at.tier, pods[at.pod]) if at.tier is TierName.SPINE else at.tier
         samples.setdefault(key, at)
         counts[key] += 1
     return tuple(
-        Kind(at, fabric.name(at), links.layout(fabric, at), tuple(links.links(fabric, at)), counts[key])
+        Kind(
+            at,
+            fabric.name(at),
+            links.port_layout(fabric, at),
+            tuple(links.switch_links(fabric, at)),
+            counts[key],
+        )
         for key, at in samples.items()
     )
 
@@ -111,7 +117,7 @@ def down_gbps(fabric: Fabric, tor: SwitchId) -> int:
     """What the hosts on a ToR can send into it."""
     return sum(
         len(slots) * len(rails) * host_port_gbps(fabric, unit.group)
-        for unit, slots, rails in links.served(fabric, tor)
+        for unit, slots, rails in links.served_slots(fabric, tor)
     )
 
 

@@ -95,7 +95,7 @@ def place(fabric: Fabric, group: int) -> Place:
     """The place where a host group is looked at."""
     shape, unit = fabric.shape, fullest_unit(fabric, group)
     tor = links.tor_id(fabric, unit, 0, 0)
-    slots = tuple(next(links.served(fabric, tor))[1])
+    slots = tuple(next(links.served_slots(fabric, tor))[1])
     hit = at_nics(fabric, group, tor_ports(fabric, group, slots))
     pod, up_gbps = unit // shape.units_per_pod, fabric.uplinks(group) * shape.uplink_gbps
     return Place(group, unit, pod, slots, down_gbps(fabric, tor), up_gbps, hit.gpus + hit.reduced)
@@ -121,7 +121,7 @@ def uplink_cages(fabric: Fabric, at: Place) -> list[Counter[int]]:
     """Of each cage with uplinks of a unit's first ToR: spine -> links to it."""
     layout, tor = fabric.tor_layouts[at.group], links.tor_id(fabric, at.unit, 0, 0)
     found: dict[int, Counter[int]] = {}
-    for number, end in enumerate(links.uplinks(fabric, tor)):
+    for number, end in enumerate(links.tor_uplinks(fabric, tor)):
         found.setdefault(layout.slots[end.slot].cage, Counter())[number // fabric.tor_links[at.group]] += 1
     return list(found.values())
 

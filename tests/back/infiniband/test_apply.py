@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.infiniband.host_files import HostFiles, mode_of
-from fabricc.fabric.infiniband.wiring import hosts
+from fabricc.fabric.infiniband.wiring import expand_hosts
 from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, stages_of
 from tests.back.hosts.test_peers import namespaces
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
@@ -77,7 +77,7 @@ def adapter(root: Path, rdma: str, ipoib: str, lid: int) -> None:
 def stages(script: str, root: Path, system: str, **more: Any) -> dict[str, str]:
     gpus = {"model": "dgx-h100", "hosts": 8, "hosts_per_unit": 4, "os": system}
     ib = planned(document(gpus=gpus, **more))
-    host = next(iter(hosts(ib)))
+    host = next(iter(expand_hosts(ib)))
     for port in host.ports:
         adapter(root, port.rdma, port.name, port.lid)
     files = dict(HostFiles(ib).render(host))

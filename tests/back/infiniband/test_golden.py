@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back.infiniband import host_files, sm_files, system_files
 from fabricc.back.infiniband.host_files import HostFiles
-from fabricc.fabric.infiniband.wiring import hosts
+from fabricc.fabric.infiniband.wiring import expand_hosts
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
 SHOWN = (host_files.NCCL, host_files.RULES, system_files.SCRIPT)
@@ -32,13 +32,13 @@ def texts() -> dict[str, str]:
                 for path, text in rendered(ib).items()
                 if path in (sm_files.CONF, sm_files.PARTITIONS, sm_files.POLICY)
             }
-        files = HostFiles(ib).render(next(iter(hosts(ib))))
+        files = HostFiles(ib).render(next(iter(expand_hosts(ib))))
         found |= {
             f"{system}/{path.rsplit('/', 1)[1]}": text
             for path, text in files
             if path in SHOWN or "ib0" in path
         }
-    found["plain/60-fabricc-ipoib.yaml"] = dict(HostFiles(plain).render(next(iter(hosts(plain)))))[
+    found["plain/60-fabricc-ipoib.yaml"] = dict(HostFiles(plain).render(next(iter(expand_hosts(plain)))))[
         "etc/netplan/60-fabricc-ipoib.yaml"
     ]
     return found

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fabricc.back.infiniband import host_files, system_files
 from fabricc.back.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.back.infiniband.job_files import job_files
-from fabricc.fabric.infiniband.wiring import hosts
+from fabricc.fabric.infiniband.wiring import expand_hosts
 from fabricc.proof.infiniband.hosts import prove_host
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 from tests.wrecks import damaged, texts
@@ -34,7 +34,7 @@ def spec(system: str, **more: Any) -> dict[str, Any]:
 
 
 def first(ib: InfinibandFabric) -> tuple[Host, dict[str, str]]:
-    host = next(iter(hosts(ib)))
+    host = next(iter(expand_hosts(ib)))
     return host, dict(HostFiles(ib).render(host))
 
 
@@ -44,7 +44,7 @@ def test_every_host_is_proved(system: str, tenants: bool) -> None:
     more = {"priorities": CLASSES, "infiniband": TENANTS} if tenants else {}
     ib = planned(spec(system, **more))
     renderer, members = HostFiles(ib), tenants_by_host(ib)
-    for host in hosts(ib):
+    for host in expand_hosts(ib):
         files = dict(renderer.render(host))
         assert list(prove_host(ib, host, files, members.get(host.name, ()))) == []
 

@@ -12,7 +12,7 @@ import pytest
 from fabricc.back.infiniband.host_files import NCCL, HostFiles
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.back.infiniband.tables import summary
-from fabricc.fabric.infiniband.wiring import hosts
+from fabricc.fabric.infiniband.wiring import expand_hosts
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def keys(text: str) -> dict[str, str]:
 
 def test_hosts_stand_in_topological_order_with_their_ranks() -> None:
     ib = planned(document())
-    files, names = job_files(ib), [host.name for host in hosts(ib)]
+    files, names = job_files(ib), [host.name for host in expand_hosts(ib)]
     assert files["jobs/hostfile"].splitlines() == [f"{name} slots=8" for name in names]
     rows = [line.split(",") for line in files["jobs/hosts.csv"].splitlines()[1:]]
     assert [(row[0], row[1], int(row[4])) for row in rows] == [
@@ -35,7 +35,7 @@ def test_hosts_stand_in_topological_order_with_their_ranks() -> None:
 
 def test_libraries_are_told_what_the_hosts_are_told_and_nothing_of_roce() -> None:
     ib = planned(document(priorities=CLASSES))
-    files, host = job_files(ib), next(hosts(ib))
+    files, host = job_files(ib), next(expand_hosts(ib))
     assert files["jobs/nccl.conf"] == files["jobs/rccl.conf"] == dict(HostFiles(ib).render(host))[NCCL]
     nccl, ucx = keys(files["jobs/nccl.conf"]), keys(files["jobs/ucx.conf"])
     assert nccl["NCCL_IB_HCA"] == f"={ucx['UCX_NET_DEVICES']}"

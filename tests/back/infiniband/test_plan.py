@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.infiniband.identity import MOST_LIDS, is_placeholder
-from fabricc.fabric.infiniband.wiring import Subnet, hosts
+from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.planning.infiniband.plan import rooms
 from fabricc.front.planning.topology import spine_layer
 from tests.back.infiniband.support import codes, document, found, planned
@@ -132,7 +132,7 @@ def test_more_lids_than_a_subnet_has_are_refused_with_what_fits() -> None:
 def test_every_host_port_has_an_ipoib_address_in_the_subnet_of_its_rail() -> None:
     ib = planned(document())
     addresses: dict[int, set[str]] = {}
-    for host in hosts(ib):
+    for host in expand_hosts(ib):
         for port in host.ports:
             addresses.setdefault(port.rail, set()).add(str(port.address))
     assert len(addresses) == 8

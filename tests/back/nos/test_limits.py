@@ -14,7 +14,7 @@ import fabricc.back.nos
 from fabricc.back.nos import load
 from fabricc.back.nos.limits import Limit, Range, System
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.catalog.support import counted
+from fabricc.catalog.support import release_numbers
 from tests.samples import tor, with_settings
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_each_back_end_has_the_same_names(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_releases_ascend(name: str) -> None:
-    numbers = [counted(release) for release in TABLES[name].RELEASES]
+    numbers = [release_numbers(release) for release in TABLES[name].RELEASES]
     assert numbers == sorted(set(numbers))
 
 
@@ -61,8 +61,8 @@ def test_every_row_says_why_and_who_says_so(name: str, row: Limit) -> None:
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda each: each if isinstance(each, str) else each.code)
 def test_what_begins_with_a_release_is_had_by_the_newest(name: str, row: Limit) -> None:
-    newest = max(map(counted, TABLES[name].RELEASES))
-    assert all(counted(release) <= newest for release in first_releases(row))
+    newest = max(map(release_numbers, TABLES[name].RELEASES))
+    assert all(release_numbers(release) <= newest for release in first_releases(row))
 
 
 def test_no_other_place_words_the_gaps_of_a_nos() -> None:

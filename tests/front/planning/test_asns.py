@@ -27,7 +27,7 @@ def test_a_block_is_the_largest_power_of_two_that_fits_below_65536(base: int, la
 def test_a_fabric_of_2048_gpus_has_16_bit_asns_that_are_private_and_its_tors_own(spine_asn: str) -> None:
     gpus = {"hosts": 256, "hosts_per_unit": 32}
     fabric = fabric_of(document(gpus=gpus, routing={"asn_base": 64512, "spine_asn": spine_asn}))
-    found = {at: links.asn(fabric, at) for at in fabric.switch_ids()}
+    found = {at: links.switch_asn(fabric, at) for at in fabric.switch_ids()}
     tors = [asn for at, asn in found.items() if at.tier is TierName.TOR]
     above = {asn for at, asn in found.items() if at.tier is not TierName.TOR}
     assert set(found.values()) <= set(PRIVATE)
@@ -54,8 +54,8 @@ def test_growth_renumbers_no_16_bit_asn(units: int, more: int) -> None:
 
     first = planned(sized(units))
     assert first.fabric is not None
-    before = {first.fabric.name(at): links.asn(first.fabric, at) for at in first.fabric.switch_ids()}
+    before = {first.fabric.name(at): links.switch_asn(first.fabric, at) for at in first.fabric.switch_ids()}
     grown = fabric_of(sized(units + more), first.lock)
-    after = {grown.name(at): links.asn(grown, at) for at in grown.switch_ids()}
+    after = {grown.name(at): links.switch_asn(grown, at) for at in grown.switch_ids()}
     assert before.items() <= after.items()
     assert len({after[name] for name in after if "tor" in name}) == 8 * (units + more)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.values import shared_attributes
-from fabricc.fabric.addresses import text4, text6
+from fabricc.fabric.addresses import format_ipv4, format_ipv6
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.fabric.routing import OPTIONS, BgpSettings, Clause, Transport
 from fabricc.fabric.shape import TierName
@@ -399,8 +399,8 @@ def test_a_switch_with_longer_cables_gets_a_smaller_shared_pool_and_the_others_k
 
 @given(st.integers(0, 2**128 - 1) | st.integers(0, 2**50) | st.integers(0, 127).map(lambda bit: 1 << bit))
 def test_addresses_are_written_as_the_standard_library_writes_them(value: int) -> None:
-    assert text6(value) == str(IPv6Address(value))
-    assert text4(value & 0xFFFFFFFF) == str(IPv4Address(value & 0xFFFFFFFF))
+    assert format_ipv6(value) == str(IPv6Address(value))
+    assert format_ipv4(value & 0xFFFFFFFF) == str(IPv4Address(value & 0xFFFFFFFF))
 
 
 def test_settings_of_bgp_reach_every_switch_as_the_spec_has_them() -> None:

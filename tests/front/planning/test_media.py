@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.catalog.reach import reach, reaches
+from fabricc.catalog.reach import find_reach, load_reaches
 from tests.front.planning.support import document, planned
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def test_the_remedy_names_a_medium_that_reaches() -> None:
 
 
 def test_faster_lanes_of_copper_never_reach_farther() -> None:
-    metres = [row.metres for row in reaches()["dac"]]
+    metres = [row.metres for row in load_reaches()["dac"]]
     assert metres == sorted(metres, reverse=True)
 
 
 def test_every_row_says_where_it_comes_from() -> None:
-    assert all(row.source for rows in reaches().values() for row in rows)
-    assert reach("dac", 400).metres == reach("dac", 200).metres
+    assert all(row.source for rows in load_reaches().values() for row in rows)
+    assert find_reach("dac", 400).metres == find_reach("dac", 200).metres

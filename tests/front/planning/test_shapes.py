@@ -50,7 +50,9 @@ def reached(fabric: Fabric) -> dict[tuple[SwitchId, ...], set[SwitchId]]:
         while waiting:
             name = waiting.pop()
             part.add(by_name[name])
-            peers = {link.peer for link in links.links(fabric, by_name[name]) if link.direction != "host"}
+            peers = {
+                link.peer for link in links.switch_links(fabric, by_name[name]) if link.direction != "host"
+            }
             waiting += peers & left
             left -= peers
         tors = tuple(sorted((at for at in part if at.tier is TierName.TOR), key=fabric.name))
@@ -88,7 +90,7 @@ def test_both_ends_of_every_link_agree(name: str) -> None:
     ends = {}
     for at in fabric.switch_ids():
         ports = links.port_names(fabric, at)
-        for link in links.links(fabric, at):
+        for link in links.switch_links(fabric, at):
             if link.direction != "host":
                 here = (fabric.name(at), ports[link.slot])
                 assert here not in ends

@@ -8,7 +8,7 @@ from ipaddress import ip_network
 import pytest
 
 from fabricc.fabric.routing import PrefixRule
-from fabricc.fabric.routing_policy import FROM_ABOVE, GRACEFUL_SHUTDOWN, policy, prefix_lists
+from fabricc.fabric.routing_policy import FROM_ABOVE, GRACEFUL_SHUTDOWN, build_policy, prefix_lists
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab.route_maps import Route, applied
 from tests.samples import tor
@@ -21,7 +21,7 @@ AGGREGATE = ip_network("10.0.0.0/30")
 
 
 def bgp(tier: TierName, *, drained: bool = False):
-    made = policy(
+    made = build_policy(
         tier, has_upstream=tier is not TierName.CORE, drained=drained, fabric=FABRIC, connected=(), own=()
     )
     return replace(

@@ -43,7 +43,7 @@ def test_numbers_of_before_that_nobody_announces_any_more_may_go_and_nothing_els
     """Another block of hosts leaves its own ToR and its neighbours; a host block that is planned has to stay."""
     spec = specs.two_tiers(tmp_path)
     source = built(spec, tmp_path / "out")
-    stays = next(prefix for prefix in expand.announcements(source.fabric, source.places["su001-tor1a"]))
+    stays = next(prefix for prefix in expand.originated_prefixes(source.fabric, source.places["su001-tor1a"]))
     outside = {"0.0.0.0/0": 2, "192.0.2.0/24": 1}
     widths = {stays: 2, "10.63.0.0/30": 1, "10.143.255.255/32": 2, **outside}
     tor = source.switch("su002-tor1a")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
 from fabricc.back.nos.eos import EOS
-from fabricc.fabric.logins import KEY, PASSWORD, refusal
+from fabricc.fabric.logins import KEY, PASSWORD, login_refusal
 from fabricc.operate.drivers import DRIVERS, PROOFS
 from tests.back.nos.eos.variants import variant
 
@@ -19,26 +19,26 @@ SERVERS = {"management/tacacs/servers": "172.16.0.5"}
 
 
 def test_a_key_logs_into_an_account_that_has_one() -> None:
-    assert refusal(ACCOUNT, "netops", {KEY}) == ""
-    assert refusal(ACCOUNT, "netops", {KEY, PASSWORD}) == ""
+    assert login_refusal(ACCOUNT, "netops", {KEY}) == ""
+    assert login_refusal(ACCOUNT, "netops", {KEY, PASSWORD}) == ""
 
 
 def test_a_password_fits_no_account_of_a_key_alone() -> None:
-    assert "a key alone" in refusal(ACCOUNT, "netops", {PASSWORD})
+    assert "a key alone" in login_refusal(ACCOUNT, "netops", {PASSWORD})
 
 
 def test_an_account_that_is_not_there_is_refused_whatever_proves_it() -> None:
     for proofs in ({KEY}, {PASSWORD}, {KEY, PASSWORD}):
-        assert refusal(ACCOUNT, "admin", proofs) == "it has no account admin"
+        assert login_refusal(ACCOUNT, "admin", proofs) == "it has no account admin"
 
 
 def test_servers_decide_about_passwords_and_not_about_keys() -> None:
-    assert refusal(ACCOUNT | SERVERS, "admin", {PASSWORD}) == ""
-    assert refusal(ACCOUNT | SERVERS, "admin", {KEY}) == "it has no account admin"
+    assert login_refusal(ACCOUNT | SERVERS, "admin", {PASSWORD}) == ""
+    assert login_refusal(ACCOUNT | SERVERS, "admin", {KEY}) == "it has no account admin"
 
 
 def test_a_configuration_without_accounts_says_nothing_about_logins() -> None:
-    assert refusal({"system/hostname": "a"}, "admin", {PASSWORD}) == ""
+    assert login_refusal({"system/hostname": "a"}, "admin", {PASSWORD}) == ""
 
 
 def test_every_driver_says_what_it_proves_a_login_by() -> None:
@@ -61,5 +61,5 @@ def test_what_a_device_runs_is_judged_as_what_is_planned() -> None:
     switch = variant("trident-numbered")
     running = EOS.read(EOS.render(switch)).facts
     for facts in (running, EOS.planned(switch)):
-        assert refusal(facts, "netops", PROOFS["eos"])
-        assert refusal(facts, "netops", PROOFS["junos"]) == ""
+        assert login_refusal(facts, "netops", PROOFS["eos"])
+        assert login_refusal(facts, "netops", PROOFS["junos"]) == ""

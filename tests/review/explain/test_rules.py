@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import BUILT_IN
-from fabricc.fabric.paths import matching
+from fabricc.fabric.paths import compile_patterns
 from fabricc.front.planning.quality import worksheets
 from fabricc.front.planning.strides import power_of_two
 from fabricc.review.diff.impact import vocabulary
@@ -145,7 +145,7 @@ def test_rows_name_what_there_is(nos: str) -> None:
                         )
                     )
                 ), key
-        wanted = matching(rule.steps)
+        wanted = compile_patterns(rule.steps)
         assert not rule.steps or any(wanted.fullmatch(label) for label in labels), rule.steps
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back.nos.cumulus.limits import release_of
 from fabricc.back.nos.cumulus.words import FABRIC
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.fabric.facts import boolean, neighbor_key, option_facts, outward_facts
+from fabricc.fabric.facts import format_boolean, neighbor_key, option_facts, outward_facts
 from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Clause, Spreading, Transport
 
@@ -260,7 +260,7 @@ def state(facts: Facts, switch: Switch) -> None:
     for name, _, kind in peer_groups(bgp):
         facts[f"bgp/peer_group[{name}]/configured"] = "true"
         for family in FAMILIES.values():
-            facts[f"bgp/peer_group[{name}]/{family}"] = boolean(family in activated(bgp, kind))
+            facts[f"bgp/peer_group[{name}]/{family}"] = format_boolean(family in activated(bgp, kind))
     if adapts(switch):
         facts["load_balancing/mode"] = switch.load_balancing.mode.value
         for port in switch.ports:

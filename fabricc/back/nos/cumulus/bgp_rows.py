@@ -18,7 +18,7 @@ from fabricc.back.nos.cumulus.startup import (
     table,
 )
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope
-from fabricc.fabric.facts import boolean, clause_text, static_text
+from fabricc.fabric.facts import clause_text, format_boolean, static_text
 from fabricc.fabric.routing import Clause, Spreading
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class _Bgp(File):
         for attribute, (*above, key) in SWITCHES.items():
             scope = at(process, *above)
             line = line_of(scope, key) if scope else nearest(process, *above)
-            self.put(f"bgp/{attribute}", boolean(is_on(scope, key)), line)
+            self.put(f"bgp/{attribute}", format_boolean(is_on(scope, key)), line)
         families = entries(process, "address-family")
         for family in FAMILIES.values():
             if scope := families.get(f"{family}-unicast"):
@@ -199,7 +199,7 @@ class _Bgp(File):
         checks = [group["ttl_security_hops"] for group in groups.values() if "ttl_security_hops" in group]
         for value, line in checks:
             checked = value == TTL_SECURITY_HOPS and len(checks) == len(groups)
-            self.agree("bgp/ttl_security", boolean(checked), line)
+            self.agree("bgp/ttl_security", format_boolean(checked), line)
 
     def _family(self, family: str, scope: Scope) -> None:
         """One address family; what it states must be what the other states."""
@@ -246,7 +246,7 @@ class _Bgp(File):
             part = parts.get(f"{family}-unicast")
             said = part.values.get("on", ("", 0))[0] if part else ""
             on = said == "true" or (family == "ipv4" and not said)
-            self.put(f"bgp/peer_group[{name}]/{family}", boolean(on), line_of(part or group))
+            self.put(f"bgp/peer_group[{name}]/{family}", format_boolean(on), line_of(part or group))
             if not on:
                 continue
             active.append(family)
@@ -266,7 +266,10 @@ class _Bgp(File):
             hops = ttl.values.get("hops")
             facts["ttl_security_hops"] = hops if is_on(ttl) and hops else ("off", line_of(ttl))
         bfd = at(group, "bfd")
-        facts["bfd"] = (boolean(bfd is not None and self._bfd(bfd)), line_of(bfd) if bfd else group.line)
+        facts["bfd"] = (
+            format_boolean(bfd is not None and self._bfd(bfd)),
+            line_of(bfd) if bfd else group.line,
+        )
         return facts
 
     def _bfd(self, bfd: Scope) -> bool:

@@ -11,7 +11,7 @@ from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope,
 from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import alike, port_paths
+from fabricc.fabric.paths import port_paths, shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -381,7 +381,7 @@ def _copied(document: Document, qos_profile: Value | None, mmu_profile: Value | 
     leaves = tuple([leaf for leaf, _, _ in profiles.stated])
     values = tuple([value for _, value, _ in profiles.stated])
     places = tuple([(document.file, line) for _, _, line in profiles.stated])
-    return _Copied(alike(leaves, values), alike(leaves, places), profiles.waiting)
+    return _Copied(shared_facts(leaves, values), shared_facts(leaves, places), profiles.waiting)
 
 
 def _delay(document: Document, paths: Mapping[str, str], block: Scope, waiting: tuple[int, ...]) -> None:

@@ -15,7 +15,7 @@ from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.words import family
 from fabricc.base.order import natural
 from fabricc.base.values import dataclass, memoize_by_identity
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Ecn
 
@@ -372,7 +372,7 @@ def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
     lossless, headroom = switch.qos.lossless, profile.headroom
     if not lossless or headroom is None:
         return
-    alike["watchdog"] = boolean(_watchdog_guards(switch))
+    alike["watchdog"] = format_boolean(_watchdog_guards(switch))
     for traffic_class in lossless:
         if switch.qos.watchdog and not traffic_class.strict:
             alike[f"queue[{traffic_class.priority}]/guaranteed"] = f"{GUARANTEED_PERCENT} percent"

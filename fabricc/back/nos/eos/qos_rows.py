@@ -13,7 +13,7 @@ from fabricc.back.nos.eos.words import (
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.patterns import pattern
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -161,7 +161,7 @@ def of_port(port: Scope) -> Iterator[Stated]:
     if "pfc" in values and no_drop:
         line = max(line for _, line in no_drop.values())
         yield "pfc", ",".join(map(str, sorted(no_drop))), line
-        yield "watchdog", boolean("watchdog" in values), values.get("watchdog", values["pfc"])[1]
+        yield "watchdog", format_boolean("watchdog" in values), values.get("watchdog", values["pfc"])[1]
     for number, queue in port.each("queue").items():
         yield from _of_queue(number, queue, told=True)
 
@@ -186,7 +186,7 @@ def _of_profile(profile: Scope) -> list[Stated]:
             p in queues and "guaranteed" in queues[p].values for p in priorities
         )
         stated.append(("pfc", ",".join(map(str, priorities)), no_drop[priorities[-1]][1]))
-        stated.append(("watchdog", boolean(guards), values.get("watchdog", values["pfc"])[1]))
+        stated.append(("watchdog", format_boolean(guards), values.get("watchdog", values["pfc"])[1]))
     for number, queue in queues.items():
         stated += _of_queue(number, queue)
     stated += [(name, *said) for name, said in values.items() if name.startswith(classes.TELLS)]

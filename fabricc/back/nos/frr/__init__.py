@@ -19,7 +19,7 @@ from fabricc.back.reading import Reader
 from fabricc.back.reading.aside import aside as lines_aside
 from fabricc.back.reading.tree import assignments
 from fabricc.fabric.facts import Reading, setting_facts, switch_facts
-from fabricc.fabric.paths import matching
+from fabricc.fabric.paths import compile_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ __all__ = [
 FILE = "frr.conf"
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *services.DEPARTURES)
 """What FRR on Linux does not hold as the Fabric states it; all of it is left out on every switch."""
-_LEFT_OUT = matching(departure.path for departure in DEPARTURES)
+_LEFT_OUT = compile_patterns(departure.path for departure in DEPARTURES)
 _LEAVE = ("exit", "quit")
 
 

@@ -13,7 +13,7 @@ from fabricc.back.nos.frr.settings import settings, several
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Silent, Topic
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
@@ -222,7 +222,9 @@ def finish(document: Document) -> None:
     automatic = dict(scope.table("auto"))
     for interface, owner in (("lo", "loopback"), (MANAGEMENT_INTERFACE, "management")):
         for block in scope.each(owner).values():
-            document.put(f"{owner}/enabled", boolean(automatic.pop(interface, None) is not None), block.line)
+            document.put(
+                f"{owner}/enabled", format_boolean(automatic.pop(interface, None) is not None), block.line
+            )
             for address, (_, line) in block.table("addresses").items():
                 family = "address" if owner == "management" else f"ipv{6 if ':' in str(address) else 4}"
                 document.put_also(f"{owner}/{family}", str(address), line)
@@ -235,7 +237,7 @@ def finish(document: Document) -> None:
         if str(name) in devices:
             continue
         paths, auto = port_paths(str(name)), automatic.pop(str(name), None)
-        document.put(paths["enabled"], boolean(auto is not None), port.line)
+        document.put(paths["enabled"], format_boolean(auto is not None), port.line)
         if "access" in port.values:
             document.put(f"evpn/port[{name}]", *port.values.pop("access"))
         for leaf, said in port.values.items():

@@ -20,7 +20,7 @@ from fabricc.back.nos.junos.words import (
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Topic, Types
 from fabricc.back.reading.scope import agreed
 from fabricc.back.reading.types import asn
-from fabricc.fabric.facts import boolean, static_text
+from fabricc.fabric.facts import format_boolean, static_text
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool =
         _exported(document, prefix, exports)
     bfd = said.each("bfd")[""].values if said.each("bfd") else {}
     interval_ms, line = bfd.get("interval_ms", (None, said.line))
-    document.put(prefix + "bfd", boolean(interval_ms is not None), line)
+    document.put(prefix + "bfd", format_boolean(interval_ms is not None), line)
     if interval_ms is not None:
         document.agree("bfd/interval_ms", interval_ms, line)
         document.agree("bfd/multiplier", *bfd.get("multiplier", (DEFAULT_BFD_MULTIPLIER, line)))

@@ -17,8 +17,8 @@ from fabricc.back.nos.junos.qos import (
 from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed
-from fabricc.fabric.facts import boolean
-from fabricc.fabric.paths import alike, port_paths
+from fabricc.fabric.facts import format_boolean
+from fabricc.fabric.paths import port_paths, shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -218,8 +218,8 @@ def finish(document: Document) -> None:
             stated = _stated(document, *used)
             leaves = tuple([leaf for leaf, _, _ in stated])
             attached[used] = _Attached(
-                alike(leaves, tuple([value for _, value, _ in stated])),
-                alike(leaves, tuple([(file, line) for _, _, line in stated])),
+                shared_facts(leaves, tuple([value for _, value, _ in stated])),
+                shared_facts(leaves, tuple([(file, line) for _, _, line in stated])),
                 [leaf for leaf, _, line in stated if not line],
             )
         values, places, unsaid = attached[used]
@@ -386,7 +386,7 @@ def _lossless(
     for timer, value, line in _timers(watchdog) if watchdog else ():
         document.agree(f"watchdog/{timer}", value, line)
         polled = polled or line
-    yield "watchdog", boolean(guards), polled
+    yield "watchdog", format_boolean(guards), polled
     for priority, (queue, line) in profile.table("stopped").items():
         document.agree(f"qos/pfc_priority[{priority}]/queue", queue, line)
     for leaf in ("cable_m", "mru_bytes", "xon_offset_cells"):

@@ -13,9 +13,9 @@ from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
 from fabricc.back.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths, several
+from fabricc.fabric.paths import paths_of_port, port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -287,7 +287,7 @@ def finish(document: Document) -> None:
                 lines[path] = (file, line)
             if copied := policies.applied(port, values):
                 facts.update(copied.facts[port])
-                lines.update(zip(several(port, copied.facts.leaves), copied.lines, strict=True))
+                lines.update(zip(paths_of_port(port, copied.facts.leaves), copied.lines, strict=True))
 
 
 def _management(document: Document, block: Scope) -> None:
@@ -310,7 +310,7 @@ def _derived(document: Document, name: str, block: Scope, cages: Mapping[Value, 
     values = block.values
     stated: list[Stated] = []
     if "enabled" not in values:
-        stated.append(("enabled", boolean(enabled_by_default(name, block, document)), block.line))
+        stated.append(("enabled", format_boolean(enabled_by_default(name, block, document)), block.line))
     if "ra" in values and values["ra"][0] == "suppressed":
         stated.append(("ra", *values["ra"]))
     if silent := [version for version in _REDIRECTS if version in values]:

@@ -15,8 +15,8 @@ from fabricc.back.nos.nxos.qos import (
 )
 from fabricc.back.nos.nxos.switching import OWN
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
-from fabricc.fabric.facts import boolean
-from fabricc.fabric.paths import alike
+from fabricc.fabric.facts import format_boolean
+from fabricc.fabric.paths import shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -264,7 +264,7 @@ class Policies:
         if mode != "on":
             return [*stated, ("qos_setting[priority-flow-control]", mode, line)] if mode else stated
         watched, at = values.get("watchdog", ("off", line))
-        stated.append(("watchdog", boolean(watched == "on" and self._watches), at))
+        stated.append(("watchdog", format_boolean(watched == "on" and self._watches), at))
         if not self._pauses:
             stated.append(("qos_setting[priority-flow-control]", mode, line))
         else:
@@ -296,7 +296,9 @@ class Policies:
             none = Scope(0)
             stated = [*_egress(self._queuing.get(egress, none)), *_ingress(self._queuing.get(ingress, none))]
             stated += self._ecn
-            facts = alike(tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated]))
+            facts = shared_facts(
+                tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated])
+            )
             copied = Copied(facts, [(self._file, line) for _, _, line in stated])
             self._copied[egress, ingress] = copied
         return copied

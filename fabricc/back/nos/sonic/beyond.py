@@ -13,7 +13,7 @@ from fabricc.back.nos.sonic.interfaces import ADDRESSED, put_addresses
 from fabricc.back.nos.sonic.words import number
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
-from fabricc.fabric.facts import boolean, static_text
+from fabricc.fabric.facts import format_boolean, static_text
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def finish(document: Document) -> None:
 def _put_status(document: Document, interface: str, row: Scope) -> None:
     if "admin_status" in row.values:
         status, line = row.values["admin_status"]
-        document.put(port_paths(interface)["enabled"], boolean(status == "up"), line)
+        document.put(port_paths(interface)["enabled"], format_boolean(status == "up"), line)
 
 
 def _put_text(document: Document, interface: str, row: Scope, *leaves: str) -> None:
@@ -147,7 +147,7 @@ def _finish_vlans(document: Document) -> None:
         document.put(f"vlan[{vlan}]/name", *row.values.get("description", (name, row.line)))
         if "admin_status" in row.values:
             status, line = row.values["admin_status"]
-            document.put(f"vlan[{vlan}]/enabled", boolean(status == "up"), line)
+            document.put(f"vlan[{vlan}]/enabled", format_boolean(status == "up"), line)
         document.put(f"interface[{name}]/kind", "vlan", row.line)
         _put_text(document, name, row, "mtu")
         _put_members(document, name, row)

@@ -15,7 +15,7 @@ from fabricc.back.nos.sonic.words import number
 from fabricc.back.reading import Document, Keep, Said, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _of_session(peer: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Valu
     for field, leaf in flags.items():
         if field in said:
             value, line = said[field]
-            yield leaf, boolean(str(value).lower() in ("up", "true")), line
+            yield leaf, format_boolean(str(value).lower() in ("up", "true")), line
     if "peer_type" in said:
         value, line = said["peer_type"]
         yield "remote_kind", str(value), line

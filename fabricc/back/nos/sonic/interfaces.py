@@ -25,7 +25,7 @@ from fabricc.back.nos.sonic.words import Platform, lane_list
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
@@ -153,7 +153,7 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[paths["subport"]] = port.child
     for name, row in _service_ports(platform).items():
         paths = port_paths(name)
-        facts[paths["enabled"]] = boolean(False)
+        facts[paths["enabled"]] = format_boolean(False)
         facts[paths["speed_gbps"]] = int(str(row["speed"])) // 1000
         facts |= {paths[field]: str(row[field]) for field in ("alias", "description", "lanes")}
         facts |= {paths[field]: int(str(row[field])) for field in ("index", "mtu")}
@@ -264,7 +264,7 @@ def put_interface(document: Document, name: str, row: Scope) -> None:
     paths = port_paths(name)
     if "ipv6_use_link_local_only" in row.values:
         word, line = row.values["ipv6_use_link_local_only"]
-        document.put(paths["unnumbered"], boolean(word == "enable"), line)
+        document.put(paths["unnumbered"], format_boolean(word == "enable"), line)
     document.put_kept(paths["vrf"], row.values, "vrf_name")
     state_fields(document, f"interface[{name}]/setting", row, *_OF_INTERFACE)
 

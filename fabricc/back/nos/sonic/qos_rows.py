@@ -28,7 +28,7 @@ from fabricc.back.nos.sonic.config_db import (
 from fabricc.back.nos.sonic.words import MAP, expand, number
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import boolean
+from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
@@ -536,7 +536,7 @@ def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
     for name, priorities in guarded.items():
         row = rows.get(name)
         watched = value_of(bindings[name], "pfcwd_sw_enable") == priorities
-        value: Value = boolean(row is not None and watched)
+        value: Value = format_boolean(row is not None and watched)
         if row and reference and fields_of(row) != fields_of(reference):
             value = ", ".join(f"{field} {setting}" for field, setting in sorted(fields_of(row).items()))
         document.put(f"interface[{name}]/watchdog", value, (row or bindings[name]).line)

@@ -9,7 +9,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import Rules
 from fabricc.base.documents.reader import parsed
 from fabricc.base.foreign import files
-from fabricc.catalog.names import meant
+from fabricc.catalog.names import suggestion_remedy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -93,7 +93,7 @@ def _guid(text: str) -> int | None:
 
 def _alike(name: str, known: Collection[str]) -> str:
     near = [each for each in known if each[:1] == name[:1] and abs(len(each) - len(name)) < 3][:2000]
-    return meant(name[:60], near, "Names are those of plan/lids.csv.", 1)
+    return suggestion_remedy(name[:60], near, "Names are those of plan/lids.csv.", 1)
 
 
 def _wrong(message: str, at: Position, remedy: str = "") -> Diagnostic:

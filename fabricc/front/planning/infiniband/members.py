@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.names import meant
+from fabricc.catalog.names import suggestion_remedy
 from fabricc.fabric.infiniband.model import Partition
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _members(
                     "FAB5809",
                     f"partition '{each.name}': there is no {key[:-1]} '{name}'",
                     *("infiniband", "partitions", each.name, key, index),
-                    help=meant(name, list(known)[:5000], otherwise, 1),
+                    help=suggestion_remedy(name, list(known)[:5000], otherwise, 1),
                 )
             )
     return tuple(sorted(members, key=lambda host: places[host]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.catalog.rates import generations
+from fabricc.catalog.rates import load_generations
 from fabricc.fabric.infiniband.identity import MOST_LIDS
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.spec.moves import kinds_of, path_of
@@ -47,7 +47,7 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
             message = f"{nic.title} of {host.title} has no InfiniBand"
             help_ = "Name an adapter that has it with `nic`, such as connectx-7, or use `fabric: roce`."
             wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))
-        elif host.port_gbps > (most := generations()[nic.infiniband].product_4x_gbps):
+        elif host.port_gbps > (most := load_generations()[nic.infiniband].product_4x_gbps):
             message = f"a port of {host.title} is of {host.port_gbps} Gb/s; {nic.title} does {most} ({nic.infiniband})"
             help_ = "Name a faster adapter with `nic`, or a host model whose ports are slower."
             wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))
