@@ -358,3 +358,40 @@ def test_that_nothing_is_lossless_is_told() -> None:
         Severity.NOTE, "no port of 2 switches is said to have PFC"
     )  # fmt: skip
     assert [each for each in pair({"interface[Ethernet1]/pfc": "3"}) if each.code == "FAB9621"] == []
+
+
+def test_ports_may_borrow_the_address_of_a_loopback() -> None:
+    mine, theirs = {"interface[Ethernet1]/ipv4": "10.7.0.1/32"}, {"interface[Ethernet1]/ipv4": "10.7.0.2/32"}
+    assert [each for each in pair(mine, theirs) if each.code == "FAB9602"] == []
+
+
+def test_addresses_of_the_host_itself_stand_everywhere() -> None:
+    mine = {"loopback/ipv4": "127.0.0.1/8", "loopback/ipv6": "::1/128"}
+    assert [each for each in pair(mine, mine) if each.code == "FAB9604"] == []
+
+
+def test_vlans_are_compared_in_any_order() -> None:
+    trunk = {"interface[Ethernet1]/switchport": "trunk"}
+    mine = {**trunk, "interface[Ethernet1]/vlans": "70,31-33"}
+    theirs = {**trunk, "interface[Ethernet1]/vlans": "31-33,70"}
+    assert [each for each in pair(mine, theirs) if each.code == "FAB9603"] == []
+
+
+def test_a_member_bridges_as_its_bundle_does() -> None:
+    mine: dict[str, str | int] = {
+        "interface[Ethernet1]/bundle": "Port-Channel1", "interface[Ethernet1]/switchport": "access",
+        "interface[Port-Channel1]/switchport": "trunk",
+    }  # fmt: skip
+    theirs = {**mine, "interface[Ethernet1]/switchport": "trunk"}
+    assert [each for each in pair(mine, theirs) if each.code == "FAB9603"] == []
+
+
+def test_a_few_hops_for_one_group_are_no_matter_of_the_others() -> None:
+    text = (
+        "router bgp 65001\n   neighbor WAN peer group\n   neighbor WAN remote-as 65002\n"
+        "   neighbor WAN ttl maximum-hops 1\n   neighbor 10.1.0.1 peer group WAN\n"
+        "   neighbor 10.2.0.1 remote-as 65003\n"
+    )
+    reading = ours.switch_device("edge", "eos", {"running-config.cfg": text}).reading
+    assert "bgp/ttl_security" not in reading.facts
+    assert reading.facts["bgp/neighbor[10.1.0.1]/maximum_hops"] == 1

@@ -107,6 +107,11 @@ def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
     def said(leaf: str) -> Value | None:
         return sheet.of(port, leaf)
 
+    def bridged(leaf: str) -> Value | None:
+        """What the bundle of a member says: its own lines count only while there is no bundle."""
+        carrier = sheet.carrier(port) if bundles else port
+        return said(leaf) if carrier == port else sheet.ports.get(carrier, {}).get(leaf)
+
     pfc = said("pfc")
     lossless = priorities(pfc)
     queues = [queue_of(sheet, each) for each in lossless]
@@ -117,9 +122,14 @@ def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
         said("mtu"), said("speed_gbps"), said("fec"), said("autoneg"),
         (str(pfc) if lossless else "none") if pfc is not None or tells else None,
         said("trust") if tells and not host else None,
-        ",".join(map(str, marked)) or "none" if lossless and not host else None, said("switchport"),
-        said("access_vlan"), said("native_vlan"), said("vlans"), member, said("enabled") == "false",
+        ",".join(map(str, marked)) or "none" if lossless and not host else None, bridged("switchport"),
+        bridged("access_vlan"), bridged("native_vlan"), _in_order(bridged("vlans")), member, said("enabled") == "false",
     )  # fmt: skip
+
+
+def _in_order(vlans: Value | None) -> Value | None:
+    """A list of VLANs in the order of its text, so that two lists of the same VLANs are equal."""
+    return ",".join(sorted(str(vlans).split(","))) if isinstance(vlans, str) else vlans
 
 
 def queue_of(sheet: Sheet, priority: int) -> int:
@@ -253,6 +263,8 @@ def _subnets(a: Side, b: Side) -> Iterator[Finding]:
         mine, other = _of_version(a.addresses, version), _of_version(b.addresses, version)
         if not mine or not other:
             continue
+        if all(each.network.prefixlen == each.max_prefixlen for each in (*mine, *other)):
+            continue  # ports without a subnet borrow the address of a loopback
         if any(m.network == o.network and m.ip != o.ip for m in mine for o in other):
             continue
         one, two = mine[0], other[0]

@@ -187,7 +187,7 @@ def _unknown_peers(
     """Report sessions with devices that the folder does not hold, which may announce the fabric's own prefixes."""
     tors = sorted((each for each in origins if each.family == 4), key=lambda each: (each.length, each.first))
     for name, says in switches.items():
-        if says.tier not in (Tier.TOR, *_UPPER) or not meeting.settled(name, ""):
+        if says.tier not in (Tier.TOR, *_UPPER) or not _has_known_peer(meeting, name):
             continue
         for key, imports, _, bare in says.outer:
             if not _unknown(meeting, name, key):
@@ -208,6 +208,11 @@ def _unknown_peers(
                 ]
                 remedy = "Permit on this session the prefixes that are meant, in both directions."
                 yield told(POLICY, found.devices[name], paths, text, "unknown peer", Severity.WARNING, remedy)
+
+
+def _has_known_peer(meeting: Meeting, name: str) -> bool:
+    """Whether some session of a switch leads to a device of the folder."""
+    return any(not _unknown(meeting, name, key) for key in meeting.sessions[name].said if not key[0])
 
 
 def _takes(policy: Policy | None, imports: str, prefix: Block) -> bool:

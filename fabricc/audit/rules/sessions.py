@@ -24,6 +24,8 @@ _OPEN = 512
 """Devices whose sessions stay unpacked, each some 20 kB."""
 Key = tuple[str, str]
 _LISTEN = "bgp/listen["
+_ONE_HOP = ("ttl_security_hops", "maximum_hops")
+"""What of a session says that packets may come from few hops away only."""
 
 
 class Said(NamedTuple):
@@ -87,7 +89,7 @@ def sessions_of(sheet: Sheet) -> Sessions:
                 says.get("hold_s", _process(facts, scope, "hold_s")),
             ),
             password="secret" in says or "password" in says,
-            ttl="ttl_security_hops" in says or _process(facts, scope, "ttl_security") == "true",
+            ttl=any(leaf in says for leaf in _ONE_HOP) or _process(facts, scope, "ttl_security") == "true",
             enabled=says.get("enabled") != "false",
         )
         found.said[key] = alike.setdefault(end, end)

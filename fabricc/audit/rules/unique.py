@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TWICE = "FAB9604"
 _LOCAL = ("fe80:", "169.254.")
+_HOST = ("127.", "::1/")
+"""Addresses of the host itself, which every device has."""
 _ALONE = ("32", "128")
 _IDENTITIES = {
     "bgp/router_id": "router identifier", "loopback/ipv4": "loopback", "loopback/ipv6": "loopback",
@@ -70,7 +72,7 @@ def owned_by(sheet: Sheet) -> Owned:
             address, _, length = text.partition("/")
             if length in _ALONE and sheet.device.kind is Kind.SWITCH:
                 continue  # a loopback: several may have one, for VTEPs, rendezvous points and services
-            if address in shared or address.lower().startswith(_LOCAL):
+            if address in shared or text.lower().startswith(_LOCAL + _HOST):
                 continue
             if kind is PortKind.MANAGEMENT:
                 owned.identities.setdefault("management/address", address)
@@ -80,7 +82,7 @@ def owned_by(sheet: Sheet) -> Owned:
             addresses[f"{vrf} {address}"] = f"{PORT}{port}]/{leaf}"
     owned.addresses, owned.paths = "\n".join(addresses), tuple(addresses.values())
     for path in _IDENTITIES:
-        if (value := facts.get(path)) is not None and not str(value).startswith(_LOCAL):
+        if (value := facts.get(path)) is not None and not str(value).startswith(_LOCAL + _HOST):
             owned.identities[path] = str(value).partition("/")[0]
     return owned
 

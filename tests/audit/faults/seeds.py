@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 GROUPS = {"traffic": traffic.KINDS, "lossless": lossless.KINDS, "access": access.KINDS}
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
 _OPEN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "sessions without policy": (("nxos", "junos", "cumulus"), ("all",)),
+    "sessions without policy": (("nxos", "junos", "cumulus"), ("tier", "all")),
     "MTU 1500": (("frr",), ("all",)),
     "MTU 4096": (("frr",), ("all",)),
-    "BFD on no session": (("sonic",), ("all",)),
+    "BFD on no session": (("sonic",), ("tier", "all")),
     "PFC of another priority": (("nxos",), ("all",)),
-    "RDMA in a lossy class": (("nxos",), ("all",)),
-    "egress drops": (("cumulus",), ("one", "all")),
-    "access without a list": (("eos", "nxos", "junos", "sonic", "frr"), ("all",)),
+    "RDMA in a lossy class": (("nxos",), ("tier", "all")),
+    "egress drops": (("cumulus",), ("one", "tier", "all")),
+    "access without a list": (("eos", "nxos", "junos", "sonic", "frr"), ("tier", "all")),
 }
 OPEN = frozenset(
     (kind, system, scope)
@@ -60,7 +60,7 @@ def plant(kind: str, system: str, scope: str) -> Planted | None:
         try:
             texts[name] = edits[system](dict(built(system)[name]))
         except UnchangedError:
-            if scope != "all":
+            if scope == "one":
                 raise
     return Planted(kind, system, scope, texts)
 

@@ -301,13 +301,11 @@ def finish(document: Document) -> None:
         document.put("bgp/hold_s", *values.get("hold_s", (hold_s, line)))
         document.put("bgp/multipath_relax", *values.get("multipath_relax", ("true", line)))
         neighbors = bgp.each("neighbor")
-        hops = [
-            each.values["maximum_hops"][1]
-            for each in neighbors.values()
-            if isinstance(each.values.get("maximum_hops", ("", 0))[0], int)
-        ]
-        if hops:
-            document.put("bgp/ttl_security", "true", max(hops))
+        peers = [each.values for name, each in neighbors.items() if _is_peer(str(name))]
+        peers += [each.values for each in bgp.each("interface").values()]
+        hops = [_inherited(neighbors, peer).get("maximum_hops", ("", 0)) for peer in peers]
+        if hops and all(isinstance(number, int) for number, _ in hops):
+            document.put("bgp/ttl_security", "true", max(at for _, at in hops))
         _sessions(document, bgp, bgp, neighbors, "")
         for name, vrf in bgp.each("vrf").items():
             _sessions(document, bgp, vrf, neighbors, f"vrf[{name}]/")
