@@ -74,9 +74,9 @@ def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) ->
               help="Write the source of a documentation site to a folder.")  # fmt: skip
 @click.option("--man", is_flag=True, help="Print the manual page, fabricc(1), for `man`.")
 def command(topic: str | None, site: Path | None, man: bool) -> int:
-    """List every topic, or show the page of TOPIC: laid out in a pager on a terminal, Markdown elsewhere.
+    """List every topic, or show the page of TOPIC: in a pager on a terminal, as Markdown elsewhere.
 
-    Of a code, such as FAB2040, it is what `fabricc explain` tells.
+    For a code, such as FAB2040, show the answer of `fabricc explain`.
     """
     if man:
         if topic is not None or site is not None:
