@@ -312,7 +312,8 @@ def _complete(file: File, shape: _Shape, scope: Scope | None, line: int, keys: t
     line = scope.line or line if scope else line
     if scope and shape.part and shape.part.here:
         path, value = shape.part.here
-        file.put(path.format(*keys), value, line)
+        if path.count("{") <= len(keys):  # an empty name gives no key
+            file.put(path.format(*keys), value, line)
     for path in shape.facts:
         if path.count("{") <= len(keys):
             file.near(line, path.format(*keys))
