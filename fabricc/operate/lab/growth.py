@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from fabricc.operate.lab.blueprint import Blueprint
     from fabricc.operate.lab.node import Node
 
-_NEXT = "spec.next"
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -60,7 +58,7 @@ def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = F
         LabError: FAB8017, the new spec takes something away or moves it; FAB8003, it does not fit.
     """
     lab = before.lab
-    staged = lab.folder / _NEXT
+    staged = lab.folder / state.NEXT_SPEC
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if compiled.loaded is None:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
@@ -179,4 +177,4 @@ def _adopt(lab: Lab) -> None:
     """The staged spec becomes the lab's own."""
     kept = lab.folder / state.SPEC
     shutil.rmtree(kept)
-    (lab.folder / _NEXT).rename(kept)
+    (lab.folder / state.NEXT_SPEC).rename(kept)

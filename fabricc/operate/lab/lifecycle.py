@@ -17,7 +17,7 @@ from fabricc.back import nos
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
 from fabricc.compiler.finding import LOCK_NAME
-from fabricc.operate.lab import demands, kernel, lldp, logins, state
+from fabricc.operate.lab import demands, kernel, lldp, logins, ownership, state
 from fabricc.operate.lab.blueprint import blueprint, swapped
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.lab_fabric import FRR, read_source
@@ -102,7 +102,8 @@ def up(
     differences += _left_out(plan)
     source = replace(source, differences=tuple(differences))
     folder = (folder or state.DEFAULT / plan.cluster).absolute()
-    with state.locked(folder, create=True):
+    ownership.claim(folder)
+    with state.locked(folder):
         if (folder / state.RECORD).exists():
             remedy = "Take it down first with `fabricc lab down`, or use --state."
             raise LabError("FAB8005", f"a lab is in {folder}", remedy)
@@ -193,7 +194,7 @@ def copy_spec(copy: Path, spec: ClusterSpec, lock_text: str) -> None:
 
 def _supervise(folder: Path) -> None:
     """Start the process that holds the boxes, and note who it is."""
-    with (folder / "supervisor.log").open("wb") as log:
+    with (folder / state.SUPERVISOR_LOG).open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "fabricc.operate.lab.supervisor", str(folder)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
@@ -203,12 +204,14 @@ def _supervise(folder: Path) -> None:
 
 
 def down(folder: Path) -> state.Record:
-    """Take a lab away, also one that was killed half made; only what it made is touched.
+    """Remove a lab, also one that was killed half made; only what it made is touched.
 
     Raises:
-        LabError: FAB8006, there is no lab in the folder; FAB8005, another command works on it.
+        LabError: FAB8006, there is no lab in the folder; FAB0086, `up` did not make the folder; FAB8005, another
+            command works on it.
     """
     demands.require_root()
+    ownership.require_own(folder)
     with state.locked(folder):
         lab = Lab.open(folder)
         _remove(lab)
@@ -224,7 +227,7 @@ def _remove(lab: Lab) -> None:
     for namespace in present:
         _end_inside(namespace)
     kernel.ip_batch((f"netns del {name}" for name in present), force=True)
-    shutil.rmtree(lab.folder, ignore_errors=True)
+    ownership.release(lab.folder)
 
 
 def _end(pid: int) -> None:

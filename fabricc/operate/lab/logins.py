@@ -12,6 +12,7 @@ import yaml
 
 from fabricc.base.order import gathered
 from fabricc.operate.drivers.frr_files import FILES
+from fabricc.operate.lab import state
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.running import REFERENCE, SECRETS
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.running import Lab
 
-FOLDER = "ssh"
+FOLDER = state.LOGINS
 """Below the state folder: the key, host keys that are known, values of secrets, and the access file."""
 ACCESS = "fabricc-access.yaml"
 _KEY, _KNOWN = "key", "known_hosts"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import dataclass
 from fabricc.catalog.names import suggestion_remedy
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.operate.lab import kernel, state
+from fabricc.operate.lab import kernel, ownership, state
 from fabricc.operate.lab.box import CAPABILITIES
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.node import MANAGEMENT_NODE
@@ -28,7 +28,7 @@ RELOAD = "/usr/lib/frr/frr-reload.py"
 _COMPARE = 'cat > /run/lab/candidate.conf && exec python3 "$@" /run/lab/candidate.conf'
 _CONFINED = ",".join(["-all", *(f"+{name}" for name in CAPABILITIES)])
 """What a command on a switch may do: what its daemons may, without the right to mount."""
-SECRETS = "ssh/secrets"
+SECRETS = f"{state.LOGINS}/secrets"
 """Below the state folder: a file with the value of each secret that configurations name."""
 REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z0-9-]+)")
 
@@ -46,16 +46,17 @@ class Lab:
 
     @classmethod
     def open(cls, folder: Path) -> Lab:
-        """The lab of a state folder.
+        """Open the lab of a state folder.
 
         Raises:
-            LabError: FAB8006, there is none.
+            LabError: FAB8006, there is none; FAB0086, `lab up` did not make the folder.
         """
+        ownership.require_own(folder)
         return cls(folder, state.load(folder))
 
     def box(self, switch: str) -> Path:
         """The folder of a switch's files."""
-        return self.folder / "boxes" / switch
+        return self.folder / state.BOXES / switch
 
     def files(self, switch: str) -> Path:
         """The files that a switch finds in its root when it boots, below this folder."""
@@ -87,7 +88,7 @@ class Lab:
     def _is_mine(self, holder: int) -> bool:
         """Whether a process still is the one that the supervisor started: it runs this lab's boot script."""
         try:
-            return str(self.folder / "boxes").encode() in Path(f"/proc/{holder}/cmdline").read_bytes()
+            return str(self.folder / state.BOXES).encode() in Path(f"/proc/{holder}/cmdline").read_bytes()
         except OSError:
             return False
 

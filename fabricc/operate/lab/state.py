@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 DEFAULT = Path("/run/fabricc-lab")
 """Labs of this machine, a folder each, named after the cluster."""
 RECORD, LOCK, FAULTS, SUPERVISOR, SPEC = "lab.json", "lock", "faults.json", "supervisor", "spec"
+NEXT_SPEC, BOXES, LOGINS, SUPERVISOR_LOG = "spec.next", "boxes", "ssh", "supervisor.log"
+FOLDERS = (BOXES, LOGINS, SPEC, NEXT_SPEC)
+"""What a lab writes below its state folder."""
 _FORMAT = 1
 
 Cable = tuple[str, str, str, str]
@@ -145,23 +148,24 @@ def save(state: Path, record: Record) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a file in one step."""
-    draft = path.with_name(f".{path.name}.new")
-    draft.write_text(json.dumps(value, indent=1) + "\n")
-    draft.replace(path)
+    new = draft(path)
+    new.write_text(json.dumps(value, indent=1) + "\n")
+    new.replace(path)
+
+
+def draft(path: Path) -> Path:
+    """Return the place where a file is written before it gets its name."""
+    return path.with_name(f".{path.name}.new")
 
 
 @contextmanager
-def locked(state: Path, *, create: bool = False) -> Iterator[None]:
+def locked(state: Path) -> Iterator[None]:
     """Hold a lab alone.
-
-    `create` makes the folder.
 
     Raises:
         LabError: FAB8005, another command works on it; FAB8006, there is no such folder.
     """
-    if create:
-        state.mkdir(mode=0o755, parents=True, exist_ok=True)
-    elif not state.is_dir():
+    if not state.is_dir():
         raise LabError("FAB8006", f"no lab in {state}", "Boot one with `fabricc lab up SPEC`.")
     descriptor = os.open(state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from fabricc.operate.lab.kernel import children
+from fabricc.operate.lab.state import BOXES
 
 PARALLEL = 4
 WANTED, UNSHARE = "wanted", "unshare"
@@ -43,7 +44,7 @@ def main(state: Path) -> None:
 
 
 def _wanted(state: Path) -> list[Path]:
-    return sorted(file.parent for file in (state / "boxes").glob(f"*/{WANTED}"))
+    return sorted(file.parent for file in (state / BOXES).glob(f"*/{WANTED}"))
 
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:

@@ -166,7 +166,7 @@ def test_what_is_no_link_or_switch_cannot_be_broken(lab: Lab, target: str) -> No
 
 def test_a_record_is_read_as_it_was_written(lab: Lab) -> None:
     state.save(lab.folder, lab.record)
-    assert Lab.open(lab.folder) == lab
+    assert state.load(lab.folder) == lab.record
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 0}', '{"format": 1}'])

@@ -77,7 +77,7 @@ def test_all_cables_of_a_round_are_pulled_before_one_is_plugged(network: Network
     assert len(network.unplugged()) == 2
     after = recabling.recable(network, rows(network, 1, 1))
     assert not after.unplugged()
-    assert Lab.open(network.lab.folder) == after.lab
+    assert state.load(network.lab.folder) == after.lab.record
     plugged = [at for at, (_, line) in enumerate(ran) if "peer name swp" in line]
     dark = [at for at, (_, line) in enumerate(ran) if "peer name d" in line]
     assert len(plugged) == 2
