@@ -33,7 +33,7 @@ def settled(
     result = accepted(known, spec.accept)
     present = {d.code for d in known if d.severity is not Severity.ERROR}
     for index, entry in enumerate(spec.accept if planned else ()):
-        if entry.code not in present and not entry.code.startswith(unasked):
+        if entry.code not in present and not entry.line and not entry.code.startswith(unasked):
             message = f"no warning here has the code {entry.code}, so accepting it has no effect"
             result.append(spec.warning("FAB2900", message, "accept", index, help="Remove the entry."))
     return result

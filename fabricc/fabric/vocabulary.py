@@ -30,7 +30,7 @@ _INSTANCE = pattern(r"vrf\[[^\]]*\]/")
 _KEY = pattern(r"\[[^\]]*\]")
 _REASON = frozenset({"rule", "from", "lock", "catalog", "nic", "steps", "formula", "fixed", "docs"})
 _UNITED = ("is", "follows")
-_ROW = _REASON | {"type", "means", "like", "impact", "theme", "words", *_UNITED}
+_ROW = _REASON | {"type", "means", "like", "impact", "theme", "words", "concern", *_UNITED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ class Row:
         impact: name of an impact by operation or role of the port, `else` for the others.
         theme: under which a review tells of a change; `words`: in which, with {names}, "" for a detail.
         tags: what else it is; see `vocabulary.yaml`.
+        concern: what a review calls a fact about access, or a safeguard; "" for other facts.
         follows: sections of the spec that the fact follows from for all devices.
     """
 
@@ -83,6 +84,7 @@ class Row:
     words: str
     tags: frozenset[str]
     follows: frozenset[str]
+    concern: str = ""
 
     @property
     def declared(self) -> bool:
@@ -113,6 +115,10 @@ class Vocabulary:
         rows, families: as declared, by path and by the beginning of paths.
         impacts: by name.
         themes: in the order in which a review tells them.
+        harmless: patterns of lines without a statement that have no effect on traffic or access, each with the lines
+            that it is below.
+        ends: patterns of such lines that end a safeguard -> its name.
+        comments: a pattern of texts of several lines without a meaning.
         outside: why a port that is no part of the fabric is as it is; `external`: why one that leads out of it is.
     """
 
@@ -121,6 +127,9 @@ class Vocabulary:
         self.families: dict[str, list[dict[str, Any]]] = {}
         self.impacts: dict[str, Consequence] = {}
         self.themes: list[str] = []
+        self.harmless: tuple[re.Pattern[str], ...] = ()
+        self.comments: re.Pattern[str] | None = None
+        self.ends: dict[re.Pattern[str], str] = {}
         self._reasons: dict[str, dict[str, Any]] = {}
         for file in files:
             self._add(load_package_yaml(file), file)
@@ -165,6 +174,7 @@ class Vocabulary:
             words=said["words"],
             tags=said["is"],
             follows=said["follows"],
+            concern=said.get("concern", ""),
         )
 
     def _said(self, path: str, name: str | None) -> dict[str, Any]:
@@ -207,6 +217,10 @@ class Vocabulary:
             self.impacts[name] = Consequence(row["impact"], why, row["source"], *flags)
         self._reasons |= document.get("reasons", {})
         self.themes += document.get("themes", ())
+        self.harmless += tuple(map(re.compile, document.get("harmless", ())))
+        self.ends |= {re.compile(line): concern for line, concern in document.get("ends", {}).items()}
+        if "comments" in document:
+            self.comments = re.compile(document["comments"])
 
 
 @cache

@@ -60,6 +60,11 @@ def set_template_path(folders: Iterable[str | Path]) -> None:
     _overrides = chosen
 
 
+def in_use() -> bool:
+    """Return whether folders with templates of the user's own are searched."""
+    return bool(_overrides)
+
+
 class TemplateFaultError(Exception):
     """A template of the user's own failed in the process that rendered it."""
 

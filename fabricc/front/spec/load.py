@@ -126,7 +126,7 @@ def softened(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) ->
 
 def accepted(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
     """The diagnostics with each warning that the spec speaks of as grave as it says there; errors stay errors."""
-    known = {each.code: each for each in accept}
+    known = {each.code: each for each in accept if not each.line}
     result = []
     for each in diagnostics:
         entry = known.get(each.code) if each.severity is Severity.WARNING else None
@@ -266,7 +266,7 @@ def _assembled(
     if addressing is not None and management is not None:
         check_management_overlap(addressing, management, findings, spines="spines" in raw)
     accept = tuple(
-        Acceptance(each["code"], each["reason"], Severity(each.get("severity", "note")))
+        Acceptance(each["code"], each["reason"], Severity(each.get("severity", "note")), each.get("line", ""))
         for each in fit.get("accept", ())
     )
     semantics.check_acceptances(accept, findings)

@@ -408,11 +408,19 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A diagnostic the user knows about, with the reason and how grave it is here: a note, a warning or an error."""
+    """A diagnostic the user knows about, with the reason and how grave it is here: a note, a warning or an error.
+
+    Attributes:
+        code: of the diagnostic.
+        reason: why it is so.
+        severity: how grave it is here.
+        line: of FAB9065, the configuration line that the spec vouches for, with `*` for any text; "" for other codes.
+    """
 
     code: str
     reason: str
     severity: Severity = Severity.NOTE
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,10 @@ def check_cables(cables: Cables, findings: Findings) -> None:
             findings.warning("FAB2052", message, "cables", link, key, help=help_)
 
 
+VOUCHED_LINE = "FAB9065"
+"""Lines that fabricc does not interpret; a spec may accept single ones by their text."""
+
+
 def check_acceptances(accept: Sequence[Acceptance], findings: Findings) -> None:
     """Accepted codes exist, stand once, and are of a kind that can be accepted."""
     first: dict[str, int] = {}
@@ -136,6 +140,12 @@ def check_acceptances(accept: Sequence[Acceptance], findings: Findings) -> None:
         elif each.code < "FAB2":
             message = f"{each.code} cannot be accepted: {TITLES[each.code]}"
             findings.error("FAB2062", message, *path, help="Repair the file.")
-        elif first.setdefault(each.code, index) != index:
+        elif bool(each.line) != (each.code == VOUCHED_LINE):
+            message = f"{each.code} is accepted {'with' if each.line else 'without'} a line"
+            help_ = f"Only {VOUCHED_LINE} has a line: `{{code: {VOUCHED_LINE}, line: ..., reason: ...}}`."
+            findings.error("FAB9066", message, *path, help=help_)
+        elif first.setdefault(each.code + each.line, index) != index:
             message = f"{each.code} is accepted twice"
-            findings.error("FAB2063", message, *path, help=f"Remove accept[{index}] or {first[each.code]}.")
+            findings.error(
+                "FAB2063", message, *path, help=f"Remove accept[{index}] or {first[each.code + each.line]}."
+            )

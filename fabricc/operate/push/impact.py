@@ -10,7 +10,7 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.review.diff.application import application_impact, application_words
 from fabricc.review.diff.compare import compare_views
-from fabricc.review.diff.impact import operation, verdict
+from fabricc.review.diff.impact import verdict
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.trees import sessions_of
 from fabricc.review.diff.view import DeviceView, identity_facts, numbered_ports
@@ -120,8 +120,7 @@ def _view(
 
 def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
     for statement in statements:
-        operated = operation(statement.subject, statement.op, statement.before, statement.after)
-        found = verdict(statement.subject, operated, nos)
+        found = verdict(statement.subject, statement.direction or statement.op, nos)
         if found.impact is impact:
             return f"{statement.subject}: {found.why}"
     return ""

@@ -29,15 +29,18 @@ def access_changes(groups: Sequence[Group], changes: Sequence[SpecChange]) -> di
         groups: devices on which the same changes.
         changes: values of the spec that differ; they count where no device is known to have them.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    ways: dict[str, set[str]] = {}
     for group in groups:
-        words = {
-            _words(line.statement.subject, line.statement.op, group.nos)
-            for line in group.lines
-            if is_access(line.statement.subject, group.nos)
-        }
-        for word in sorted(words):
-            found[word] = found.get(word, 0) + len(group.devices)
+        concerns = set()
+        for line in group.lines:
+            if is_access(line.statement.subject, group.nos):
+                concern = row_of(line.statement.subject, group.nos).concern or line.statement.subject
+                ways.setdefault(concern, set()).add(line.statement.op)
+                concerns.add(concern)
+        for concern in sorted(concerns):
+            counts[concern] = counts.get(concern, 0) + len(group.devices)
+    found = {f"{concern}, {_OPERATIONS[_one(ways[concern])]}": count for concern, count in counts.items()}
     stated = [each.path for each in changes if _is_access_path(each.path)]
     return found or dict.fromkeys((f"{path} of the spec" for path in stated), 0)
 
@@ -46,9 +49,6 @@ def _is_access_path(path: str) -> bool:
     return path.startswith(_SPEC) and not path.endswith(_PLACES)
 
 
-def _words(subject: str, op: str, nos: str) -> str:
-    """A fact in words: `public key of an account (ops), new`."""
-    means = row_of(subject, nos).means or subject
-    key = subject.partition("[")[2].rpartition("]")[0]
-    named = f" ({key})" if key and not key.startswith("*") else ""
-    return f"{means}{named}, {_OPERATIONS[op]}"
+def _one(operations: set[str]) -> str:
+    """The operation of a concern: several together are a change."""
+    return next(iter(operations)) if len(operations) == 1 else "~"

@@ -113,11 +113,11 @@ def _reach(side: SpecSide, name: str) -> list[tuple[Rail, Fraction]]:
     if isinstance(place, HostId):
         gpus = side.rail_gpus(place.unit)
         rails = range(fabric.attachments[fabric.units[place.unit].group].rails)
-        return [((name, rail), gpus) for rail in rails]
+        return [((name, rail, fabric.network), gpus) for rail in rails]
     if place.tier is not TierName.TOR:
         return []
     return [
-        ((unit.hosts[slot], rail), side.rail_gpus(unit.coordinate))
+        ((unit.hosts[slot], rail, fabric.network), side.rail_gpus(unit.coordinate))
         for unit, slots, rails in served_slots(fabric, place)
         for slot in slots
         for rail in rails

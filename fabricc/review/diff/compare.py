@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import OUTSIDE, operation, row_of, verdict
+from fabricc.review.diff.effects import OUTSIDE, Sides, direction
+from fabricc.review.diff.impact import row_of, verdict
 from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
 from fabricc.review.diff.names import fold
 from fabricc.review.diff.redact import is_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
     from fractions import Fraction
 
     from fabricc.fabric.facts import Facts, Value
     from fabricc.review.diff.model import Link, Rail
+    from fabricc.review.diff.unread import TextChange
     from fabricc.review.diff.view import DeviceView
 
 _LIST = "prefix_list["
@@ -38,14 +40,22 @@ Layouts = tuple[dict[str, str], dict[str, str]]
 
 
 def compare_views(
-    base: DeviceView, head: DeviceView, staying: Container[str] | None = None
+    base: DeviceView,
+    head: DeviceView,
+    staying: Container[str] | None = None,
+    text: Iterable[TextChange] = (),
 ) -> DeviceDiff | None:
-    """What changes from one to the other; None when nothing does. Costs time proportional to the facts.
+    """Return what changes from one to the other; None when nothing does. Costs time proportional to the facts.
 
-    `staying` are the devices that the newer side has; None when all stay.
+    Args:
+        base: the device on the older side.
+        head: the device on the newer side.
+        staying: the devices that the newer side has; None when all stay.
+        text: changed lines without a statement.
     """
     layouts = base.layout, head.layout
-    occurrences = [*_links(base, head, layouts, staying), *_values(base, head, layouts)]
+    lines = (("", each.subject, each.before, each.after) for each in text)
+    occurrences = [*_links(base, head, layouts, staying), *_values(base, head, layouts), *lines]
     if not occurrences:
         return None
     builder = _Builder(base, head, layouts)
@@ -205,6 +215,7 @@ class _Builder:
     def __init__(self, base: DeviceView, head: DeviceView, layouts: Layouts) -> None:
         self.base, self.head = base, head
         self.layouts = layouts
+        self.sides = Sides(base.facts, head.facts)
         self.counts: Counter[Statement] = Counter()
         self.examples: dict[Statement, tuple[str, str]] = {}
         self.impact = Impact.NONE
@@ -218,17 +229,26 @@ class _Builder:
 
     def add(self, identity: str, subject: str, before: Value | None, after: Value | None) -> None:
         op = "+" if before is None else "-" if after is None else "~"
+        way = direction(subject, before, after, self.sides, row_of(subject, self.head.nos))
         if subject.startswith("link["):
             self.links.setdefault((subject, op), []).append(str(after if before is None else before))
         else:
-            self._state(identity, subject, op, before, after)
+            self._state(identity, subject, (op, way), before, after)
         self._number(subject, op)
-        self._disturb(identity, subject, operation(subject, op, before, after))
+        self._disturb(identity, subject, way)
 
-    def _state(self, identity: str, subject: str, op: str, before: Value | None, after: Value | None) -> None:
+    def _state(
+        self,
+        identity: str,
+        subject: str,
+        way: tuple[str, str],
+        before: Value | None,
+        after: Value | None,
+    ) -> None:
+        op, toward = way
         shown, secret, own = _nature(subject, self.head.nos)
         values = (None, None) if secret or own else (_text(before), _text(after))
-        statement = Statement(shown, op, *values)
+        statement = Statement(shown, op, *values, "" if toward == op else toward)
         self.counts[statement] += 1
         if secret:
             self.examples[statement] = "", "value not shown"
@@ -252,8 +272,8 @@ class _Builder:
         self.renumbering.asns += subject == "bgp/asn"
         self.renumbering.ports += subject.startswith("interface[") and subject.endswith("]/port")
 
-    def _disturb(self, identity: str, subject: str, op: str) -> None:
-        found = verdict(subject, op, self.head.nos)
+    def _disturb(self, identity: str, subject: str, way: str) -> None:
+        found = verdict(subject, way, self.head.nos)
         impact = found.impact
         self.impact = max(self.impact, impact)
         if impact < Impact.SESSION_RESET:
@@ -263,7 +283,7 @@ class _Builder:
         if found.beyond and self.head.kind != "host":
             return
         if word in ("interface", "session", "link") and impact < Impact.RELOAD:
-            side = 0 if word == "link" and op == "-" else 1
+            side = 0 if word == "link" and way == "-" else 1
             port = self.layouts[side].get(identity.partition(" ")[0])
             if port is not None and impact >= Impact.TRAFFIC_LOSS:
                 self.lost[side].add(port)

@@ -54,6 +54,16 @@ def _renumbering(review: Review) -> list[Diagnostic]:
 def _beside(review: Review) -> Iterator[Diagnostic]:
     """What a reviewer must see besides the devices, at the first value that changed or at the file itself."""
     place = _first(review)
+    if review.unknown_lines:
+        message = f"{wording.unknown(review)[0]}: {fold(list(review.unknown_lines), 3)}"
+        yield Diagnostic(
+            "FAB9065", Severity.WARNING, message, place, "Read them, or vouch for them in the spec."
+        )
+    for line, words in wording.vouched_rows(review):
+        yield Diagnostic("FAB9068", Severity.WARNING, f"the spec vouches for {line!r}: {words}", place)
+    if review.safeguards_lost:
+        message = f"services and protections end: {'; '.join(wording.safeguard_rows(review))}"
+        yield Diagnostic("FAB9067", Severity.WARNING, message, place)
     if review.access_changes:
         message = f"who can log in changes: {'; '.join(wording.access_rows(review))}"
         yield Diagnostic("FAB9050", Severity.WARNING, message, place)

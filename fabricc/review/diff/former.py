@@ -47,6 +47,11 @@ class Former(Side):
         own = {present.get(name, name): kind for name, kind in side.kinds.items()}
         return Former(side.label, side.cluster, own, side, former)
 
+    @property
+    def vouched(self) -> Mapping[str, str]:
+        """As the side has them."""
+        return self.side.vouched
+
     def planned(self, name: str) -> Switch | Host | None:
         """The device as it was planned, under its former name."""
         return self.side.planned(self._own(name))

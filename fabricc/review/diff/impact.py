@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
-from fabricc.base.numbers import whole_number
 from fabricc.review.diff.model import Impact, Verdict
 
 if TYPE_CHECKING:
     from fabricc.fabric.vocabulary import Row, Vocabulary
 
-OUTSIDE = "]/entry["
-"""What tells an entry of a prefix list by its network; its place says nothing where every entry permits."""
 _RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
 
 
@@ -35,27 +31,12 @@ def is_access(subject: str, nos: str) -> bool:
     return "access" in row_of(subject, nos).tags
 
 
-def operation(subject: str, op: str, before: object, after: object) -> str:
-    """The operation as rules see it: a port or family switched on is one more, as a prefix that holds more is."""
-    if op == "~" and OUTSIDE in subject:
-        return "+" if _longest(str(after)) > _longest(str(before)) else "-"
-    if op == "~" and subject.endswith("]/enabled"):
-        return "+" if after == "true" else op
-    return "+" if op == "~" and subject.startswith("bgp/family[") and after == "on" else op
-
-
-def _longest(rule: str) -> int:
-    """Return the length of the longest prefix that an entry of a prefix list matches; -1 where it states none."""
-    length = whole_number(re.split(r"/| le ", rule)[-1])
-    return -1 if length is None else length
-
-
 @lru_cache(1 << 14)
-def verdict(subject: str, op: str, nos: str) -> Verdict:
-    """The impact of a statement on a NOS (`host` for hosts)."""
+def verdict(subject: str, direction: str, nos: str) -> Verdict:
+    """Return the impact of a statement on a NOS (`host` for hosts); see `effects.py` for directions."""
     declared = row_of(subject, nos).impact
     role = subject.partition("[")[2].partition("]")[0]
-    name = declared.get(op) or declared.get(role) or declared["else"]
+    name = declared.get(direction) or declared.get(role) or declared["else"]
     if subject.startswith("interface[unused]"):
         name = "idle"
     found = vocabulary(nos).impacts[name]

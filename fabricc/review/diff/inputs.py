@@ -30,6 +30,7 @@ from fabricc.review.diff.causes import spec_changes
 from fabricc.review.diff.control_files import find_control_files
 from fabricc.review.diff.model_figures import changed_figures
 from fabricc.review.diff.networks import spec_side
+from fabricc.review.diff.proof import new_proof_findings
 from fabricc.review.diff.review_policy import spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side
@@ -252,6 +253,7 @@ def _specs(before: Compiled | None, after: Compiled, base: str, head: str, spec:
     stale = after.lock_before != after.lock_text
     known = {(d.code, d.message) for d in before.diagnostics} if before else set()
     new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
+    new += new_proof_findings(before, after)
     context = Context(
         spec,
         changes,

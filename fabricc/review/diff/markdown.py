@@ -133,11 +133,8 @@ def _head(review: Review) -> Markdown:
 
 def _beside(review: Review) -> list[Markdown]:
     """What a reviewer must see besides the devices: access, catalog figures, deciding files and the committed tree."""
-    access = [Markdown("- {}").format(Markdown.told(row)) for row in wording.access_rows(review)]
-    files = [
-        Markdown("- {}: {}").format(Markdown.code(path), Markdown.told(words))
-        for path, words in (*wording.control_rows(review), *wording.tree_rows(review))
-    ]
+    access = _told(wording.access_rows(review))
+    files = _coded((*wording.control_rows(review), *wording.tree_rows(review)))
     files += [_finding(each) for tree in review.committed_trees for each in tree.findings]
     figures = [
         Markdown("- {} {}: {}").format(
@@ -146,7 +143,10 @@ def _beside(review: Review) -> list[Markdown]:
         for each in review.model_figures
     ]
     titles = (
+        ("Lines that fabricc does not interpret", _coded(wording.unknown_rows(review))),
+        ("Lines that the spec vouches for", _coded(wording.vouched_rows(review))),
         ("Who can log in", access),
+        ("Services and protections that end or become weaker", _told(wording.safeguard_rows(review))),
         ("Files that decide what a push or a review does", files),
         ("Catalog figures of models in use", figures),
     )
@@ -157,6 +157,15 @@ def _beside(review: Review) -> list[Markdown]:
             rest = [Markdown("- and {} more").format(more)] if more > 0 else []
             lines += [_BLANK, Markdown("**{}**").format(title), *rows[:_BESIDE_SHOWN], *rest]
     return [*lines, _BLANK] if lines else []
+
+
+def _coded(rows: Iterable[tuple[str, str]]) -> list[Markdown]:
+    """Rows whose first part is text of a file."""
+    return [Markdown("- {}: {}").format(Markdown.code(text), Markdown.told(words)) for text, words in rows]
+
+
+def _told(rows: Iterable[str]) -> list[Markdown]:
+    return [Markdown("- {}").format(Markdown.told(row)) for row in rows]
 
 
 def _causes(review: Review) -> list[Markdown]:

@@ -8,6 +8,8 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.diagnostics import Severity
+from fabricc.base.order import gathered
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
     from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic, Position
 
-Rail = tuple[str, int]
-"""A host and the number of one of its rails."""
+_PROOF = ("FAB6", "FAB7")
+"""Beginnings of the codes that only `build` and `check` report."""
+Rail = tuple[str, int, str]
+"""A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""
 Link = tuple[str, str, int, str]
 """A BGP session whichever end tells of it: both devices in order, ordinal of the link, transport."""
 
@@ -44,12 +48,14 @@ class Statement(NamedTuple):
         subject: fact path; interfaces stand by their role: `interface[host]/mtu`, `link[up]`, `session[up]`.
         op: `~` changed, `+` new, `-` gone.
         before, after: None where there is none, and both where every device has values of its own.
+        direction: what decides the impact: `op`, or which way the value goes; see `effects.py`.
     """
 
     subject: str
     op: str
     before: str | None
     after: str | None
+    direction: str = ""
 
 
 class Verdict(NamedTuple):
@@ -166,6 +172,11 @@ class Group:
         """The operating system of the switches, `host` for hosts: the vocabulary that `lines` are in."""
         return "host" if self.kind == "host" else self.platform.partition(" ")[0]
 
+    @property
+    def has_unknown_lines(self) -> bool:
+        """Whether lines change that fabricc does not interpret."""
+        return any(line.statement.subject == "text" for line in self.lines)
+
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
@@ -247,6 +258,22 @@ class ControlFile(NamedTuple):
     files: int = 1
 
 
+class VouchedLine(NamedTuple):
+    """An entry of the spec that vouches for changed configuration lines.
+
+    Attributes:
+        line: the line, with `*` for any text.
+        reason: why it changes neither traffic nor access, in the words of the spec.
+        devices: how many have changed lines of it.
+        new: whether the older side does not have the entry.
+    """
+
+    line: str
+    reason: str
+    devices: int
+    new: bool
+
+
 class TreeVerdict(NamedTuple):
     """What `check` reports of the tree that the newer revision has: its path, and the first findings if it fails."""
 
@@ -276,6 +303,9 @@ class Review:
         control_files: changed files that decide what a push or a review does.
         committed_trees: verdicts on the trees that the newer revision has; none where there are no revisions.
         access_changes: what changes about who can log in, in words: kind of fact -> devices.
+        safeguards_lost: services and protections that end or become weaker -> devices.
+        unknown_lines: changed lines that fabricc does not interpret, with `+` or `-` -> devices.
+        vouched_lines: entries of the spec that vouch for changed lines.
         lock: lock lines that go (`-`) and come (`+`); `lock_name`: name of that file, beside the spec.
     """
 
@@ -311,6 +341,9 @@ class Review:
     control_files: tuple[ControlFile, ...] = ()
     committed_trees: tuple[TreeVerdict, ...] = ()
     access_changes: Mapping[str, int] = field(default_factory=dict)
+    safeguards_lost: Mapping[str, int] = field(default_factory=dict)
+    unknown_lines: Mapping[str, int] = field(default_factory=dict)
+    vouched_lines: tuple[VouchedLine, ...] = ()
 
     @property
     def changed(self) -> int:
@@ -326,12 +359,23 @@ class Review:
     @property
     def risk(self) -> str:
         """`none`, `low`, `medium` or `high`."""
-        if not self.differs:
+        proof = {d.severity for d in self.proof_findings}
+        if not self.differs and not proof:
             return "none"
         if self.impact >= Impact.TRAFFIC_LOSS or self.renumbering.total or self.removed.count:
             return "high"
-        medium = self.impact is Impact.SESSION_RESET or self.access_changes
-        return "medium" if medium else "low"
+        if Severity.ERROR in proof:
+            return "high"
+        vouched = any(each.new for each in self.vouched_lines)
+        weaker = self.impact is Impact.SESSION_RESET or self.access_changes or self.safeguards_lost
+        return "medium" if weaker or proof or vouched else "low"
+
+    @property
+    def proof_findings(self) -> tuple[Diagnostic, ...]:
+        """The errors and warnings of the proof that only the newer side has; each raises the risk."""
+        return tuple(
+            d for d in self.findings if d.code.startswith(_PROOF) and d.severity is not Severity.NOTE
+        )
 
     @property
     def steering_files(self) -> tuple[ControlFile, ...]:
@@ -348,8 +392,8 @@ class Review:
     @property
     def harmless(self) -> bool:
         """Whether nothing that a reviewer must see changes: no device, access, control file, figure or failing tree."""
-        changes = self.differs or self.access_changes or self.control_files or self.model_figures
-        return not changes and not self.trees_fail
+        beside = self.access_changes, self.control_files, self.model_figures, self.proof_findings
+        return not self.differs and not any(beside) and not self.trees_fail
 
 
 def whole(gpus: Iterable[Fraction]) -> int:
@@ -358,3 +402,30 @@ def whole(gpus: Iterable[Fraction]) -> int:
     for share in gpus:
         parts[share.denominator] += share.numerator
     return -(-sum(Fraction(number, of) for of, number in parts.items()) // 1)
+
+
+def affected_gpus(reach: Mapping[Rail, Fraction]) -> int:
+    """Return how many GPUs lose service, each once although it is behind NICs of several networks.
+
+    NIC number n of a network in which a NIC serves g GPUs is that of the GPUs from n * g on.
+    """
+    if not any(network for _, _, network in reach):
+        return whole(reach.values())
+    spans = gathered(
+        (host, (number * gpus, (number + 1) * gpus)) for (host, number, _), gpus in reach.items()
+    )
+    return whole(map(_length, spans.values()))
+
+
+def _length(spans: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
+    """The length of the union of some spans."""
+    total = end = Fraction(0)
+    for first, last in sorted(spans):
+        total += max(Fraction(0), last - max(first, end))
+        end = max(end, last)
+    return total
+
+
+def host_count(names: Iterable[str]) -> int:
+    """Return how many hosts there are; `NAME (NETWORK)` is the part of a host in a further network."""
+    return len({name.partition(" (")[0] for name in names})

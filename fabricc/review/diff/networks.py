@@ -42,6 +42,11 @@ class Networks(Side):
         rails = parts[""]
         return Networks(rails.label, rails.cluster, kinds, parts, places)
 
+    @property
+    def vouched(self) -> Mapping[str, str]:
+        """Those of the network of the rails, whose acceptances count for all."""
+        return self.parts[""].vouched
+
     def planned(self, name: str) -> Switch | Host | None:
         """As in its network."""
         network, own = self.places[name]

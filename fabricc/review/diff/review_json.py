@@ -62,6 +62,11 @@ def as_json(review: Review) -> dict[str, Any]:
         **({"renamed": [{"from": old, "to": new} for old, new in review.renamed]} if review.renamed else {}),
         **({"replaced": [box._asdict() for box in review.replaced]} if review.replaced else {}),
         "access_changes": [{"what": what, "devices": count} for what, count in review.access_changes.items()],
+        "safeguards_lost": [
+            {"what": what, "devices": count} for what, count in review.safeguards_lost.items()
+        ],
+        "unknown_lines": [{"line": line, "devices": count} for line, count in review.unknown_lines.items()],
+        "vouched_lines": [each._asdict() for each in review.vouched_lines],
         "control_files": [each._asdict() for each in review.control_files],
         "committed_trees": [
             {"path": tree.path, "passes": tree.passes, "findings": [_finding(d) for d in tree.findings]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.order import gathered
-from fabricc.base.values import dataclass, replace, shared_attributes
+from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread
 from fabricc.review.diff import texts
@@ -19,7 +19,7 @@ from fabricc.review.diff.causes import causes
 from fabricc.review.diff.classes import classes, derived
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.former import box_of, former_names, under_present_names
-from fabricc.review.diff.impact import operation, verdict
+from fabricc.review.diff.impact import verdict
 from fabricc.review.diff.model import (
     Box,
     DeviceDiff,
@@ -30,10 +30,13 @@ from fabricc.review.diff.model import (
     Renumbering,
     Review,
     Statement,
+    affected_gpus,
     whole,
 )
+from fabricc.review.diff.safeguards import safeguards_lost, unknown_lines, vouched_lines
 from fabricc.review.diff.sides import figure_rows
 from fabricc.review.diff.texts import file_diffs
+from fabricc.review.diff.unread import changed_text, text_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,9 +58,6 @@ if TYPE_CHECKING:
 
 _PIECE = 16
 _INLINE = 64
-_TEXT = Statement("text", "~", None, None)
-_EXAMPLE = "lines that no fact describes, see the diff"
-
 
 _TIERS = ("tor", "spine", "core", "host")
 
@@ -93,37 +93,17 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
     if head.same(base, name):
         return None
     before, after = base.view(name), head.view(name)
-    if (found := compare_views(before, after, head.kinds)) is not None:
-        if Counter(before.unread) != Counter(after.unread):
-            found = _with_text(found)
-    elif not texts.differ(base.files(name), head.files(name)):
-        return None
-    else:
-        example = {_TEXT: _EXAMPLE}
-        found = DeviceDiff(
-            name,
-            after.kind,
-            after.platform,
-            {_TEXT: 1},
-            example,
-            Impact.HITLESS,
-            Renumbering(),
-            ports_only=True,
-        )
-    if after.kind == "host" or before.platform != after.platform:
+    vouched, files = head.vouched, (base.files(name), head.files(name))
+    changes = text_changes(after.nos, before.unread, after.unread, vouched)
+    found = compare_views(before, after, head.kinds, changes)
+    if found is None:
+        if not texts.differ(*files):
+            return None
+        changes = text_changes(after.nos, *changed_text(after.nos, *files), vouched)
+        found = compare_views(before, after, head.kinds, changes)
+    if found is None or after.kind == "host" or before.platform != after.platform:
         return found  # another release comes with an image, which boots with its configuration
-    application = back_ends.application(after.nos, base.files(name), head.files(name))
-    return with_application(found, before, application)
-
-
-def _with_text(found: DeviceDiff) -> DeviceDiff:
-    """A difference in facts to which one in lines that no fact describes is added."""
-    return replace(
-        found,
-        counts={**found.counts, _TEXT: 1},
-        examples={**found.examples, _TEXT: _EXAMPLE},
-        impact=max(found.impact, Impact.HITLESS),
-    )
+    return with_application(found, before, back_ends.application(after.nos, *files))
 
 
 def review(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
@@ -161,14 +141,17 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         devices=len(both) + len(boxes) + added.count + removed.count,
         groups=groups,
         access_changes=access_changes(groups, context.spec_changes),
+        safeguards_lost=safeguards_lost(groups),
+        unknown_lines=unknown_lines(groups),
+        vouched_lines=vouched_lines(groups, base.vouched, head.vouched),
         added=added,
         removed=removed,
         renumbering=totals.renumbering,
         impact=totals.impact,
-        gpus_affected=whole(totals.reach.values()),
-        hosts_affected=len({host for host, _ in totals.reach}),
-        rails_affected=tuple(sorted({rail for _, rail in totals.reach})),
-        drain_hosts=tuple(sorted({host for (host, _), gpus in totals.reach.items() if gpus})),
+        gpus_affected=affected_gpus(totals.reach),
+        hosts_affected=len({host for host, _, _ in totals.reach}),
+        rails_affected=tuple(sorted({rail for _, rail, network in totals.reach if not network})),
+        drain_hosts=tuple(sorted({host for (host, _, _), gpus in totals.reach.items() if gpus})),
         gpus_per_step=totals.step,
         gpus_total=cluster.gpus,
         sessions=len(totals.sessions),
@@ -214,21 +197,31 @@ class _Totals:
         reach = view.reach()
         self.impact = Impact.RELOAD
         self.reach.update(reach)
-        self.step = max(self.step, whole(reach.values()))
+        self.step = max(self.step, affected_gpus(reach))
 
     def add(self, diffs: Iterable[DeviceDiff]) -> None:
         for diff in diffs:
             self.impact = max(self.impact, diff.impact)
             self.renumbering.add(diff.renumbering)
             self.reach.update(diff.reach)
-            self.step = max(self.step, whole(diff.reach.values()))
+            self.step = max(self.step, affected_gpus(diff.reach))
             self.sessions |= diff.sessions
 
 
 def _fleet(side: Side, names: Sequence[str]) -> Fleet:
-    kinds = gathered((side.kinds[name], name) for name in names)
+    kinds = gathered((side.kinds[name], name) for name in _devices_once(names))
     gpus = whole(side.gpus_of(name) for name in kinds.get("host", ()))
     return Fleet({kind: tuple(members) for kind, members in kinds.items()}, gpus)
+
+
+def _devices_once(names: Sequence[str]) -> list[str]:
+    """The names, a host that is there with several networks once: by the part of the rails where that is among them."""
+    found: dict[str, str] = {}
+    for name in names:
+        own = name.partition(" (")[0]
+        if name == own or own not in found:
+            found[own] = name
+    return list(found.values())
 
 
 def grouped(
@@ -266,9 +259,9 @@ def _group(diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Se
         devices=devices,
         lines=tuple(lines),
         impact=first.impact,
-        gpus=whole(reach.values()),
-        hosts=len({host for host, _ in reach}),
-        rails=tuple(sorted({rail for _, rail in reach})),
+        gpus=affected_gpus(reach),
+        hosts=len({host for host, _, _ in reach}),
+        rails=tuple(sorted({rail for _, rail, network in reach if not network})),
         sessions=len(sessions),
         ports_only=first.ports_only,
         files=file_diffs(base.files(first.name), head.files(first.name)),
@@ -282,8 +275,7 @@ def _length(application: Application) -> int:
 
 
 def _verdict(statement: Statement, nos: str) -> Verdict:
-    op = operation(statement.subject, statement.op, statement.before, statement.after)
-    return verdict(statement.subject, op, nos)
+    return verdict(statement.subject, statement.direction or statement.op, nos)
 
 
 def _order(line: Line) -> tuple[object, ...]:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
+from fabricc.back.nos import templating
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.rendering import rendered
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.moves import Moves
 from fabricc.fabric.shape import HostId
 from fabricc.review.diff.figures import fabric_figures
-from fabricc.review.diff.impact import is_access
 from fabricc.review.diff.model import Figure
+from fabricc.review.diff.unread import unread_lines
 from fabricc.review.diff.view import host_view, switch_view
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import DeviceId
     from fabricc.review.diff.view import DeviceView
+
+_BESIDE = "device/"
+"""Facts that a review adds and no configuration states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,11 @@ class Side:
     label: str
     cluster: Cluster
     kinds: Mapping[str, str]
+
+    @property
+    def vouched(self) -> Mapping[str, str]:
+        """Lines without a statement that the spec vouches for, with `*` for any text -> the reason."""
+        return {}
 
     def planned(self, name: str) -> Switch | Host | None:  # noqa: ARG002
         """The device as planned; None where only its files are known."""
@@ -112,6 +121,11 @@ class SpecSide(Side):
         cluster = Cluster(fabric.cluster, gpus, shape.nic_ports, shape.spines, fabric.moves)
         return SpecSide(label, cluster, kinds, compiled, fabric, places)
 
+    @property
+    def vouched(self) -> Mapping[str, str]:
+        """The lines that `accept` of the spec names."""
+        return {each.line: each.reason for each in self.compiled.spec.accept if each.line}
+
     def planned(self, name: str) -> Switch | Host | None:
         """The device as planned."""
         return self.device(name)
@@ -146,7 +160,7 @@ class SpecSide(Side):
             for name in self.fabric.units[guest].hosts.values()
         }
         view = switch_view(device, back_ends.load(device.nos).planned(device), rail_gpus, others)
-        return _with_overlays(view, device) if device.overlays else view
+        return _as_written(view, device) if device.overlays or templating.in_use() else view
 
     def rail_gpus(self, unit: int) -> Fraction:
         """GPUs behind one rail of the hosts in a unit."""
@@ -172,14 +186,14 @@ class SpecSide(Side):
         return Fraction(self.fabric.host_models[self.fabric.units[place.unit].group].gpus)
 
 
-def _with_overlays(view: DeviceView, switch: Switch) -> DeviceView:
-    """The view of a switch with what its overlays do to access, and the lines that the reader does not know."""
-    reading = back_ends.load(switch.nos).read(rendered(switch))
-    paths = view.facts.keys() | reading.facts.keys()
-    access = {path for path in paths if is_access(path, switch.nos)}
-    facts = {path: value for path, value in view.facts.items() if path not in access}
-    facts.update({path: reading.facts[path] for path in access if path in reading.facts})
-    return replace(view, facts=facts, unread=tuple(text for _, _, text in reading.unknown))
+def _as_written(view: DeviceView, switch: Switch) -> DeviceView:
+    """Return the view of a switch with the facts of its final text: with overlays, removals and own templates."""
+    files = rendered(switch)
+    reading = back_ends.load(switch.nos).read(files)
+    planned = {path: value for path, value in view.facts.items() if path.startswith(_BESIDE)}
+    cables = {path: value for path, value in view.facts.items() if "]/cable/" in path}
+    facts = {**reading.facts, **planned, **cables}
+    return replace(view, facts=facts, unread=unread_lines(switch.nos, files, reading))
 
 
 def _unchanged(fabric: Fabric) -> tuple[Fabric, list[object]]:

@@ -13,7 +13,7 @@ from fabricc.review.diff.names import fold
 from fabricc.review.diff.phrases import phrases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fabricc.review.diff.model import FileDiff, Group, Review
 
@@ -60,8 +60,11 @@ def _beside(review: Review) -> Iterator[Line]:
     files = (*wording.control_rows(review), *wording.tree_rows(review))
     figures = review.model_figures
     titles = (
+        ("lines that fabricc does not interpret", _joined(wording.unknown_rows(review))),
+        ("lines that the spec vouches for", _joined(wording.vouched_rows(review))),
         ("who can log in", wording.access_rows(review)),
-        ("files that decide what a push or a review does", [f"{path}: {words}" for path, words in files]),
+        ("services and protections that end or become weaker", wording.safeguard_rows(review)),
+        ("files that decide what a push or a review does", _joined(files)),
         (
             "catalog figures of models in use",
             [f"{each.model} {each.figure}: {wording.figure_words(each)}" for each in figures],
@@ -71,6 +74,10 @@ def _beside(review: Review) -> Iterator[Line]:
         if rows:
             yield from (Line(), Line(title, "bold"))
             yield from (Line(f"  {row}") for row in rows)
+
+
+def _joined(rows: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{text}: {words}" for text, words in rows]
 
 
 def _rows(rows: list[tuple[str, str]]) -> Iterator[Line]:

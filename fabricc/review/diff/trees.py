@@ -24,6 +24,7 @@ from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_m
 from fabricc.review.diff.figures import count_figures
 from fabricc.review.diff.networks import whole
 from fabricc.review.diff.sides import Cluster, Side
+from fabricc.review.diff.unread import unread_lines
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class TreeSide(Side):
         model, nos, platform = "host", "host", "host"
         unread: tuple[str, ...] = ()
         if kind == "host":
-            facts = dict(host_files.read(files).facts)
+            read = host_files.read(files)
+            facts, unread = dict(read.facts), unread_lines("host", files, read)
             ports = {port: PortView("rail", port, end, 0) for port, _, _, end, _, _ in cables}
             for port, _, peer, end, _, _ in cables:
                 facts[f"interface[{port}]/peer"] = f"{peer} {end}"
@@ -91,7 +93,7 @@ class TreeSide(Side):
             nos, release, reading = self._read(name, tier, files)
             platform = f"{nos} {release}".strip()
             facts, model = dict(reading.facts), self._models.get(name, tier["model"])
-            unread = tuple(text for _, _, text in reading.unknown)
+            unread = unread_lines(nos, files, reading)
             facts.update(identity_facts(model, platform))
             ports = numbered_ports([cable[:4] for cable in cables])
         for port, _, _, _, length, medium in cables:

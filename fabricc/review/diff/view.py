@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import TrafficClass
     from fabricc.review.diff.model import Rail
 
-_RAIL = re.compile(r"[a-z]+(\d{1,9})[a-z]?")
+_RAIL = re.compile(r"([a-z]+)(\d{1,9})[a-z]?")
 """A port of a host by its name, `rail0a` or `storage0`: the number is its NIC's."""
 _FACT = re.compile(r"(interface|bgp/neighbor)\[([^]]*)\](.*)")
 
@@ -90,7 +90,8 @@ class DeviceView:
             own = self.name.partition(" ")[0]  # a host's part in a further network says so behind its name
             host, end = (own, name) if view.role == "rail" else (view.peer, view.peer_port)
             if match := _RAIL.fullmatch(end):
-                found[host, int(match[1])] = self.others.get(host, self.rail_gpus)
+                network = "" if match[1] == "rail" else match[1]
+                found[host, int(match[2]), network] = self.others.get(host, self.rail_gpus)
         return found
 
     def place(self, path: str) -> tuple[str, str, str, str]:

@@ -6,9 +6,11 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.markdown import inert
-from fabricc.review.diff.model import Impact
+from fabricc.base.order import gathered
+from fabricc.review.diff.model import Impact, host_count
 from fabricc.review.diff.names import fold
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ BOTH_ENDS = (
     "Apply both ends of every session in one window: a session stays down until both have the new ASNs."
 )
 _KEY_FIGURES = ("oversubscription", "headroom used", "rail bandwidth left", "worst single")
+UNKNOWN = "effect unknown, treated as a reload"
 IMPACTS = {
     Impact.NONE: "no effect on traffic",
     Impact.HITLESS: "hitless",
@@ -42,6 +45,7 @@ def verdict_line(review: Review) -> str:
     renamed, boxes = len(review.renamed), len(review.replaced)
     parts = [
         f"{review.risk.upper()} risk",
+        *unknown(review),
         *(f"{_fleet(fleet)} {verb}" for fleet, verb in moves if fleet.count),
         *([f"{plural(renamed, 'device')} renamed"] if renamed else []),
         *([f"{plural(boxes, 'device')} replaced"] if boxes else []),
@@ -53,13 +57,47 @@ def verdict_line(review: Review) -> str:
     return ", ".join(parts)
 
 
+def unknown(review: Review) -> list[str]:
+    """Return how many lines of unknown effect change; one text for all, or none."""
+    if not review.unknown_lines:
+        return []
+    devices = sum(len(g.devices) for g in review.groups if g.has_unknown_lines)
+    lines = plural(len(review.unknown_lines), "line")
+    return [f"{lines} that fabricc does not interpret change on {plural(devices, 'device')} (effect unknown)"]
+
+
+def unknown_rows(review: Review) -> list[tuple[str, str]]:
+    """Return each line of unknown effect, and how many devices have it."""
+    return [(line, plural(count, "device")) for line, count in review.unknown_lines.items()]
+
+
+def vouched_rows(review: Review) -> list[tuple[str, str]]:
+    """Return each entry of the spec that vouches for changed lines, and its reason."""
+    rows = []
+    for each in review.vouched_lines:
+        new = ", the entry comes with this change" if each.new else ""
+        rows.append((each.line, f"{each.reason} ({plural(each.devices, 'device')}{new})"))
+    return rows
+
+
+def safeguard_rows(review: Review) -> list[str]:
+    """Return the services and protections that end or become weaker."""
+    return [f"{what}: {plural(count, 'device')}" for what, count in review.safeguards_lost.items()]
+
+
 def beside(review: Review) -> list[str]:
     """What a reviewer must see besides the devices: access, figures, deciding files, the committed tree."""
+    errors = sum(d.severity is Severity.ERROR for d in review.proof_findings)
+    warnings = len(review.proof_findings) - errors
+    counts = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
+    proof = f"the proof of the newer side has {' and '.join(counts)} that the older side lacks"
     figures, files = len(review.model_figures), sum(each.files for each in review.control_files)
     verb = "changes" if files == 1 else "change"
     failing = [tree.path for tree in review.committed_trees if not tree.passes]
     return [
         *(["who can log in changes"] if review.access_changes else []),
+        *([f"these end or become weaker: {fold(list(review.safeguards_lost), 3)}"] if review.safeguards_lost else []),
+        *([proof] if counts else []),
         *([f"{plural(figures, 'catalog figure')} of models in use {'differs' if figures == 1 else 'differ'}"]
           if figures else []),
         *([f"{plural(files, 'file')} that decide{'s' if files == 1 else ''} what a push or a review does {verb}"]
@@ -132,10 +170,9 @@ def renumbering(review: Review) -> str:
 def impact_rows(review: Review) -> list[tuple[str, str]]:
     """What it does, as name and value."""
     count = review.renumbering
-    rows = [("worst effect", IMPACTS[review.impact])]
+    rows = [("worst effect", UNKNOWN if _gravest_is_unknown(review.groups) else IMPACTS[review.impact])]
     if review.gpus_affected:
-        rails = f"rail{'s' if len(review.rails_affected) > 1 else ''} {ranges(review.rails_affected)}"
-        where = f"{plural(review.hosts_affected, 'host')}, {rails}"
+        where = f"{plural(review.hosts_affected, 'host')}{_rails(review.rails_affected, ', ')}"
         step = f"; {review.gpus_per_step:,} at a time, device by device"
         if review.gpus_per_step == review.gpus_affected or _together(review):
             step = ""
@@ -156,7 +193,8 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
 
 
 def _devices(review: Review) -> str:
-    counts = Counter(group.kind for group in review.groups for _ in group.devices)
+    members = gathered((group.kind, name) for group in review.groups for name in group.devices)
+    counts = Counter({kind: host_count(names) for kind, names in members.items()})
     verb = "changes" if sum(counts.values()) == 1 else "change"
     parts = [_kinds(counts, verb)] if counts else []
     for fleet, verb in ((review.added, "new"), (review.removed, "gone")):
@@ -174,14 +212,25 @@ def _kinds(counts: Mapping[str, int], verb: str) -> str:
     return f"{', '.join(told)} {verb}"
 
 
+def _rails(numbers: Sequence[int], between: str) -> str:
+    """Rails by their numbers, "" where only NICs of further networks are concerned."""
+    return f"{between}rail{'s' if len(numbers) > 1 else ''} {ranges(numbers)}" if numbers else ""
+
+
 def title(group: Group) -> str:
     """A group in a line."""
     noun = plural(len(group.devices), NOUNS[group.kind])
     platform = "" if group.kind == "host" else f" ({group.platform})"
-    text = f"{noun}{platform}: {IMPACTS[group.impact]}"
+    text = f"{noun}{platform}: {UNKNOWN if _gravest_is_unknown([group]) else IMPACTS[group.impact]}"
     if group.gpus:
-        text += f", {plural(group.gpus, 'GPU')} on rail{'s' if len(group.rails) > 1 else ''} {ranges(group.rails)}"
+        text += f", {plural(group.gpus, 'GPU')}{_rails(group.rails, ' on ')}"
     return text
+
+
+def _gravest_is_unknown(groups: Sequence[Group]) -> bool:
+    """Whether nothing but lines of unknown effect counts as the gravest effect."""
+    gravest = [line for g in groups for line in g.lines if line.verdict.impact is Impact.RELOAD]
+    return bool(gravest) and all(line.statement.subject == "text" for line in gravest)
 
 
 def drain_steps(review: Review) -> list[str]:

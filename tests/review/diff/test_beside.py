@@ -140,8 +140,8 @@ def test_an_account_in_an_overlay_is_access_also_beside_another_change(bench: Be
     (base.parent / "o.conf").write_text("hostname-note a\n", "utf-8")
     (head.parent / "o.conf").write_text("agentx\n", "utf-8")
     found = compared(base, head)
-    assert found.access_changes == {"lines that no fact describes, changed": 6}
-    assert (found.risk, wording.labels(found)) == ("medium", ["fabric:access", "risk:medium"])
+    assert found.access_changes == {"lines that fabricc does not interpret, changed": 6}
+    assert (found.risk, wording.labels(found)) == ("high", ["fabric:access", "risk:high", "needs-drain"])
     policy = Policy(require_label_for_access="Access-OK", forbid_access_changes=True)
     assert [d.code for d in violations([policy], found, frozenset(), "s")] == ["FAB9040", "FAB9041"]
     labels = as_policies_write(["access-ok"], [policy])

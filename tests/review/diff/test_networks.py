@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc import compile_spec
+from fabricc.review.diff import wording
 from fabricc.review.diff.inputs import inputs
 from fabricc.review.diff.run import review
 
@@ -87,3 +88,21 @@ def test_hosts_of_a_network_alone_are_told_with_it_and_have_no_gpus(compared) ->
     changed = {name for group in found.groups for name in group.devices if group.kind == "host"}
     assert changed == {"store001 (storage)", "store002 (storage)"}
     assert found.added.gpus == found.gpus_affected == 0
+
+
+def test_hosts_and_gpus_of_several_networks_count_once(compared) -> None:  # type: ignore[no-untyped-def]
+    fewer = compared(SPEC, SPEC.replace("hosts: 8,", "hosts: 6, capacity: 8,"))
+    assert len(fewer.removed.names["host"]) == 2
+    assert fewer.removed.gpus == 16
+    assert "2 hosts (16 GPUs) leave" in wording.verdict_line(fewer)
+
+
+def test_no_more_gpus_lose_service_than_there_are(compared) -> None:  # type: ignore[no-untyped-def]
+    classes = "    priorities: {storage: {dscp: 26, lossless: true}, default: {}}\n"
+    before = SPEC + classes
+    after = before.replace("mtu: {host: 8000}", "mtu: {host: 7000}") + "mtu: {host: 4200}\n"
+    found = compared(before, after)
+    assert found.gpus_affected == found.gpus_total == 64
+    assert found.hosts_affected == 8
+    assert found.rails_affected == tuple(range(8))
+    assert "8 hosts change" in dict(wording.impact_rows(found))["devices"]

@@ -98,6 +98,10 @@ class Sonic:
         understood = {each[:2] for each in reading.unknown} - {each[:2] for each in told}
         return frozenset(understood) | lines_aside(reading, files, {FRR_FILE: ASIDES})
 
+    def ignored(self, files: Mapping[str, str]) -> list[tuple[str, int, str]]:
+        """Return file, line and text of each field of the tables that the reader skips without a finding."""
+        return config_db.ignored_fields(files.get(config_db.FILE, ""))
+
     def planned(self, switch: Switch) -> Facts:
         """The facts that `read` finds in the rendered files: the Fabric's but for `DEPARTURES`, and SONiC's own."""
         run = bgp.as_run(switch)

@@ -190,6 +190,21 @@ def _tables(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
     return Tree(nodes, faults)
 
 
+def ignored_fields(text: str) -> list[tuple[str, int, str]]:
+    """Return file, line 0 and `TABLE|row field: value` of each field of the tables in `IGNORED`."""
+    try:
+        tables = parsed(text) if text else {}
+    except (ValueError, RecursionError):
+        return []
+    found = []
+    for name in sorted(IGNORED & tables.keys()):
+        rows = tables[name]
+        for key, row in rows.items() if isinstance(rows, dict) else [("", rows)]:
+            fields = row.items() if isinstance(row, dict) and row else [("", row)]
+            found += [(FILE, 0, f"{name}|{key} {field}: {value}") for field, value in fields]
+    return found
+
+
 def _rows(
     table: str, rows: Mapping[str, Any], lines: Iterator[int], faults: list[tuple[int, str]]
 ) -> list[Node]:

@@ -1,0 +1,277 @@
+"""Decide which way a changed value goes: whether routes are lost or leak, and whether a setting becomes weaker.
+
+The vocabulary declares an impact for each direction. A direction is one of the operations `+`, `-` and `~`, or a word:
+`less` (routes or a protection are lost), `leak` (routes pass that did not, or compete with the
+fabric's own) and `far` (a figure is more than doubled or halved).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.numbers import is_number, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.vocabulary import Row
+
+OUTSIDE = "]/entry["
+"""What tells an entry of a prefix list by its network; its place says nothing where every entry permits."""
+_FROM_OUTSIDE = ("OUTSIDE-", "ACCEPT-", "STATIC-")
+_BEYOND = (*_FROM_OUTSIDE, "AGGREGATES-")
+"""Beginnings of the names of prefix lists about routes from and to outside parties."""
+_DRAIN = "add_community 65535:0"
+_FROM_ABOVE = "add_community 65000:1", "deny community_list FROM-ABOVE"
+"""The mark of routes from above, and the clause that never sends them up again; see `fabric/routing_policy.py`."""
+_ENTRY = re.compile(r"(?P<deny>deny )?(?P<network>\S+)(?: ge (?P<ge>\d+))?(?: le (?P<le>\d+))?")
+_LIST = re.compile(r"(?<= prefix_list )\S+")
+_KEY = re.compile(r"[^[]*\[([^]]*)\]")
+_TERM = re.compile(r"\d+ (?:\S+ )?(?:accept|reject|next policy)")
+_DISCARD = "discard"
+_FAMILY = re.compile(r"-V[46]$")
+_FACTOR = 2
+_POLICIES = ("]/export", "]/import", "/redistribute_connected", "/redistribute_static")
+_OFF = ("false", "off", "disabled")
+
+
+class Sides(NamedTuple):
+    """The facts of the device before and after."""
+
+    before: Facts
+    after: Facts
+
+
+class Prefixes(NamedTuple):
+    """What an entry of a prefix list matches: the prefixes in a network whose lengths are in a range."""
+
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network
+    shortest: int
+    longest: int
+    permits: bool
+
+    def covers(self, other: Prefixes) -> bool:
+        """Whether some prefix is matched by both."""
+        if self.network.version != other.network.version or not self.network.overlaps(other.network):
+            return False
+        return self.shortest <= other.longest and other.shortest <= self.longest
+
+    def covers_addresses(self, other: Prefixes) -> bool:
+        """Whether the network contains the other one."""
+        same = self.network.version == other.network.version
+        return (
+            same
+            and self.network.overlaps(other.network)
+            and self.network.prefixlen <= other.network.prefixlen
+        )
+
+
+def direction(
+    subject: str,
+    before: Value | None,
+    after: Value | None,
+    sides: Sides,
+    row: Row,
+) -> str:
+    """Return the direction of a change: its operation, or a word of the module's first paragraph.
+
+    Args:
+        subject: the fact, its port by role.
+        before: the value on the older side; None for none.
+        after: the value on the newer side; None for none.
+        sides: all facts of the device, for what an entry or clause refers to.
+        row: what is declared of the fact.
+    """
+    impacts = row.impact
+    operation = "+" if before is None else "-" if after is None else "~"
+    name = subject.partition("[")[0]
+    if name == "prefix_list" and "leak" in impacts:
+        return _of_entry(subject, before, after, sides)
+    if name == "route_map" and "leak" in impacts:
+        upwards = tuple(subject.startswith(f"route_map[{each}-UPSTREAM]") for each in ("FROM", "TO"))
+        clauses = str(before or ""), str(after or "")
+        if upwards[0] and all(clauses) and _FROM_ABOVE[0] not in clauses[0]:
+            clauses = clauses[0], clauses[1].replace(f" {_FROM_ABOVE[0]}", "")
+        if upwards[1] and clauses == ("", _FROM_ABOVE[1]):
+            return "+"
+        return _of_clause(*clauses, sides)
+    if name == "static_route" and "leak" in impacts:
+        return _of_route(_KEY.match(subject), before, after, sides)
+    if subject.endswith(_POLICIES) and operation == "~":
+        # a system may divide a map by family
+        renamed = _FAMILY.sub("", str(before)) == _FAMILY.sub("", str(after))
+        same = _clauses(sides.before, before) == _clauses(sides.after, after)
+        return operation if renamed or same else "less"
+    if subject.endswith(
+        _POLICIES[:2]
+    ):  # a session that stays loses its policy, or gets one that it did not have
+        return "less" if _neighbors(sides.before) == _neighbors(sides.after) else operation
+    if name == "platform/policy" and "less" in impacts:
+        return operation if _default(before) == _default(after) else "less"
+    if operation == "~" and subject.endswith("]/enabled"):
+        return "+" if after == "true" else operation
+    if operation == "~" and subject.startswith("bgp/family["):
+        return "+" if after == "on" else operation
+    if "far" in impacts:
+        return "far" if _is_far(before, after) else operation
+    if "less" in impacts and _is_less(before, after):
+        return "less"
+    return "less" if "safeguard" in row.tags and _is_off(before, after, row.type) else operation
+
+
+def _of_entry(subject: str, before: Value | None, after: Value | None, sides: Sides) -> str:
+    """An entry of a prefix list: `-` and `less` for prefixes that it matches no longer."""
+    name = (_KEY.match(subject) or [subject, subject])[1]
+    if after is None:
+        return "leak" if str(before).startswith("deny ") else "-"
+    new = _prefixes(str(after))
+    if new is None:
+        return "less"
+    if not new.permits:
+        return "less"
+    if name.startswith(_FROM_OUTSIDE) and any(new.covers(own) for own in _own(sides.before)):
+        return "leak"
+    if before is None:
+        known = any(path.startswith(f"prefix_list[{name}]/") for path in sides.before)
+        return "+" if not known or name.startswith(_BEYOND) else "leak"
+    old = _prefixes(str(before))
+    if old is None or not old.permits or old.network != new.network:
+        return "-"
+    wider = new.longest >= old.longest and new.shortest <= old.shortest
+    if not wider:
+        return "-"
+    return "+" if name.startswith(_BEYOND) else "leak"
+
+
+def _of_clause(before: str, after: str, sides: Sides) -> str:
+    """A clause of a route map: `less` for routes that it passes no longer, `leak` for those that it passes now."""
+    if not after:
+        return "leak" if before.startswith("deny") else "less"
+    if not before:
+        if after.startswith("deny"):
+            return "less"
+        lists = _LIST.findall(after)
+        new = [name for name in lists if not _has_list(sides.before, name)]
+        return "+" if lists and all(n in new or n.startswith(_BEYOND) for n in lists) else "leak"
+    return "~" if _without_drain(before) == _without_drain(after) else "less"
+
+
+def _without_drain(clause: str) -> str:
+    return " ".join(clause.replace(_DRAIN, "").split())
+
+
+def _has_list(facts: Facts, name: str) -> bool:
+    return f"prefix_list[{name}]/0" in facts
+
+
+def _neighbors(facts: Facts) -> set[str]:
+    """The sessions that are configured."""
+    return {path for path in facts if path.startswith("bgp/neighbor[") and path.endswith("]/remote_asn")}
+
+
+def _clauses(facts: Facts, name: Value | None) -> list[Value]:
+    """The clauses of a route map in order; two maps with the same ones are one policy under two names."""
+    beginning = f"route_map[{name}]/"
+    found = {
+        path.removeprefix(beginning): value for path, value in facts.items() if path.startswith(beginning)
+    }
+    numbers = sorted((int(key), value) for key, value in found.items() if is_number(key))
+    return [value for _, value in numbers] or [str(name)]
+
+
+def _of_route(key: re.Match[str] | None, before: Value | None, after: Value | None, sides: Sides) -> str:
+    """A static route: `less` where it goes or leads nowhere, `leak` where it takes traffic from other routes."""
+    if before is not None:
+        return "less"
+    new = _prefixes(key[1]) if key else None
+    if new is None:
+        return "leak"
+    taken = any(
+        each.covers(new) or (each.network.overlaps(new.network) and each.shortest <= new.network.prefixlen)
+        for each in (*_own(sides.before), *_reached(sides.before))
+        if each.network.version == new.network.version
+    )
+    if taken:
+        return "leak"
+    if str(after) != _DISCARD:
+        return "+"
+    within = any(new.covers_addresses(own) for own in _addresses(sides.after))
+    return "+" if within else "leak"
+
+
+def _own(facts: Facts) -> Iterator[Prefixes]:
+    """The prefixes of the fabric itself."""
+    for path, value in facts.items():
+        if path.startswith("prefix_list[FABRIC-") and (found := _prefixes(str(value))):
+            yield found
+
+
+def _reached(facts: Facts) -> Iterator[Prefixes]:
+    """The prefixes that are reached outside."""
+    for path, value in facts.items():
+        if path.startswith("prefix_list[OUTSIDE-") and (found := _prefixes(str(value))):
+            yield found
+
+
+def _addresses(facts: Facts) -> Iterator[Prefixes]:
+    """The networks of the device's own ports and loopback, and of the fabric's prefix lists."""
+    for path, value in facts.items():
+        own = path.startswith(("interface[", "loopback/")) and path.endswith(("/ipv4", "/ipv6"))
+        if own and (found := _prefixes(str(value))):
+            yield found
+    yield from _own(facts)
+
+
+@lru_cache(1 << 12)
+def _prefixes(text: str) -> Prefixes | None:
+    """Read an entry of a prefix list, or an address; None for what is neither."""
+    match = _ENTRY.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        network = ipaddress.ip_network(match["network"], strict=False)
+    except ValueError:
+        return None
+    ge, le = whole_number(match["ge"] or ""), whole_number(match["le"] or "")
+    shortest = network.prefixlen if ge is None else ge
+    longest = le if le is not None else network.prefixlen if ge is None else network.max_prefixlen
+    return Prefixes(network, shortest, longest, match["deny"] is None)
+
+
+def _default(policy: Value | None) -> list[str] | None:
+    """What a policy of terms does with what its numbered terms, which are clauses, leave."""
+    if policy is None:
+        return None
+    return [term for term in str(policy).split("; ") if not _TERM.fullmatch(term)]
+
+
+def _is_far(before: Value | None, after: Value | None) -> bool:
+    if after is None or before is None:
+        return after is None
+    if not (is_number(str(before)) and is_number(str(after))):
+        return True
+    old, new = int(before), int(after)
+    return max(old, new) > _FACTOR * min(old, new)
+
+
+def _is_off(before: Value | None, after: Value | None, kind: str | tuple[str, ...]) -> bool:
+    """Whether a safeguard is gone or off, or a list of servers is without one of them."""
+    if before is None or after is None:
+        return after is None or after in _OFF
+    return after in _OFF or (kind == "addresses" and _is_less(before, after))
+
+
+def _is_less(before: Value | None, after: Value | None) -> bool:
+    """Whether a protection is gone, off, lower, or covers fewer things of a list."""
+    if before is None or after is None:
+        return after is None or after == "false"
+    old, new = str(before), str(after)
+    if is_number(old) and is_number(new):
+        return int(new) < int(old)
+    if {old, new} <= {"true", "false"}:
+        return new == "false"
+    return not set(re.split(r"[ ,]+", old)) <= set(re.split(r"[ ,]+", new))

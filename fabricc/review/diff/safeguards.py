@@ -1,0 +1,91 @@
+"""Report services and protections that a change ends, and lines whose effect is unknown or vouched for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.review.diff.impact import row_of
+from fabricc.review.diff.model import VouchedLine
+from fabricc.review.diff.unread import ENDED, TEXT, VOUCHED, vouching
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fabricc.review.diff.model import Group, Statement
+
+_KEY = re.compile(r"\[[^]]*\]")
+_WEAKER = ("less", "far")
+
+
+def safeguards_lost(groups: Sequence[Group]) -> dict[str, int]:
+    """Return the services and protections that end or become weaker -> how many devices lose them."""
+    found: dict[str, int] = {}
+    for group in groups:
+        statements = [line.statement for line in group.lines]
+        lost = {_concern(each, group.nos) for each in statements if _ends(each, statements)}
+        for concern in sorted(lost - {""}):
+            found[concern] = found.get(concern, 0) + len(group.devices)
+    return found
+
+
+def _ends(statement: Statement, others: Iterable[Statement]) -> bool:
+    """Whether something becomes weaker, or a line comes that ends it."""
+    if statement.subject.startswith(ENDED) or "/setting[no " in statement.subject:
+        return statement.op == "+"
+    return statement.direction in _WEAKER and not _moves(statement, others)
+
+
+def _concern(statement: Statement, nos: str) -> str:
+    """What a safeguard is called, "" for what is none."""
+    if statement.subject.startswith(ENDED):
+        return statement.subject.removeprefix(ENDED).removesuffix("]")
+    row = row_of(statement.subject, nos)
+    return row.concern if "safeguard" in row.tags else ""
+
+
+def _moves(statement: Statement, others: Iterable[Statement]) -> bool:
+    """Whether what goes comes again under another key, such as another queue."""
+    bare = _KEY.sub("", statement.subject)
+    return statement.op == "-" and any(
+        each.op == "+" and each.after == statement.before and _KEY.sub("", each.subject) == bare
+        for each in others
+    )
+
+
+def unknown_lines(groups: Sequence[Group]) -> dict[str, int]:
+    """Return the changed lines whose effect is unknown, with `+` or `-` -> how many devices have them."""
+    found: dict[str, int] = {}
+    for group in groups:
+        for line in group.lines:
+            if line.statement.subject == TEXT:
+                for sign, text in (("-", line.statement.before), ("+", line.statement.after)):
+                    for each in (text or "").split("; ") if text else ():
+                        found[f"{sign}{each}"] = found.get(f"{sign}{each}", 0) + len(group.devices)
+    return found
+
+
+def vouched_lines(
+    groups: Sequence[Group], before: Mapping[str, str], after: Mapping[str, str]
+) -> tuple[VouchedLine, ...]:
+    """Return the entries of the spec that vouch for changed lines.
+
+    Args:
+        groups: devices on which the same changes.
+        before: the entries of the older side -> the reason.
+        after: the entries of the newer side -> the reason.
+    """
+    counts: dict[str, int] = {}
+    for group in groups:
+        texts = [
+            text
+            for line in group.lines
+            if line.statement.subject == VOUCHED
+            for text in (line.statement.before, line.statement.after)
+            if text
+        ]
+        for entry in {vouching(each, after) for text in texts for each in text.split("; ")} - {""}:
+            counts[entry] = counts.get(entry, 0) + len(group.devices)
+    return tuple(
+        VouchedLine(entry, after[entry], count, new=entry not in before) for entry, count in counts.items()
+    )

@@ -1,0 +1,166 @@
+"""Compare the lines of two sides that fabricc does not interpret: text without a statement has an unknown effect."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+from fabricc.fabric.vocabulary import STRUCTURE
+from fabricc.review.diff.impact import vocabulary
+from fabricc.review.diff.redact import masked
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from fabricc.fabric.facts import Reading
+
+TEXT, VOUCHED, HARMLESS, ENDED = "text", "text/vouched", "text/harmless", "text/ended["
+"""Subjects of lines: with an unknown effect, vouched for by the spec, without an effect, ending a safeguard."""
+_SHOWN, _LONGEST = 8, 160
+_NOTHING = re.compile(r"\s*([#!].*)?$")
+_REORDERED = "the same lines in another order"
+
+
+class TextChange(NamedTuple):
+    """Lines of one kind that go and come on a device, as one text each; None for no lines."""
+
+    subject: str
+    before: str | None
+    after: str | None
+
+
+def unread_lines(nos: str, files: Mapping[str, str], reading: Reading) -> tuple[str, ...]:
+    """Return each line without a statement, in order, with the lines that it is below: `interface swp1 / shape 1`.
+
+    Args:
+        nos: the operating system, `host` for hosts.
+        files: file -> text.
+        reading: what the reader of the system found in them.
+    """
+    back_end: Any = None if nos == "host" else back_ends.load(nos)
+    ignored = back_end.ignored(files) if hasattr(back_end, "ignored") else []
+    paths = {
+        file: _paths(nos, files[file]) for file in {each[0] for each in reading.unknown} if file in files
+    }
+    found = []
+    for file, line, text in (*reading.unknown, *ignored):
+        known = paths.get(file, {})
+        if file in paths and line not in known and line:
+            continue  # in a comment or a banner
+        path = known.get(line, "")
+        shows = path.rpartition(" / ")[2].startswith(text.strip().split(" ")[0])
+        found.append((path if shows else text.strip()).replace("; ", ";"))
+    return tuple(found)
+
+
+def _paths(nos: str, text: str) -> dict[int, str]:
+    """Number of each line that is no comment -> the line with those that it is below."""
+    comments = vocabulary(nos).comments
+    if comments:
+        text = comments.sub(lambda match: "\n" * match[0].count("\n"), text)
+    found: dict[int, str] = {}
+    blocks: list[tuple[int, str]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if _NOTHING.match(line):
+            continue
+        indent = len(line) - len(line.lstrip())
+        while blocks and blocks[-1][0] >= indent:
+            blocks.pop()
+        path = " / ".join((*(above for _, above in blocks), line.strip().rstrip(",")))
+        blocks.append((indent, line.strip().rstrip(",")))
+        found[number] = path
+    return found
+
+
+def changed_text(
+    nos: str, before: Mapping[str, str], after: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """Return the lines that go and come between texts with the same statements.
+
+    Comments, the order of lines, and lines that state a fact do not count: facts are compared by themselves.
+    """
+    read = host_files.read if nos == "host" else back_ends.load(nos).read
+    readings = read(before), read(after)
+    facts = readings[0].facts, readings[1].facts
+    structure = {path for path, value in facts[0].items() if facts[1].get(path) == value}
+    old, new = (
+        Counter(_unstated(nos, files, {
+            place
+            for path, place in reading.lines.items()
+            if path in structure or not path.startswith(STRUCTURE)
+        }))
+        for files, reading in zip((before, after), readings, strict=True)
+    )  # fmt: skip
+    return list((old - new).elements()), list((new - old).elements())
+
+
+def _unstated(nos: str, files: Mapping[str, str], stated: Collection[tuple[str, int]]) -> Iterator[str]:
+    for file in sorted(files):
+        paths = _paths(nos, files[file])
+        yield from (path for line, path in paths.items() if (file, line) not in stated and _words(path))
+        if not paths:
+            yield f"{file} is empty"
+
+
+def _words(path: str) -> bool:
+    """Whether the last line of a path has words, not brackets alone."""
+    return any(letter.isalnum() for letter in path.rpartition(" / ")[2])
+
+
+def text_changes(
+    nos: str,
+    before: Collection[str],
+    after: Collection[str],
+    vouched: Collection[str] = (),
+) -> list[TextChange]:
+    """Return the changes between two sequences of lines without a statement, those of one kind as one change.
+
+    Args:
+        nos: the operating system, `host` for hosts.
+        before: the lines of the older side, in order.
+        after: the lines of the newer side, in order.
+        vouched: lines, with `*` for any text, that the spec vouches for.
+    """
+    old, new = Counter(before), Counter(after)
+    gone, come = list((old - new).elements()), list((new - old).elements())
+    if not gone and not come:
+        return [TextChange(TEXT, None, _REORDERED)] if tuple(before) != tuple(after) else []
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for side, lines in enumerate((gone, come)):
+        for line in lines:
+            found.setdefault(_kind(nos, line, vouched), ([], []))[side].append(line)
+    return [TextChange(subject, *map(_joined, sides)) for subject, sides in found.items()]
+
+
+def _kind(nos: str, line: str, vouched: Collection[str]) -> str:
+    if any(pattern.fullmatch(line) for pattern in vocabulary(nos).harmless):
+        return HARMLESS
+    ended = (name for pattern, name in vocabulary(nos).ends.items() if pattern.fullmatch(line))
+    if name := next(ended, ""):
+        return f"{ENDED}{name}]"
+    return VOUCHED if vouching(line, vouched) else TEXT
+
+
+def vouching(line: str, vouched: Collection[str]) -> str:
+    """Return the entry that vouches for a line, whole or without the lines that it is below; "" for none."""
+    own = line.rpartition(" / ")[2]
+    for entry in vouched:
+        pattern = re.compile(".*".join(map(re.escape, entry.split("*"))))
+        if pattern.fullmatch(line) or pattern.fullmatch(own):
+            return entry
+    return ""
+
+
+def _joined(lines: list[str]) -> str | None:
+    """Lines as one text without secrets; a digest tells the lines that are left out from others."""
+    if not lines:
+        return None
+    shown = [masked(line)[:_LONGEST] for line in lines[:_SHOWN]]
+    if rest := lines[_SHOWN:]:
+        digest = hashlib.sha256("\n".join(rest).encode()).hexdigest()[:8]
+        shown.append(f"{len(rest)} more lines ({digest})")
+    return "; ".join(shown)

@@ -1,0 +1,209 @@
+"""No harmful change is rated hitless and low, in trees and in overlays, and no harmless one is red."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from fabricc.review.diff import wording
+from fabricc.review.diff.findings import as_diagnostics
+from fabricc.review.diff.markdown import FORGES, render
+from fabricc.review.diff.model import Impact
+from fabricc.review.diff.review_json import as_json
+from fabricc.review.diff.review_policy import Policy, violations
+from tests.outward import spec_text
+from tests.review.diff.conftest import compared
+from tests.review.diff.edits import ACCESS, HARMFUL, HARMLESS, ROUTING, SERVICES, SYSTEMS, reviewed, tried
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.review.diff.model import Review
+
+SPREAD = 4
+"""The ordinary run tries one kind of four on each system, another one on each; the slow run tries them all."""
+
+
+@pytest.mark.parametrize(
+    "share", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, SPREAD))]
+)
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_a_harmful_change_of_all_switches_is_never_low(nos: str, share: int) -> None:
+    kinds = list(HARMFUL.items())[(SYSTEMS.index(nos) + share) % SPREAD :: SPREAD]
+    found = dict(tried(nos, kinds))
+    assert len(found) >= len(kinds) // 2
+    assert [kind for kind, review in found.items() if review is None] == []
+    missed = {
+        kind: review.risk
+        for kind, review in found.items()
+        if review and review.risk not in ("medium", "high")
+    }
+    assert missed == {}
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_a_harmless_change_is_never_red(nos: str) -> None:
+    risks = {kind: review.risk for kind, review in tried(nos, HARMLESS.items()) if review}
+    assert len(risks) >= 6
+    assert set(risks.values()) <= {"none", "low"}, risks
+
+
+def effect(review: Review | None) -> tuple[object, ...]:
+    assert review is not None
+    return (
+        review.risk,
+        review.impact,
+        {*review.safeguards_lost},
+        {*review.access_changes},
+        {*review.unknown_lines},
+    )
+
+
+SAME = {
+    **{kind: SERVICES[kind] for kind in (
+        "no log servers", "a log server less", "no time servers", "no name servers", "no LLDP",
+    )},
+    **{kind: ACCESS[kind] for kind in ("another key", "another TACACS+ server")},
+    **{kind: ROUTING[kind] for kind in (
+        "own prefixes replaced", "export denied", "import denied", "static route gone",
+        "static route to nowhere", "discard of hosts", "no BFD", "a prefix limit of one",
+    )},
+}  # fmt: skip
+"""Changes that every reader understands."""
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_one_change_has_the_same_class_and_words_on_every_system(kind: str, tmp_path: Path) -> None:
+    found = {nos: effect(reviewed(nos, edit, tmp_path / nos)) for nos, edit in SAME[kind].items()}
+    assert len(found) >= 4
+    first = next(iter(found.values()))
+    assert {nos: each for nos, each in found.items() if each != first} == {}
+
+
+@pytest.mark.parametrize("kind", ["access for all", "access lists gone"])
+def test_management_opened_to_all_is_access_on_every_system(kind: str, tmp_path: Path) -> None:
+    for nos, edit in ACCESS[kind].items():
+        review = reviewed(nos, edit, tmp_path / nos)
+        assert review is not None
+        assert review.risk in ("medium", "high"), nos
+        assert "fabric:access" in wording.labels(review)
+        assert any(what.startswith("networks that may connect") for what in review.access_changes), nos
+
+
+LINES = {
+    "eos": ("o.cfg", "event-handler X\n   trigger on-boot\n   action bash FastCli -p15 -c reload\n"),
+    "nxos": ("o.cfg", "cli alias name show reload\n"),
+    "junos": ("o.conf", "event-options {\n    policy X {\n        events RPD_STOP;\n    }\n}\n"),
+    "cumulus": ("o.yaml", "- set:\n    system:\n      docker:\n        state: enabled\n"),
+    "frr": ("o.conf", "agentx\n"),
+    "sonic": ("o.json", '{"AUTO_TECHSUPPORT": {"GLOBAL": {"state": "enabled"}}}\n'),
+}
+INTO = {"frr": ", into: frr.conf", "sonic": ", into: config_db.json"}
+ACCEPTED = "".join(
+    f'{{code: {code}, reason: "a lab of six systems"}}, '
+    for code in ("FAB5321", "FAB5717", "FAB5725", "FAB5680", "FAB5505", "FAB5507")
+)
+
+
+def overlaid(folder: Path, nos: str, text: str = "", *, removes: str = "", accept: str = "") -> Path:
+    """A spec with an overlay, and one that takes lines away."""
+    folder.mkdir()
+    path, entries = folder / "cluster.yaml", []
+    for name, content, more in (
+        (LINES[nos][0], text, ""),
+        (f"without-{LINES[nos][0]}", removes, ", removes: true"),
+    ):
+        if content:
+            (folder / name).write_text(content, "utf-8")
+            entries.append(f"{{file: {name}, nos: {nos}{INTO.get(nos, '')}{more}}}")
+    spec = spec_text(nos).replace("accept: [{", f"accept: [{accept}{ACCEPTED}{{", 1)
+    path.write_text(spec + (f"overlays: [{', '.join(entries)}]\n" if entries else ""), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("nos", LINES)
+def test_an_overlay_line_that_nobody_interprets_is_the_gravest(nos: str, tmp_path: Path) -> None:
+    review = compared(overlaid(tmp_path / "base", nos), overlaid(tmp_path / "head", nos, LINES[nos][1]))
+    assert (review.risk, review.impact) == ("high", Impact.RELOAD)
+    assert wording.verdict_line(review).startswith("HIGH risk, ")
+    assert "not interpret change on 4 devices (effect unknown)" in wording.verdict_line(review).split(", ")[1]
+    assert {"fabric:access", "risk:high", "needs-drain"} <= {*wording.labels(review)}
+    assert not any("Nothing to drain" in step for step in wording.drain_steps(review))
+    policy = Policy(max_impact=Impact.TRAFFIC_LOSS, require_label_for_lossless="ok")
+    assert {d.code for d in violations([policy], review, frozenset(), "s")} == {"FAB9012", "FAB9013"}
+    assert "FAB9065" in {d.code for d in as_diagnostics(review)}
+    assert as_json(review)["unknown_lines"]
+
+
+def test_a_spec_vouches_for_a_line_and_the_comment_repeats_the_reason(tmp_path: Path) -> None:
+    entry = '{code: FAB9065, line: "cli alias name *", reason: "an alias of the help desk"}, '
+    line = LINES["nxos"][1]
+    before = overlaid(tmp_path / "base", "nxos")
+    brought = compared(before, overlaid(tmp_path / "head", "nxos", line, accept=entry))
+    assert (brought.risk, brought.impact, brought.unknown_lines) == ("medium", Impact.HITLESS, {})
+    comment = render(brought, FORGES["github"])
+    assert (
+        "`cli alias name *`: an alias of the help desk (4 devices, the entry comes with this change)"
+        in comment
+    )
+    known = compared(overlaid(tmp_path / "known", "nxos", accept=entry), tmp_path / "head" / "cluster.yaml")
+    assert (known.risk, "an alias of the help desk (4 devices)" in render(known, FORGES["github"])) == (
+        "low",
+        True,
+    )
+    other = compared(before, overlaid(tmp_path / "other", "nxos", "scheduler job name R\n", accept=entry))
+    assert other.risk == "high"
+
+
+REMOVALS = {
+    "eos": ("router bgp *\n   maximum-paths * ecmp *\n", "FAB6007"),
+    "frr": ("router bgp *\n address-family ipv4 unicast\n  maximum-paths *\n", "FAB6007"),
+    "nxos": ("router bgp *\n  address-family ipv4 unicast\n    maximum-paths *\n", "FAB6007"),
+}
+
+
+@pytest.mark.parametrize("nos", REMOVALS)
+def test_the_review_lists_what_the_proof_of_the_newer_side_alone_finds(nos: str, tmp_path: Path) -> None:
+    text, code = REMOVALS[nos]
+    before, after = overlaid(tmp_path / "base", nos), overlaid(tmp_path / "head", nos, removes=text)
+    review = compared(before, after)
+    assert code in {d.code for d in review.findings}
+    assert review.risk in ("medium", "high")
+    assert "that the older side lacks" in wording.verdict_line(review)
+    assert code in render(review, FORGES["github"])
+    again = compared(after, overlaid(tmp_path / "again", nos, removes=f"{text}"))
+    assert not again.proof_findings
+
+
+def test_a_removal_that_the_build_refuses_is_an_error_of_the_review(tmp_path: Path) -> None:
+    removed = overlaid(tmp_path / "head", "eos", removes="qos profile ROCE*\n   priority-flow-control on\n")
+    review = compared(overlaid(tmp_path / "base", "eos"), removed)
+    assert any(d.severity is Severity.ERROR for d in review.proof_findings)
+    assert review.risk == "high"
+
+
+def test_an_overlay_that_undoes_a_drain_is_no_hitless_change(tmp_path: Path) -> None:
+    drain = "overrides: {spine01a: {drain: true}}\n"
+    removal = "route-map TO-DOWNSTREAM permit *\n   set community GSHUT additive\n"
+    before = overlaid(tmp_path / "base", "eos")
+    after = overlaid(tmp_path / "head", "eos", removes=removal)
+    for path in (before, after):
+        path.write_text(path.read_text("utf-8") + drain, "utf-8")
+    review = compared(before, after)
+    assert review.risk != "low"
+    assert "FAB6007" in {d.code for d in review.findings}
+
+
+def test_an_entry_with_a_line_and_another_code_is_refused(tmp_path: Path) -> None:
+    from fabricc.compiler.compiled import compile_spec
+
+    entry = '{code: FAB5202, line: "cli alias", reason: "an alias of the help desk"}, '
+    assert "FAB9066" in {
+        d.code for d in compile_spec(overlaid(tmp_path / "a", "nxos", accept=entry)).diagnostics
+    }
+    bare = '{code: FAB9065, reason: "an alias of the help desk"}, '
+    assert "FAB9066" in {
+        d.code for d in compile_spec(overlaid(tmp_path / "b", "nxos", accept=bare)).diagnostics
+    }
