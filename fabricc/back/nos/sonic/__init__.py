@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
-_PRINTED = pattern(r"(?:.*\n)*(?:frr version |Current configuration:|Building configuration)")
-"""What FRR itself prints of what it runs, so that something has read it."""
 _SHELL = pattern(r'"ZTP"|:\s*"(?:[^"\\]|\\.)*(?:[`$;&<>]|\\n|\|\|)')
 DEPARTURES = (*services.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES)
 """What SONiC does not hold as the Fabric states it."""
@@ -81,7 +79,7 @@ class Sonic:
         if FRR_FILE in files:
             bgp.read_routing(files[FRR_FILE], reading)
         if document:
-            if FRR_FILE in files and not _PRINTED.match(files[FRR_FILE]):
+            if FRR_FILE in files:
                 raw, release = config_db.parsed(document.text), config_db.release(document)
                 for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
