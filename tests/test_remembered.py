@@ -17,7 +17,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "base/documents/package_yaml.py load_package_yaml",
     "base/documents/schema.py schema", "base/documents/schema.py validator", "base/values.py _compile_constructor",
     "fabric/infiniband/ports.py speed_word",
-    "front/spec/pools.py _networks", "review/diff/impact.py vocabulary",
+    "front/spec/pools.py _parse_networks", "review/diff/impact.py vocabulary",
     "review/report/page.py _file",
 })  # fmt: skip
 """Asked for systems, drivers, releases, files and constants of fabricc's own, of which there are so many."""

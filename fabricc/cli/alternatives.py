@@ -23,17 +23,17 @@ from fabricc.compiler.prices import link_parts, read_prices
 from fabricc.compiler.result import exit_status
 from fabricc.front.planning.alternatives import (
     Alternatives,
-    alike,
-    alternatives,
-    betters,
-    candidates,
-    complete,
+    add_external_links,
+    find_alternatives,
+    find_equal_models,
+    is_better,
+    list_candidates,
     own_shape,
     wired_alike,
 )
 from fabricc.front.planning.models import UnfitError
-from fabricc.front.spec.canonical import edited
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.canonical import edit_text
+from fabricc.front.spec.document import format_path
 from fabricc.front.spec.load import read_spec
 from fabricc.review.report.failures import failures, hardest_single
 from fabricc.review.report.wording import percent, ratio
@@ -114,11 +114,11 @@ def show(compiled: Compiled, wish: Wish, format_: str) -> int:
         elif compiled.planned is not None:
             own = own_shape(spec, compiled.planned)
         try:
-            others = candidates(spec, catalog, Naming(), prices.known if prices else ())
+            others = list_candidates(spec, catalog, Naming(), prices.known if prices else ())
             sized = [*([own] if own else ()), *others]
         except UnfitError:  # among the findings already
             sized = []
-        found = alternatives(sized, planner, Naming(), prices.of if prices else None)
+        found = find_alternatives(sized, planner, Naming(), prices.of if prices else None)
         told += prices.lacking(each.candidate for each in found.best) if prices else ()
         rows = _rows(found, own, prices)
     wrote: Path | None = None  # before anything is told: it may fail
@@ -143,11 +143,13 @@ def written(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fab
     Raises:
         FindingsError: FAB3163, it does not come out as that shape.
     """
-    changed = edited(text, wanted.candidate.spec.file, wanted.candidate.changes)
+    changed = edit_text(text, wanted.candidate.spec.file, wanted.candidate.changes)
     spec = read_spec(changed.encode(), wanted.candidate.spec.file).spec
     fabric = planner(spec) if spec else None
     if fabric is None or (fabric.shape, fabric.counts()) != (wanted.fabric.shape, wanted.fabric.counts()):
-        keys = ", ".join(f"`{dotted(path)}: {value}`" for path, value in wanted.candidate.changes.items())
+        keys = ", ".join(
+            f"`{format_path(path)}: {value}`" for path, value in wanted.candidate.changes.items()
+        )
         message = "the spec does not take this shape where other keys hang on those that change"
         raise FindingsError("FAB3163", message, f"Write it by hand: {keys}.")
     return changed
@@ -164,8 +166,8 @@ def _rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> 
     ]
     if own is not None and own.fabric is not None and not any(row.own for row in rows):
         mine, fabric = own.judged(price(own)), own.fabric
-        better = (row.number for row in rows if betters(row.shape.judged(row.price), mine))
-        rows.append(Row(0, complete(own, fabric), fabric, price(own), next(better, 0)))
+        better = (row.number for row in rows if is_better(row.shape.judged(row.price), mine))
+        rows.append(Row(0, add_external_links(own, fabric), fabric, price(own), next(better, 0)))
     return tuple(rows)
 
 
@@ -232,11 +234,11 @@ def _shape(row: Row, catalog: Catalog) -> dict[str, object]:
         "number": row.number,
         "spec": row.own,
         "bettered_by": row.bettered_by or None,
-        "changes": {dotted(path): value for path, value in row.shape.changes.items()},
+        "changes": {format_path(path): value for path, value in row.shape.changes.items()},
         "tiers": [
             {
                 "tier": tier.value, "switches": figures.switches[tier], "model": each.model.name,
-                "nos": f"{each.nos} {each.release}".strip(), "same_ports": alike(each.model, catalog),
+                "nos": f"{each.nos} {each.release}".strip(), "same_ports": find_equal_models(each.model, catalog),
             }
             for tier, each in row.fabric.tiers.items()
         ],

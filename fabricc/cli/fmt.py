@@ -15,7 +15,7 @@ from fabricc.cli import options, output
 from fabricc.compiler.affected_specs import is_spec
 from fabricc.compiler.finding import POLICY_NAME
 from fabricc.compiler.result import exit_status
-from fabricc.front.spec.canonical import canonical, first_difference
+from fabricc.front.spec.canonical import first_difference, format_spec
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
 
@@ -71,7 +71,7 @@ def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
         text = raw.decode()
     except UnicodeDecodeError:
         return parse_yaml(raw, str(path)).diagnostics, "", ""
-    laid_out, wrong = canonical(text, str(path))
+    laid_out, wrong = format_spec(text, str(path))
     return tuple(d for d in wrong if d.severity is Severity.ERROR), text, laid_out
 
 

@@ -23,9 +23,9 @@ from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.host_facts import host_facts
 from fabricc.compiler.result import counted_hosts, exit_status
-from fabricc.front.planning.quality import worksheets
-from fabricc.front.planning.room import full, rooms
-from fabricc.front.qos.plot import panel_of, svg
+from fabricc.front.planning.quality import list_worksheets
+from fabricc.front.planning.room import list_rooms, report_full
+from fabricc.front.qos.plot import draw_svg, panel_of
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
@@ -170,14 +170,14 @@ def _full(part: Compiled) -> Iterator[Diagnostic]:
     """Where one more unit would be refused in a network."""
     if part.planned is not None and part.loaded is not None:
         pinned = part.lock_before is not None
-        for each in full(part.loaded, part.planned, rooms(part.planned), pinned=pinned):
+        for each in report_full(part.loaded, part.planned, list_rooms(part.planned), pinned=pinned):
             yield dataclasses.replace(each, message=f"{_label(part)}{each.message}")
 
 
 def _sheets(part: Compiled) -> tuple[Sheet, ...]:
     """The worksheets of a network, also of one that has errors."""
     computed = part.planned or part.draft
-    return worksheets(part.loaded, computed) if computed is not None and part.loaded is not None else ()
+    return list_worksheets(part.loaded, computed) if computed is not None and part.loaded is not None else ()
 
 
 def _shown(part: Compiled, sheets: Sequence[Sheet] | None) -> Iterator[Table]:
@@ -207,7 +207,7 @@ def _part_json(part: Compiled, sheets: Mapping[str, Sequence[Sheet]] | None) -> 
         "plan": tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
     }
     if fabric is not None:
-        found |= growth.summary(part, rooms(fabric))
+        found |= growth.summary(part, list_rooms(fabric))
         if not fabric.network:
             found["host_facts"] = [fact._asdict() for fact in host_facts(fabric, spec)] if spec else []
         found["power"] = {what: draw._asdict() for what, draw in growth.draws(fabric).items()}
@@ -230,7 +230,7 @@ def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
         FindingsError: FAB3148, nothing here renders SVG.
         EmitError: the file cannot be written.
     """
-    text = svg(title, panels)
+    text = draw_svg(title, panels)
     write_file(file, text.encode() if file.suffix == ".svg" else _png(text))
 
 
@@ -355,7 +355,7 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         title = "Lossless profiles" if samples[0].qos.lossless else "Marking profiles"
         yield title, head, [profiles[key] for key in sorted(profiles)]
     yield from growth.application_tables(samples)
-    yield growth.room_table(rooms(fabric))
+    yield growth.room_table(list_rooms(fabric))
     yield growth.assumed_table(spec)
     if not fabric.network:
         yield growth.host_facts_table(fabric, spec)

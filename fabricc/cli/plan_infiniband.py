@@ -17,8 +17,8 @@ from fabricc.cli import bill, growth, output
 from fabricc.compiler.host_facts import host_facts
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.infiniband.identity import MOST_LIDS
-from fabricc.front.planning.infiniband.plan import rooms
-from fabricc.front.planning.room import full
+from fabricc.front.planning.infiniband.plan import list_rooms
+from fabricc.front.planning.room import report_full
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def show_plan(
     if ethernet_only:
         raise click.UsageError("--qos and --plot are of lossless Ethernet; InfiniBand has link credits.")
     pinned = compiled.lock_before is not None
-    found = (*compiled.diagnostics, *full(spec, ib.wiring, rooms(ib), pinned=pinned))
+    found = (*compiled.diagnostics, *report_full(spec, ib.wiring, list_rooms(ib), pinned=pinned))
     bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
     found = (*found, *bought.findings) if bought else found
     written = []  # before anything is told: it may fail
@@ -83,7 +83,7 @@ def _json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> 
         "findings": [dataclasses.asdict(each) for each in found],  # type: ignore[call-overload]
         "host_facts": [fact._asdict() for fact in host_facts(ib.wiring, compiled.spec)],
         "power": {what: draw._asdict() for what, draw in growth.draws(ib.wiring).items()},
-    } | growth.summary(compiled, rooms(ib))
+    } | growth.summary(compiled, list_rooms(ib))
     return json_document(whole, sort_keys=True)
 
 
@@ -117,6 +117,6 @@ def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
         size = f"{ib.ipoib.subnets} subnets of /{32 - ib.ipoib.bits}"
         row = (str(ib.ipoib.pool), size, ib.ipoib.mode, ib.ipoib.mtu)
         yield "IPoIB", ("pool", "split into", "mode", "MTU"), [row]
-    yield growth.room_table(rooms(ib))
+    yield growth.room_table(list_rooms(ib))
     yield growth.assumed_table(compiled.spec)
     yield growth.host_facts_table(wiring, compiled.spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.front.spec.load import GAPS, accepted, softened
+from fabricc.front.spec.load import GAPS, apply_severities, soften_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,8 +29,8 @@ def settled(
         planned: whether there is a plan; if not, what would match an entry may be yet to be found.
     """
     unasked = LATER if gaps else (*LATER, GAPS)
-    known = softened(diagnostics, spec.accept)
-    result = accepted(known, spec.accept)
+    known = soften_errors(diagnostics, spec.accept)
+    result = apply_severities(known, spec.accept)
     present = {d.code for d in known if d.severity is not Severity.ERROR}
     for index, entry in enumerate(spec.accept if planned else ()):
         if entry.code not in present and not entry.line and not entry.code.startswith(unasked):

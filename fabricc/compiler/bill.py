@@ -12,7 +12,7 @@ from fabricc.catalog.power import total_draw
 from fabricc.catalog.reach import load_reaches
 from fabricc.compiler.materials import Joint
 from fabricc.compiler.racks import spot
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.document import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,11 +112,11 @@ def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnosti
     """FAB3140 for links that nothing in the catalog joins, FAB3141 for cages that one module cannot serve."""
     for lack, number in found.lacking.items():
         path = _path(lack.kind)
-        message = f"{dotted(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}"
+        message = f"{format_path(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}"
         yield spec.warning("FAB3140", message, *path, help=_instead(lack))
     for kind, number in found.torn.items():
         path = _path(kind)
-        message = f"{dotted(path)}: {number:,} cages whose children need different modules"
+        message = f"{format_path(path)}: {number:,} cages whose children need different modules"
         help_ = "Give the cables of one cage one medium and lengths that one module serves."
         yield spec.warning("FAB3141", message, *path, help=help_)
 

@@ -8,7 +8,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.accept import settled
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
-from fabricc.front.planning import plan
+from fabricc.front.planning import plan_fabric
 from fabricc.front.spec.lock import EMPTY_LOCK
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
     """The fabric of a spec, or None where there is an error; `folder` is what its overlays are found from."""
-    planned = plan(spec, catalog, EMPTY_LOCK, Naming())
+    planned = plan_fabric(spec, catalog, EMPTY_LOCK, Naming())
     fabric, unfit = completed(spec, folder, planned.fabric, {}, gaps=True)
     found = settled(spec, [*planned.diagnostics, *unfit])
     return None if any(each.severity is Severity.ERROR for each in found) else fabric

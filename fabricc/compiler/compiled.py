@@ -25,16 +25,16 @@ from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.rendering import rendered
 from fabricc.compiler.repinning import Repinning
 from fabricc.fabric.model import Switch
-from fabricc.front.planning import plan
-from fabricc.front.planning.carried import carried, with_switches_called
-from fabricc.front.planning.endpoints import asks, with_out_of_band
+from fabricc.front.planning import plan_fabric
+from fabricc.front.planning.carried import carry_lock, with_switches_called
+from fabricc.front.planning.endpoints import has_endpoints, with_out_of_band
 from fabricc.front.planning.host_cables import with_host_cable
-from fabricc.front.planning.renaming import unknown
-from fabricc.front.planning.touched import touched
-from fabricc.front.spec.document import listed
+from fabricc.front.planning.renaming import report_unknown_names
+from fabricc.front.planning.touched import find_touched
+from fabricc.front.spec.document import join_words
 from fabricc.front.spec.identities import with_identities
 from fabricc.front.spec.load import load_spec
-from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renewed
+from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renew_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ class Compiled(PlannedSpec):
             return self
         if name is not None and name in self.networks:
             return self.networks[name]
-        known = listed([COMPUTE, *self.networks], "and")
+        known = join_words([COMPUTE, *self.networks], "and")
         message = f"{self.spec.cluster} has no network '{clip(name)}'" if name else "this takes one network"
         remedy = f"Name one with `--network`: {self.spec.cluster} has {known}."
         raise FindingsError("FAB3110", message, remedy)
@@ -196,7 +196,7 @@ def compile_spec(
         lock, found = parse_lock(lock_before, str(lock_path), spec.cluster)
         diagnostics += found
         sources[str(lock_path)] = lock_before
-    lock, unfit = carried(spec, lock)
+    lock, unfit = carry_lock(spec, lock)
     diagnostics += unfit
     repinning = Repinning(lock, lock_path, lock_before or "", repin)
     diagnostics += repinning.unknown()
@@ -210,8 +210,8 @@ def compile_spec(
 
         return planned_subnets(known, catalog, repinning)
     planned, repinned = repinning.run(
-        lambda pinned: plan(spec, catalog, pinned, Naming()),
-        lambda after: touched(spec, catalog, lock, after.fabric),
+        lambda pinned: plan_fabric(spec, catalog, pinned, Naming()),
+        lambda after: find_touched(spec, catalog, lock, after.fabric),
     )
     diagnostics += [*planned.diagnostics, *repinning.told(repinned)]
     fabric, unfit = completed(spec, path.parent, planned.fabric, sources, gaps=gaps)
@@ -223,20 +223,23 @@ def compile_spec(
         joined = with_networks(spec, path.parent, fabric, catalog, repinning, sources, gaps=gaps)
         fabric, networks, lock = joined.fabric, joined.networks, replace(lock, networks=joined.locks)
         diagnostics += joined.diagnostics
-    if fabric is not None and asks(spec, *spec.networks.values()):
+    if fabric is not None and has_endpoints(spec, *spec.networks.values()):
         specs = [spec, *(each.spec for each in networks.values())]
         numbers = with_switches_called(lock.switches, fabric.moves.units)
         whole = with_out_of_band(specs, fabric, catalog, numbers, Naming())
         fabric, lock = whole.fabric, replace(lock, switches=whole.numbers)
         diagnostics += whole.diagnostics
     if fabric is not None:
-        diagnostics += [*unknown(spec, (fabric, *fabric.networks), lock), *host_fact_findings(spec, fabric)]
+        diagnostics += [
+            *report_unknown_names(spec, (fabric, *fabric.networks), lock),
+            *host_fact_findings(spec, fabric),
+        ]
     diagnostics = settled(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
     ]
     lock_text, inputs = (
-        renewed(lock, spec.cluster, lock_before),
+        renew_lock(lock, spec.cluster, lock_before),
         digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
     )
     planned_spec = spec if fabric is None else with_host_cable(spec, fabric.cable_kinds["host"])

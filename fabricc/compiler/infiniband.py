@@ -18,7 +18,7 @@ from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import with_templates
 from fabricc.compiler.result import BuildResult
 from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
-from fabricc.front.spec.load import accepted
+from fabricc.front.spec.load import apply_severities
 from fabricc.proof.infiniband.hosts import prove_host
 from fabricc.proof.infiniband.sim.run import simulate_tree
 from fabricc.proof.infiniband.subnets import prove
@@ -136,7 +136,9 @@ def check_infiniband(
         found += simulate_tree(ib, tree, progress)
     counts, files = ib.counts(), len(manifest.files) + 1
     links = ib.planes * _links(ib)
-    return BuildResult(spec.cluster, tree, tuple(accepted(found, spec.accept)), counts, files, links=links)
+    return BuildResult(
+        spec.cluster, tree, tuple(apply_severities(found, spec.accept)), counts, files, links=links
+    )
 
 
 def prove_tree(ib: InfinibandFabric, tree: Path, manifest: Manifest) -> list[Diagnostic]:

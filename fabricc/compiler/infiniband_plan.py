@@ -11,8 +11,8 @@ from fabricc.compiler.inputs import digests
 from fabricc.compiler.planned import PlannedSpec
 from fabricc.compiler.quoting import input_texts
 from fabricc.front.planning.host_cables import with_host_cable
-from fabricc.front.planning.infiniband.plan import plan, touched
-from fabricc.front.spec.lock import renewed
+from fabricc.front.planning.infiniband.plan import find_touched, plan_infiniband
+from fabricc.front.spec.lock import renew_lock
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
@@ -33,8 +33,8 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
     if spec.infiniband is None:
         raise ValueError("not an InfiniBand spec")
     planned, repinned = repinning.run(
-        lambda pinned: plan(spec, catalog, pinned, folder),
-        lambda after: touched(spec, catalog, repinning.lock, after.fabric),
+        lambda pinned: plan_infiniband(spec, catalog, pinned, folder),
+        lambda after: find_touched(spec, catalog, repinning.lock, after.fabric),
     )
     found = [*known.diagnostics, *planned.diagnostics, *repinning.told(repinned)]
     if planned.fabric is not None:
@@ -46,7 +46,7 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
         known,
         loaded=spec,
         infiniband=planned.fabric,
-        lock_text=renewed(planned.lock, spec.cluster, known.lock_before),
+        lock_text=renew_lock(planned.lock, spec.cluster, known.lock_before),
         diagnostics=tuple(found),
         sources={**input_texts(planned.diagnostics), **known.sources},
         inputs=digests([known.path, *(folder / name for name in files), known.lock_path]),

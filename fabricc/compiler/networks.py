@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import replace
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import completed
-from fabricc.front.planning import plan
+from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.carried import with_hosts_called
 from fabricc.front.planning.host_cables import with_host_cable
-from fabricc.front.planning.networks import joined, meeting, shared_ports, with_front_end, with_hosts
-from fabricc.front.planning.touched import touched
+from fabricc.front.planning.networks import (
+    check_networks,
+    join_networks,
+    shared_ports,
+    with_front_end,
+    with_hosts,
+)
+from fabricc.front.planning.touched import find_touched
 from fabricc.front.spec.lock import EMPTY_LOCK
 
 if TYPE_CHECKING:
@@ -85,14 +91,14 @@ def with_networks(
     fabrics = [each.fabric for each in networks.values() if each.fabric is not None]
     if len(fabrics) < len(spec.networks):
         return Joined(None, networks, locks, diagnostics)
-    whole = with_front_end(joined(rails, fabrics), spec.networks)
+    whole = with_front_end(join_networks(rails, fabrics), spec.networks)
     networks = {each.network: networks[each.network]._replace(fabric=each) for each in whole.networks}
     specs = [spec, *(each.spec for each in networks.values())]
-    return Joined(whole, networks, locks, [*diagnostics, *meeting(specs, [whole, *whole.networks])])
+    return Joined(whole, networks, locks, [*diagnostics, *check_networks(specs, [whole, *whole.networks])])
 
 
 def _planned(spec: ClusterSpec, catalog: Catalog, repinning: Repinning) -> tuple[Plan, Repinned | None]:
     return repinning.run(
-        lambda pinned: plan(spec, catalog, pinned, Naming()),
-        lambda after: touched(spec, catalog, repinning.lock, after.fabric),
+        lambda pinned: plan_fabric(spec, catalog, pinned, Naming()),
+        lambda after: find_touched(spec, catalog, repinning.lock, after.fabric),
     )

@@ -17,7 +17,7 @@ from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.spool import Spool
 from fabricc.compiler.tables import Fragments
 from fabricc.compiler.workers import spread
-from fabricc.front.planning.quality import worksheets
+from fabricc.front.planning.quality import list_worksheets
 from fabricc.proof.invariants import Census
 from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.proof.links import Meeting, broken_findings
@@ -168,7 +168,7 @@ def _table(header: str, rows: Spool) -> Iterator[bytes]:
 def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     """Path and text of what stands under `plan/` and comes from no device."""
     summary = tables.fabric_summary(fabric, spec.assumptions)
-    sheets = worksheets(spec, fabric)
+    sheets = list_worksheets(spec, fabric)
     folder = plan_folder(fabric)
     yield f"{folder}/fabric.json", tables.json_text(summary)
     yield f"{folder}/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])

@@ -9,7 +9,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.overlays import SAMPLE
 from fabricc.compiler.proof import switch_findings
 from fabricc.compiler.rendering import rendered
-from fabricc.front.spec.load import accepted
+from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.declared import softened
 from fabricc.proof.placing import Text
 
@@ -39,4 +39,4 @@ def contradictions(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
             for each in switch_findings(switch, text, fresh=False)
             if each.severity is Severity.ERROR
         ]
-    return accepted(softened(found, spec), spec.accept)
+    return apply_severities(softened(found, spec), spec.accept)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass, replace
-from fabricc.front.planning.repin import Planned, repin
+from fabricc.front.planning.repin import Planned, find_repin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ class Repinning:
         """The plan with the lock as it is, or with the pins changed that may; see `planning.repin`."""
         if self.wanted is None or not self.lock.strides:
             return plan(self.lock), None
-        return repin(self.lock, self.wanted, plan, touched)
+        return find_repin(self.lock, self.wanted, plan, touched)
 
     def told(self, found: Repinned | None) -> Iterator[Diagnostic]:
         """FAB3037 with what changes, FAB3038 when nothing does, FAB3035 when what was asked for does not suffice."""

@@ -22,7 +22,7 @@ from fabricc.compiler.lock_file import lock_change, lost_lock, write_lock
 from fabricc.compiler.outcome import Outcome, plan_texts
 from fabricc.compiler.repinning import REPINNED
 from fabricc.compiler.result import BuildResult
-from fabricc.front.spec.load import accepted
+from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.declared import declared_ratios, softened
 from fabricc.tree import EmitError, folders, swap
 from fabricc.tree.exclusive import exclusive
@@ -88,7 +88,7 @@ def proof(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:
         outcome = Outcome(Work(part.fabric, pieces_of(part.fabric, count), None), count)
         outcome.run(None, "")
         found += outcome.diagnostics(spec.cluster, declared_ratios(part.spec))
-    return tuple(accepted(softened(found, spec), spec.accept))
+    return tuple(apply_severities(softened(found, spec), spec.accept))
 
 
 def _emit(
@@ -113,7 +113,7 @@ def _emit(
             else:
                 run = _Run(plan, stage, check, jobs, progress)
             run.devices()
-            found = accepted(softened(run.found, spec), spec.accept)
+            found = apply_severities(softened(run.found, spec), spec.accept)
             result = BuildResult(name, None, (*plan.diagnostics, *found), run.counts, links=run.links)
             if any(d.severity is Severity.ERROR for d in found):
                 return _rejected(result, stage, out, name), [], None
@@ -133,7 +133,7 @@ def _emit(
     result = replace(
         result,
         tree=stage.target,
-        diagnostics=(*result.diagnostics, *accepted(written, spec.accept)),
+        diagnostics=(*result.diagnostics, *apply_severities(written, spec.accept)),
         files=done.written + done.kept,
         written=done.written,
         removed=done.removed,

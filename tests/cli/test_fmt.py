@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.cli.entry import run
 from fabricc.cli.init import STARTER
-from fabricc.front.spec.canonical import canonical
+from fabricc.front.spec.canonical import format_spec
 from fabricc.front.spec.load import read_spec
 from tests.effort import examples
 
@@ -58,7 +58,7 @@ accept:
 
 
 def laid_out(text: str) -> str:
-    found, wrong = canonical(text, "cluster.yaml")
+    found, wrong = format_spec(text, "cluster.yaml")
     assert wrong == ()
     return found
 
@@ -151,12 +151,12 @@ VALUES = st.recursive(
 def test_any_value_survives_or_is_refused(value: dict[str, Any], flow: bool | None, indent: int) -> None:
     text = yaml.safe_dump(value, default_flow_style=flow, indent=indent, allow_unicode=True, sort_keys=False)
     before = parse_yaml(text, "c")
-    after, wrong = canonical(text, "c")
+    after, wrong = format_spec(text, "c")
     if wrong:
         assert after == text
         return
     assert parse_yaml(after, "c").value == before.value
-    assert canonical(after, "c") == (after, ())
+    assert format_spec(after, "c") == (after, ())
 
 
 def test_check_changes_nothing_and_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from fabricc.fabric.facts import Reading, switch_facts
 from fabricc.fabric.model import Direction, Peer, Port, Switch
 from fabricc.front.qos import switch_qos
 from fabricc.front.qos.floor import floor_bytes
-from fabricc.front.qos.lossless_policy import lanes
+from fabricc.front.qos.lossless_policy import most_lanes
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.view import view
 from tests import samples
@@ -40,8 +40,8 @@ def spine(name: str, cable_m: int, ratio: Fraction | None) -> Switch | None:
     profile = names[speed, cable_m]
     ports = tuple(
         Port(
-            f"p{cage}", cage, 1, 1, lanes(model, speed), speed, Direction.DOWN, True, 9216, Peer(f"tor{cage}", "p1"),
-            cable_m=cable_m, profile=profile,
+            f"p{cage}", cage, 1, 1, most_lanes(model, speed), speed, Direction.DOWN, True, 9216,
+            Peer(f"tor{cage}", "p1"), cable_m=cable_m, profile=profile,
         )
         for cage in cages
     )  # fmt: skip

@@ -28,7 +28,7 @@ from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.tables import SIZED, qos_text
-from fabricc.front.spec.load import accepted
+from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants import CODES
 from fabricc.proof.invariants.census import changed_attributes
 from fabricc.proof.invariants.declared import declared_ratios, softened
@@ -302,7 +302,7 @@ class _Part:
         groups, declared = self.fabric.groups(), declared_ratios(self._spec)
         grouped.add(ledger.census.findings(counts, wired, groups, declared, changed))
         told = softened(grouped.diagnostics(str(self._patching.last.tree)), self._patching.spec)
-        found = accepted(told, self._patching.spec.accept)
+        found = apply_severities(told, self._patching.spec.accept)
         if any(d.severity is Severity.ERROR for d in found):
             raise _WholeBuildError
         return list(found)

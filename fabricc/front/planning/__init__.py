@@ -1,6 +1,6 @@
 """Planning: from a spec, the catalog and the lock to the Fabric."""
 
 from fabricc.front.planning.models import Naming
-from fabricc.front.planning.plan import Plan, plan
+from fabricc.front.planning.plan import Plan, plan_fabric
 
-__all__ = ["Naming", "Plan", "plan"]
+__all__ = ["Naming", "Plan", "plan_fabric"]

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.attachments import attachments, splits
+from fabricc.front.planning.attachments import attach_groups, list_port_splits
 from fabricc.front.planning.border import leaf_attachments, with_border
 from fabricc.front.planning.external import moved_out
-from fabricc.front.planning.figures import Filled, figures, filled, forwarded, with_ways_out
+from fabricc.front.planning.figures import Filled, compute_figures, fill_units, forwarding_rate, with_ways_out
 from fabricc.front.planning.host_cables import host_cable, with_host_cable
-from fabricc.front.planning.layout import ports_at, speeds
+from fabricc.front.planning.layout import port_speeds, ports_at
 from fabricc.front.planning.models import Models, UnfitError, models_of, nos_release
-from fabricc.front.planning.refusals import joined
-from fabricc.front.planning.shape import size
+from fabricc.front.planning.refusals import find_spines
+from fabricc.front.planning.shape import size_fabric
 from fabricc.front.planning.tors import largest_unit, link_speed
 from fabricc.front.planning.units import border_units, capacity_units
-from fabricc.front.planning.uplinks import spread
+from fabricc.front.planning.uplinks import spread_links
 from fabricc.front.spec.gpus import ALL_RAILS
 from fabricc.front.spec.lock import EMPTY_LOCK
 from fabricc.front.spec.model import NosChoice, Tier
@@ -78,7 +78,7 @@ class Candidate:
 
     def judged(self, price: Fraction | None = None) -> Measures:
         """What it is judged by."""
-        return criteria(self.figures, sum(group.hosts for group in self.spec.gpus.groups), price)
+        return criteria_of_shape(self.figures, sum(group.hosts for group in self.spec.gpus.groups), price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class _Switches(NamedTuple):
     above_nos: NosChoice
 
 
-def alternatives(
+def find_alternatives(
     found: Iterable[Candidate], planner: Planner, naming: Naming, price: Price | None = None
 ) -> Alternatives:
     """Those that no other betters, and those of the spec's own models that no other of these betters, each planned.
@@ -125,9 +125,9 @@ def alternatives(
     planned: dict[int, Alternative] = {}
     while True:
         own = {at: measures for at, (measures, each) in pool.items() if each.own}
-        front = sorted({*best({at: measures for at, (measures, _) in pool.items()}), *best(own)})
+        front = sorted({*find_best({at: measures for at, (measures, _) in pool.items()}), *find_best(own)})
         for at in front:
-            if (each := planned.get(at) or _planned(pool[at][1], planner, naming)) is not None:
+            if (each := planned.get(at) or _plan_candidate(pool[at][1], planner, naming)) is not None:
                 planned[at] = each
         if all(at in planned for at in front):
             return Alternatives(
@@ -136,7 +136,7 @@ def alternatives(
         pool = {at: entry for at, entry in pool.items() if at in planned or at not in front}
 
 
-def _planned(candidate: Candidate, planner: Planner, naming: Naming) -> Alternative | None:
+def _plan_candidate(candidate: Candidate, planner: Planner, naming: Naming) -> Alternative | None:
     """A shape planned, with its ways out; where these have not their ports, on others of the same switches."""
     fabric = candidate.fabric or planner(candidate.spec)
     if fabric is None and candidate.spec.external:
@@ -144,15 +144,15 @@ def _planned(candidate: Candidate, planner: Planner, naming: Naming) -> Alternat
         moved = moved_out(candidate.spec, inside, naming) if inside is not None else None
         if moved is not None and (fabric := planner(moved[0])) is not None:
             candidate = replace(candidate, spec=moved[0], changes=candidate.changes | moved[1])
-    return Alternative(complete(candidate, fabric), fabric) if fabric is not None else None
+    return Alternative(add_external_links(candidate, fabric), fabric) if fabric is not None else None
 
 
-def complete(candidate: Candidate, fabric: Fabric) -> Candidate:
+def add_external_links(candidate: Candidate, fabric: Fabric) -> Candidate:
     """A shape that was planned, with its ways out in its figures: shapes are judged without, as all have the same."""
     return replace(candidate, figures=with_ways_out(candidate.figures, fabric))
 
 
-def criteria(found: Figures, hosts: int, price: Fraction | None = None) -> Measures:
+def criteria_of_shape(found: Figures, hosts: int, price: Fraction | None = None) -> Measures:
     """What a shape is judged by, less is better: ratio, cost, optics, cables, GPUs that a loss cuts off, and less room.
 
     The cost is the price, or where none is given the switches and what they forward together. What decides nothing by
@@ -163,16 +163,16 @@ def criteria(found: Figures, hosts: int, price: Fraction | None = None) -> Measu
     return ceil(4 * found.ratio), *cost, found.optics, found.cables, found.cut.bit_length(), -room
 
 
-def betters(one: Measures, other: Measures) -> bool:
+def is_better(one: Measures, other: Measures) -> bool:
     """Whether one is no worse than the other in anything, and better in something."""
     return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
 
 
-def best(measures: Mapping[int, Measures]) -> list[int]:
+def find_best(measures: Mapping[int, Measures]) -> list[int]:
     """The keys, which are in the order of the measures, of those that none betters; of equal ones the first."""
     front: list[int] = []
     for at, mine in measures.items():
-        if not any(measures[other] == mine or betters(measures[other], mine) for other in front):
+        if not any(measures[other] == mine or is_better(measures[other], mine) for other in front):
             front.append(at)
     return front
 
@@ -186,11 +186,13 @@ def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
         for unit in fabric.units.values()
         if unit.hosts or unit.border is not None
     ]
-    counted = figures(spec, models.hosts, fabric.attachments, switches, fabric, fabric.tor_links, units)
+    counted = compute_figures(
+        spec, models.hosts, fabric.attachments, switches, fabric, fabric.tor_links, units
+    )
     return Candidate(spec, {}, models, fabric, counted, own=True, fabric=fabric)
 
 
-def candidates(
+def list_candidates(
     spec: ClusterSpec, catalog: Catalog, naming: Naming, apart: Collection[str] = ()
 ) -> Iterator[Candidate]:
     """Every sensible shape for the hosts of a spec that closed forms can size; none unless they are `wired_alike`.
@@ -207,14 +209,14 @@ def candidates(
     models = models_of(spec, catalog)
     named = {model.name for model in models.switches.values()}
     seen: set[tuple[object, ...]] = set()
-    for planes in _planes(spec, models):
-        for chosen in _switches(spec, models, catalog, naming, planes, apart):
+    for planes in _possible_planes(spec, models):
+        for chosen in _list_model_choices(spec, models, catalog, naming, planes, apart):
             known = Models(models.hosts, chosen.tor, chosen.above, chosen.above)
-            for tiers, ratio in product((1, 2, 3), _ratios(spec)):
+            for tiers, ratio in product((1, 2, 3), _candidate_ratios(spec)):
                 wanted, changes = _with_switches(spec, chosen, tiers, planes, ratio)
                 for per_unit in _unit_sizes(wanted, known):
                     sized, more = _with_units(wanted, per_unit)
-                    found = _candidate(sized, changes | more, known, catalog, named)
+                    found = _size_candidate(sized, changes | more, known, catalog, named)
                     if found is None:
                         continue
                     key = (chosen.tor.name, chosen.above.name if tiers > 1 else "", found.sized.shape)
@@ -237,36 +239,38 @@ def wired_alike(attached: Sequence[Attachment]) -> bool:
     )
 
 
-def _candidate(
+def _size_candidate(
     spec: ClusterSpec, changes: Changes, known: Models, catalog: Catalog, named: AbstractSet[str]
 ) -> Candidate | None:
     """The shape of a spec, or None where there is none."""
     models = replace(
         known, spine=known.spine if spec.spines else None, core=known.core if spec.cores else None
     )
-    units = tuple(filled(spec))
+    units = tuple(fill_units(spec))
     if spec.spines is None and (len(units) > 1 or spec.tors.border):
         return None
     try:
-        attached = attachments(spec, models)
+        attached = attach_groups(spec, models)
         leaves = border_units(spec, models.hosts, attached)
         units += tuple(Filled(len(units) + n, len(attached) + n, 0) for n in range(len(leaves)))
         wanted = max(len(units), capacity_units(spec, models.hosts, attached))
-        if not wired_alike(attached) or (spec.spines and not spec.cores and not joined(spec, models, wanted)):
+        if not wired_alike(attached) or (
+            spec.spines and not spec.cores and not find_spines(spec, models, wanted)
+        ):
             return None
-        sized = with_border(spec, models, size(spec, models, len(units), wanted, {}, catalog))
+        sized = with_border(spec, models, size_fabric(spec, models, len(units), wanted, {}, catalog))
     except UnfitError:
         return None
-    links = spread(spec, sized, EMPTY_LOCK).links if spec.spines else (0,) * len(models.hosts)
+    links = spread_links(spec, sized, EMPTY_LOCK).links if spec.spines else (0,) * len(models.hosts)
     links += (spec.tors.border_links,) * len(leaves)
     attached += leaf_attachments(sized.shape, leaves)
     spec = with_host_cable(spec, host_cable(spec, models, sized.tor_layouts, attached))
-    counted = figures(spec, models.hosts, attached, models.switches, sized, links, units)
+    counted = compute_figures(spec, models.hosts, attached, models.switches, sized, links, units)
     used = {model.name for model in models.switches.values()}
     return Candidate(spec, changes, models, sized, counted, used <= named)
 
 
-def _switches(
+def _list_model_choices(
     spec: ClusterSpec, models: Models, catalog: Catalog, naming: Naming, planes: int, apart: Collection[str]
 ) -> Iterator[_Switches]:
     """The spec's own models, then one model for all tiers, then its ToRs below another model of the same system."""
@@ -274,40 +278,42 @@ def _switches(
     own = _Switches(models.tor, models.spine or models.tor, spec.tors.nos, wished.nos)
     yield own
     slowest = min(_host_gbps(models, planes), default=0)
-    for model in _distinct(catalog, own.tor, spec.tors.nos.name, slowest, apart):
-        if (system := _system(spec, naming, spec.tors.nos, model)) is None:
+    for model in _pick_distinct_models(catalog, own.tor, spec.tors.nos.name, slowest, apart):
+        if (system := _choose_nos(spec, naming, spec.tors.nos, model)) is None:
             continue
-        if forwarded(model) <= LARGEST_TOR * forwarded(own.tor):
+        if forwarding_rate(model) <= LARGEST_TOR * forwarding_rate(own.tor):
             yield _Switches(model, model, system, system)
         if system.name == spec.tors.nos.name:
             yield _Switches(own.tor, model, spec.tors.nos, system)
 
 
-def ports(model: SwitchModel, slowest: int = 0) -> tuple[tuple[int, int], ...]:
+def count_ports(model: SwitchModel, slowest: int = 0) -> tuple[tuple[int, int], ...]:
     """(speed, ports) of a model, of speeds that count."""
-    return tuple((speed, ports_at(model, speed)) for speed in sorted(speeds(model)) if speed >= slowest)
+    return tuple((speed, ports_at(model, speed)) for speed in sorted(port_speeds(model)) if speed >= slowest)
 
 
-def alike(model: SwitchModel, catalog: Catalog) -> tuple[str, ...]:
+def find_equal_models(model: SwitchModel, catalog: Catalog) -> tuple[str, ...]:
     """Other models with as many ports of every speed."""
     switches = ((name, catalog.switches[name]) for name in catalog.switches)
-    return tuple(name for name, other in switches if name != model.name and ports(other) == ports(model))
+    return tuple(
+        name for name, other in switches if name != model.name and count_ports(other) == count_ports(model)
+    )
 
 
-def _distinct(
+def _pick_distinct_models(
     catalog: Catalog, own: SwitchModel, nos: str, slowest: int, apart: Collection[str]
 ) -> Iterator[SwitchModel]:
     """One of all models with the same ports, none slower: the spec's own, else of its maker or its system."""
     found: dict[tuple[object, ...], SwitchModel] = {}
-    fastest = max(speeds(own))
+    fastest = max(port_speeds(own))
     switches = [own, *(catalog.switches[name] for name in catalog.switches if name != own.name)]
     for model in sorted(switches, key=lambda each: (each.vendor != own.vendor, nos not in each.nos)):
-        if model.nos and max(speeds(model), default=0) >= fastest:
-            found.setdefault((model.name,) if model.name in apart else ports(model, slowest), model)
+        if model.nos and max(port_speeds(model), default=0) >= fastest:
+            found.setdefault((model.name,) if model.name in apart else count_ports(model, slowest), model)
     yield from found.values()
 
 
-def _system(spec: ClusterSpec, naming: Naming, wished: NosChoice, model: SwitchModel) -> NosChoice | None:
+def _choose_nos(spec: ClusterSpec, naming: Naming, wished: NosChoice, model: SwitchModel) -> NosChoice | None:
     """What runs on a model: as the spec names it, of another release, or the first of the catalog's."""
     others = (NosChoice(name, None) for name in (wished.name, *model.nos) if name in naming.names())
     choices = (wished, *others)
@@ -317,17 +323,17 @@ def _system(spec: ClusterSpec, naming: Naming, wished: NosChoice, model: SwitchM
 def _host_gbps(models: Models, planes: int) -> Iterator[int]:
     """Speeds of the ports of NICs that are spread over so many planes."""
     for model in models.hosts:
-        yield from (speed for count, speed in splits(model).items() if count % planes == 0)
+        yield from (speed for count, speed in list_port_splits(model).items() if count % planes == 0)
 
 
-def _planes(spec: ClusterSpec, models: Models) -> Iterator[int]:
+def _possible_planes(spec: ClusterSpec, models: Models) -> Iterator[int]:
     """Numbers of planes that the ports of every NIC can be spread over, the spec's own first."""
     for planes in dict.fromkeys((spec.planes, *PLANES)):
-        if all(any(count % planes == 0 for count in splits(model)) for model in models.hosts):
+        if all(any(count % planes == 0 for count in list_port_splits(model)) for model in models.hosts):
             yield planes
 
 
-def _ratios(spec: ClusterSpec) -> tuple[float, ...]:
+def _candidate_ratios(spec: ClusterSpec) -> tuple[float, ...]:
     return tuple(dict.fromkeys((spec.tors.oversubscription or 1.0, *RATIOS)))
 
 
@@ -353,23 +359,23 @@ def _with_switches(
     changes: Changes = {("planes",): planes} if planes != spec.planes else {}
     sections = ("tors", spec.tors, tors), ("spines", spec.spines, above[0]), ("cores", spec.cores, above[1])
     for key, old, new in sections:
-        changes |= _changed(key, old, new)
+        changes |= _changed_keys(key, old, new)
     return replace(spec, tors=tors, spines=above[0], cores=above[1], planes=planes), changes
 
 
-def _changed(key: str, old: Tier | None, new: Tier | None) -> Iterator[tuple[KeyPath, object]]:
+def _changed_keys(key: str, old: Tier | None, new: Tier | None) -> Iterator[tuple[KeyPath, object]]:
     """What a section says otherwise."""
     if new is None or old is None:
         if new is not old:
-            yield (key,), new and {"model": new.model, "nos": _word(new.nos)}
+            yield (key,), new and {"model": new.model, "nos": _format_nos(new.nos)}
         return
     for name in _KEYS:
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
-            yield (key, name), _word(after) if isinstance(after, NosChoice) else after or None
+            yield (key, name), _format_nos(after) if isinstance(after, NosChoice) else after or None
 
 
-def _word(nos: NosChoice) -> str:
+def _format_nos(nos: NosChoice) -> str:
     return f"{nos.name}-{nos.release}" if nos.release else nos.name
 
 
@@ -383,7 +389,7 @@ def _unit_sizes(spec: ClusterSpec, models: Models) -> Iterator[int]:
         yield group.hosts
         return
     try:
-        attached = attachments(spec, models)[0]
+        attached = attach_groups(spec, models)[0]
         up_gbps = link_speed(spec, models.tor, models.spine or models.tor, spec.tors.uplink_gbps, "tors")
     except UnfitError:
         return

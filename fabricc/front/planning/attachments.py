@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-def attachments(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
+def attach_groups(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
     """Host group index -> how its hosts are attached.
 
     Raises:
         UnfitError: hosts that no unit of this fabric can be wired to.
     """
     hosts, groups = models.hosts, spec.gpus.groups
-    leading = leader(hosts, range(len(groups)))
+    leading = find_leading_group(hosts, range(len(groups)))
     _refuse_unlike(spec, hosts)
     lead = _rail_by_rail(spec, leading, hosts[leading])
     measure = hosts[leading].rails, hosts[leading].ports_per_nic
@@ -42,10 +42,10 @@ def attachments(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
         _rail_by_rail(spec, index, model)
         if index == leading
         or (model.gpus and (spec.network is None or (model.rails, model.ports_per_nic) == measure))
-        else _dealt(spec, index, model, lead)
+        else _spread_ports(spec, index, model, lead)
         for index, model in enumerate(hosts)
     ]
-    homes = [_home(spec, index, leading) for index in range(len(groups))]
+    homes = [_find_home_group(spec, index, leading) for index in range(len(groups))]
     wrong = [
         _too_many_tors(spec, index, own, found[home])
         for index, (own, home) in enumerate(zip(found, homes, strict=True))
@@ -54,10 +54,10 @@ def attachments(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
     if wrong:
         raise UnfitError(*wrong)
     placed = [_in_sets(spec, index, own, found[homes[index]]) for index, own in enumerate(found)]
-    return tuple(_ported(index, own, placed) for index, own in enumerate(placed))
+    return tuple(_number_tor_ports(index, own, placed) for index, own in enumerate(placed))
 
 
-def leader(hosts: Sequence[HostModel], groups: Iterable[int]) -> int:
+def find_leading_group(hosts: Sequence[HostModel], groups: Iterable[int]) -> int:
     """Of some host groups the one that decides what a unit is: the first with GPUs, or the first where none has."""
     first, *others = groups
     return next((index for index in (first, *others) if hosts[index].gpus), first)
@@ -73,14 +73,17 @@ def refuse_renumbering(spec: ClusterSpec, models: Models, lock: Lock, found: Seq
     known = [i for i, group in enumerate(groups) if any(k.startswith(f"{group.name}/") for k in lock.units)]
     if not lock.strides:
         return
-    before, now = leader(models.hosts, known or [0]), leader(models.hosts, range(len(groups)))
+    before, now = (
+        find_leading_group(models.hosts, known or [0]),
+        find_leading_group(models.hosts, range(len(groups))),
+    )
     was, becomes = found[before], found[now]
     if (was.tors, was.nic_ports) != (becomes.tors, becomes.nic_ports):
         raise UnfitError(
             spec.error(
                 "FAB3071",
-                f"with {groups[now].name} a unit has {_positions(becomes)}; the lock has numbers for units of "
-                f"{groups[before].name} with {_positions(was)}",
+                f"with {groups[now].name} a unit has {_describe_tors(becomes)}; the lock has numbers for units of "
+                f"{groups[before].name} with {_describe_tors(was)}",
                 *groups[now].path,
                 help=f"Hosts with GPUs decide what a unit is. New groups stand behind those that were there; else give "
                 f"{groups[now].name} a spec and a lock of its own, or delete the lock: all is numbered afresh then.",
@@ -111,7 +114,7 @@ def refuse_apart(spec: ClusterSpec, found: Sequence[Attachment], lead: Attachmen
         raise UnfitError(*wrong)
 
 
-def _positions(unit: Attachment) -> str:
+def _describe_tors(unit: Attachment) -> str:
     return plural(unit.tors * unit.nic_ports, "ToR") + f" ({unit.tors} for each NIC port)"
 
 
@@ -130,20 +133,22 @@ def _refuse_unlike(spec: ClusterSpec, hosts: Sequence[HostModel]) -> None:
 
 def _ports_per_nic(spec: ClusterSpec, model: HostModel) -> int:
     """Cabled ports of one NIC, after splitting, which the planes divide."""
-    options = splits(model)
+    options = list_port_splits(model)
     fitting = [count for count in options if count % spec.planes == 0]
     if not fitting:
-        raise UnfitError(_unspread(spec, model, options))
+        raise UnfitError(_report_uneven_planes(spec, model, options))
     return model.ports_per_nic if model.ports_per_nic in fitting else min(fitting)
 
 
-def _unspread(spec: ClusterSpec, model: HostModel, counts: Iterable[int]) -> Diagnostic:
-    possible = ", ".join(str(n) for n in sorted({d for count in counts for d in topology.divisors(count)}))
+def _report_uneven_planes(spec: ClusterSpec, model: HostModel, counts: Iterable[int]) -> Diagnostic:
+    possible = ", ".join(
+        str(n) for n in sorted({d for count in counts for d in topology.list_divisors(count)})
+    )
     message = f"{model.title} cannot be spread over {spec.planes} planes"
     return spec.error("FAB3002", message, "planes", help=f"Its NICs allow {possible}.")
 
 
-def splits(model: HostModel) -> dict[int, int]:
+def list_port_splits(model: HostModel) -> dict[int, int]:
     """Ports of one NIC -> speed of each, unsplit and split."""
     options = {model.ports_per_nic: model.port_gbps}
     for split in model.nic.port_splits:
@@ -155,38 +160,40 @@ def splits(model: HostModel) -> dict[int, int]:
 def _rail_by_rail(spec: ClusterSpec, index: int, model: HostModel) -> Attachment:
     """A rail for each NIC."""
     each = _ports_per_nic(spec, model)
-    asked = _asked(spec, index) or model.rails
-    return _attached(spec, index, (model.rails, each, asked), splits(model)[each], each)
+    asked = _requested_rails(spec, index) or model.rails
+    return _attachment_in_set(spec, index, (model.rails, each, asked), list_port_splits(model)[each], each)
 
 
-def _dealt(spec: ClusterSpec, index: int, model: HostModel, lead: Attachment) -> Attachment:
+def _spread_ports(spec: ClusterSpec, index: int, model: HostModel, lead: Attachment) -> Attachment:
     """Ports of hosts without GPUs: as many to a rail as divide them and the NIC ports that ToRs are for."""
-    options = splits(model)
+    options = list_port_splits(model)
     for each in sorted(options, key=lambda count: (count != model.ports_per_nic, count)):
         ports = model.rails * each
         of_rail = gcd(ports, lead.nic_ports)
         if of_rail % spec.planes == 0:
             rails, own = ports // of_rail, spec.gpus.groups[index].rails_per_tor
-            asked = _asked(spec, index) or rails
+            asked = _requested_rails(spec, index) or rails
             per_tor = asked if own is not None else gcd(asked, rails)
-            return _attached(spec, index, (rails, of_rail, per_tor), options[each], each)
-    raise UnfitError(_unspread(spec, model, [gcd(model.rails * each, lead.nic_ports) for each in options]))
+            return _attachment_in_set(spec, index, (rails, of_rail, per_tor), options[each], each)
+    raise UnfitError(
+        _report_uneven_planes(spec, model, [gcd(model.rails * each, lead.nic_ports) for each in options])
+    )
 
 
-def _asked(spec: ClusterSpec, index: int) -> int:
+def _requested_rails(spec: ClusterSpec, index: int) -> int:
     """Rails that are to share a ToR; 0 for all."""
     own = spec.gpus.groups[index].rails_per_tor
     return spec.gpus.rails_per_tor if own is None else own
 
 
-def _attached(
+def _attachment_in_set(
     spec: ClusterSpec, index: int, wiring: tuple[int, int, int], gbps: int, ports_per_nic: int
 ) -> Attachment:
     """An attachment in one set; `wiring`: rails, NIC ports, rails that share a ToR."""
     rails, nic_ports, per_tor = wiring
     group = spec.gpus.groups[index]
     if rails % per_tor:
-        fitting = ", ".join(str(d) for d in topology.divisors(rails))
+        fitting = ", ".join(str(d) for d in topology.list_divisors(rails))
         raise UnfitError(
             spec.error(
                 "FAB3004",
@@ -200,7 +207,7 @@ def _attached(
     return Attachment(rails, nic_ports, per_tor, gbps, ports_per_nic, slots, slots)
 
 
-def _home(spec: ClusterSpec, index: int, leading: int) -> int:
+def _find_home_group(spec: ClusterSpec, index: int, leading: int) -> int:
     """The group whose units give the ToRs: the one that it stands beside, else the leading one as the measure."""
     names = [group.name for group in spec.gpus.groups]
     beside = spec.gpus.groups[index].beside
@@ -210,10 +217,10 @@ def _home(spec: ClusterSpec, index: int, leading: int) -> int:
 def _too_many_tors(spec: ClusterSpec, index: int, own: Attachment, home: Attachment) -> Diagnostic:
     group = spec.gpus.groups[index]
     fewest = -(-own.rails // home.tors)
-    share = next(n for n in topology.divisors(own.rails) if n >= fewest)
+    share = next(n for n in topology.list_divisors(own.rails) if n >= fewest)
     return spec.error(
         "FAB3070",
-        f"a host of {group.name} would be on {own.tors * own.nic_ports} ToRs, a unit has {_positions(home)}",
+        f"a host of {group.name} would be on {own.tors * own.nic_ports} ToRs, a unit has {_describe_tors(home)}",
         *group.path,
         help=f"Write `rails_per_tor: {share}` in that group: so many of its rails then share a ToR.",
     )
@@ -230,7 +237,7 @@ def _in_sets(spec: ClusterSpec, index: int, own: Attachment, home: Attachment) -
     return replace(own, sets=sets, slots=own.hosts * sets)
 
 
-def _ported(index: int, own: Attachment, every: Sequence[Attachment]) -> Attachment:
+def _number_tor_ports(index: int, own: Attachment, every: Sequence[Attachment]) -> Attachment:
     """With the number of its first port on a ToR: behind those of the unit's own hosts and of groups named before."""
     if own.beside is None:
         return own

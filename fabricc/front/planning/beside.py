@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.front.planning.layout import Block, cages, cages_for
+from fabricc.front.planning.layout import Block, cages_for, list_cages
 from fabricc.front.planning.models import UnfitError
 
 if TYPE_CHECKING:
@@ -49,15 +49,15 @@ def placed_beside(
     placed: list[Placed] = []
     for home in range(len(attached)):
         guests = [index for index, each in enumerate(attached) if each.beside == home]
-        starts = {index: pin for index in guests if (pin := _pin(spec, index, pins)) is not None}
+        starts = {index: pin for index in guests if (pin := _pinned_block(spec, index, pins)) is not None}
         for index in guests:
             uplinks = [(pins["tor_up_cage"], pins["tor_up_cage"] + 1)] if "tor_up_cage" in pins else []
             taken = [
                 (0, ends[home]),
                 *uplinks,
-                *_taken(tor, attached, {i: s for i, s in starts.items() if i != index}),
+                *_occupied_cages(tor, attached, {i: s for i, s in starts.items() if i != index}),
             ]
-            start, block = starts.get(index), _block(attached, index)
+            start, block = starts.get(index), _block_of_group(attached, index)
             fits = (
                 _first_free(tor, block, taken, pins.get("tor_up_cage"))
                 if start is None
@@ -72,7 +72,7 @@ def placed_beside(
                 )
                 raise CrowdedError(index, spec.error("FAB3072", message, *group.path))
             starts[index] = fits
-        placed.append(tuple((starts[index], _block(attached, index)) for index in guests))
+        placed.append(tuple((starts[index], _block_of_group(attached, index)) for index in guests))
     return tuple(placed)
 
 
@@ -113,20 +113,22 @@ def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], units: Co
             raise UnfitError(spec.error("FAB3074", message, *group.path, "hosts", help=help_))
 
 
-def _pin(spec: ClusterSpec, index: int, pins: Mapping[str, int]) -> int | None:
+def _pinned_block(spec: ClusterSpec, index: int, pins: Mapping[str, int]) -> int | None:
     return pins.get(PIN + spec.gpus.groups[index].name)
 
 
-def _block(attached: Sequence[Attachment], index: int) -> Block:
+def _block_of_group(attached: Sequence[Attachment], index: int) -> Block:
     return Block(attached[index].gbps, attached[index].ports)
 
 
-def _taken(
+def _occupied_cages(
     tor: SwitchModel, attached: Sequence[Attachment], starts: Mapping[int, int]
 ) -> list[tuple[int, int]]:
     """First cage and the one after the last of each group that has its place."""
-    found = [(start, cages_for(tor, _block(attached, index), start)) for index, start in starts.items()]
-    return [(start, len(tuple(cages(tor))) if end is None else end) for start, end in found]
+    found = [
+        (start, cages_for(tor, _block_of_group(attached, index), start)) for index, start in starts.items()
+    ]
+    return [(start, len(tuple(list_cages(tor))) if end is None else end) for start, end in found]
 
 
 def _is_free(tor: SwitchModel, block: Block, start: int, taken: Sequence[tuple[int, int]]) -> bool:
@@ -138,7 +140,7 @@ def _first_free(
     tor: SwitchModel, block: Block, taken: Sequence[tuple[int, int]], up_cage: int | None
 ) -> int | None:
     """The first cage where a block fits; where uplinks are cabled already, before them or as far behind as can be."""
-    positions = len(tuple(cages(tor)))
+    positions = len(tuple(list_cages(tor)))
     if up_cage is None:
         return next((at for at in range(positions) if _is_free(tor, block, at, taken)), None)
     before = [*taken, (up_cage, positions)]
@@ -156,7 +158,7 @@ class CrowdedError(UnfitError):
         self.index = index
 
 
-def remedied(
+def add_remedy(
     spec: ClusterSpec, crowded: CrowdedError, homes: int, plannable: Callable[[ClusterSpec], bool]
 ) -> Diagnostic:
     """The diagnostic with the largest number of hosts beside each unit that can be planned, if they all have a place.

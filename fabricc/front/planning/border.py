@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.fabric.shape import Attachment
-from fabricc.front.planning.attachments import leader
-from fabricc.front.planning.layout import Block, arrange
+from fabricc.front.planning.attachments import find_leading_group
+from fabricc.front.planning.layout import Block, arrange_ports
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.units import border_units
 
@@ -48,7 +48,7 @@ def with_border(spec: ClusterSpec, models: Models, sizing: Sizing) -> Sizing:
         help_ = "Remove it, and lead out from spines or cores."
         raise UnfitError(spec.error("FAB3089", message, *("tors", "border"), help=help_))
     up = Block(shape.uplink_gbps, shape.uplinks)
-    layout = arrange(models.tor, Block(shape.uplink_gbps, 0), up, sizing.tor_up_cage,
+    layout = arrange_ports(models.tor, Block(shape.uplink_gbps, 0), up, sizing.tor_up_cage,
                      uplinks_first=spec.tors.uplinks_first)  # fmt: skip
     assert layout is not None
     return replace(sizing, tor_layouts=sizing.tor_layouts + (layout,) * len(leaves))
@@ -61,7 +61,10 @@ def border_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     idle = kept - spec.tors.border * spec.tors.border_links
     if not units or not idle:
         return
-    most = len(units) * fabric.attachments[leader(fabric.host_models, range(len(spec.gpus.groups)))].tors
+    most = (
+        len(units)
+        * fabric.attachments[find_leading_group(fabric.host_models, range(len(spec.gpus.groups)))].tors
+    )
     leaves = "a border leaf" if spec.tors.border == 1 else f"{spec.tors.border} border leaves"
     more = ""
     if spec.tors.border < most:

@@ -10,8 +10,16 @@ from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.given import Box
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.layout import Block, arrange, cage_count, cages, cages_for, ports_at, speeds
-from fabricc.front.spec.document import listed
+from fabricc.front.planning.layout import (
+    Block,
+    arrange_ports,
+    cage_count,
+    cages_for,
+    list_cages,
+    port_speeds,
+    ports_at,
+)
+from fabricc.front.spec.document import join_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
 _RS_544, _RS_528 = "RS(544,514)", "RS(528,514)"
 
 
-def fec(port: Slot | Breakout) -> str:
+def fec_code(port: Slot | Breakout) -> str:
     """The code of a port by what a lane carries: IEEE 802.3 clauses 119 and 134 from 50G on, clause 91 from 25G on."""
     lane = Fraction(port.speed_gbps, port.lanes)
     return _RS_544 if lane >= 50 else _RS_528 if lane >= 25 else "none"
@@ -47,17 +55,17 @@ def box_of(
         help_ = "Give such a ToR the model of its tier."
         findings.append(spec.error("FAB3413", told, *path, help=help_))
         return None
-    spoken = _spoken(fabric, at, tier)
-    speaking = replace(model, cages=tuple(_speaking(group, spoken) for group in model.cages))
-    wrong = list(_unfit(spec, fabric, at, model, speaking, spoken))
-    layout = None if wrong else _layout(fabric, at, speaking, tier)
+    spoken = _far_end_ports(fabric, at, tier)
+    speaking = replace(model, cages=tuple(_compatible_cages(group, spoken) for group in model.cages))
+    wrong = list(_report_unfit_model(spec, fabric, at, model, speaking, spoken))
+    layout = None if wrong else _lay_out_box(fabric, at, speaking, tier)
     if layout is None and not wrong:
         wrong.append(_too_small(spec, fabric, at, speaking, tier))
     findings += wrong
     return None if layout is None else Box(model, layout, f"{links.layout_key(fabric, at)}/{name}")
 
 
-def _spoken(fabric: Fabric, at: SwitchId, tier: PortLayout) -> dict[int, tuple[Slot, bool]]:
+def _far_end_ports(fabric: Fabric, at: SwitchId, tier: PortLayout) -> dict[int, tuple[Slot, bool]]:
     """Speed -> a port of it as the far ends are made for it, and whether a copper cable holds its lanes fixed."""
     down = "host" if at.tier is TierName.TOR else "spine" if at.tier is TierName.SPINE else "core"
     up = "spine" if at.tier is TierName.TOR else "core"
@@ -69,7 +77,7 @@ def _spoken(fabric: Fabric, at: SwitchId, tier: PortLayout) -> dict[int, tuple[S
     return found
 
 
-def _speaking(group: CageGroup, spoken: Mapping[int, tuple[Slot, bool]]) -> CageGroup:
+def _compatible_cages(group: CageGroup, spoken: Mapping[int, tuple[Slot, bool]]) -> CageGroup:
     """The cages with those uses alone of the speeds in question whose lanes the far ends understand."""
     uses: list[Breakout] = []
     for use in group.breakouts:
@@ -82,16 +90,16 @@ def _speaking(group: CageGroup, spoken: Mapping[int, tuple[Slot, bool]]) -> Cage
             for each in group.breakouts
             if each.speed_gbps == use.speed_gbps and each.lanes == usual.lanes
         ]
-        if use in alike or (not alike and not copper and fec(use) == fec(usual)):
+        if use in alike or (not alike and not copper and fec_code(use) == fec_code(usual)):
             uses.append(use)
     return replace(group, breakouts=tuple(uses)) if uses else replace(group, fabric=False)
 
 
-def _speed(layout: PortLayout, ports: Sequence[int]) -> int:
+def _port_speed(layout: PortLayout, ports: Sequence[int]) -> int:
     return layout.slots[ports[0]].speed_gbps if ports else 0
 
 
-def _needed(fabric: Fabric, at: SwitchId, layout: PortLayout) -> int:
+def _needed_downlinks(fabric: Fabric, at: SwitchId, layout: PortLayout) -> int:
     """Links down as far as the last that there is; on a ToR every one, with the reserved ports."""
     if at.tier is TierName.TOR:
         return len(layout.down)
@@ -99,42 +107,44 @@ def _needed(fabric: Fabric, at: SwitchId, layout: PortLayout) -> int:
     return max((number for number, slot in enumerate(layout.down, 1) if slot in used), default=0)
 
 
-def _layout(fabric: Fabric, at: SwitchId, model: SwitchModel, tier: PortLayout) -> PortLayout | None:
+def _lay_out_box(fabric: Fabric, at: SwitchId, model: SwitchModel, tier: PortLayout) -> PortLayout | None:
     """The tier's layout on the box: as many links down as it has cages for, and all those up."""
-    down_gbps, up_gbps = _speed(tier, tier.down), _speed(tier, tier.up)
+    down_gbps, up_gbps = _port_speed(tier, tier.down), _port_speed(tier, tier.up)
     strides = fabric.strides
     most = strides.uplink if at.tier is TierName.TOR else strides.spine_uplink
-    for down in range(len(tier.down), _needed(fabric, at, tier) - 1, -1):
+    for down in range(len(tier.down), _needed_downlinks(fabric, at, tier) - 1, -1):
         own = Block(down_gbps, down)
         end = cages_for(model, own)
         if end is None:
             continue
         if not tier.up:
-            return arrange(model, own, Block(0, 0), None, tier.reserved)
+            return arrange_ports(model, own, Block(0, 0), None, tier.reserved)
         up, first = Block(up_gbps, len(tier.up)), bool(tier.down) and tier.up[0] < tier.down[0]
         for room in range(max(most, len(tier.up)), len(tier.up) - 1, -1):
-            start = (_turned if first else _last)(model, Block(up_gbps, room), end)
+            start = (_rotated_position if first else _last_position)(model, Block(up_gbps, room), end)
             layout = (
-                None if start is None else arrange(model, own, up, start, tier.reserved, uplinks_first=first)
+                None
+                if start is None
+                else arrange_ports(model, own, up, start, tier.reserved, uplinks_first=first)
             )
             if layout is not None:
                 return layout
     return None
 
 
-def _last(model: SwitchModel, block: Block, end: int) -> int | None:
+def _last_position(model: SwitchModel, block: Block, end: int) -> int | None:
     """The last cage position, from `end` on, at which a block fits."""
-    positions = range(sum(1 for _ in cages(model)) - 1, end - 1, -1)
+    positions = range(sum(1 for _ in list_cages(model)) - 1, end - 1, -1)
     return next((start for start in positions if cages_for(model, block, start) is not None), None)
 
 
-def _turned(model: SwitchModel, block: Block, end: int) -> int | None:
+def _rotated_position(model: SwitchModel, block: Block, end: int) -> int | None:
     """The cage position, counted from those behind it, at which a block begins that has the first cages."""
     before = cages_for(model, block)
     return None if before is None or (start := cage_count(model) - before) < end else start
 
 
-def _unfit(
+def _report_unfit_model(
     spec: ClusterSpec,
     fabric: Fabric,
     at: SwitchId,
@@ -144,18 +154,18 @@ def _unfit(
 ) -> Iterator[Diagnostic]:
     """FAB3411 for a speed that the model lacks, or has in lanes of its own, FAB3412 where it holds too few paths."""
     name, path = fabric.name(at), ("overrides", fabric.name(at), "model")
-    for speed in sorted(spoken.keys() - speeds(speaking)):
+    for speed in sorted(spoken.keys() - port_speeds(speaking)):
         usual, copper = spoken[speed]
-        offered = ", ".join(f"{each}G" for each in sorted(speeds(model)))
+        offered = ", ".join(f"{each}G" for each in sorted(port_speeds(model)))
         told = f"links of {name} run at {speed}G, and {model.title} has ports of {offered}"
-        if speed in speeds(model):
+        if speed in port_speeds(model):
             lanes = sorted(
                 {use.lanes for each in model.cages for use in each.breakouts if use.speed_gbps == speed}
             )
-            how = "over copper" if copper else f"with FEC {fec(usual)}"
+            how = "over copper" if copper else f"with FEC {fec_code(usual)}"
             told = (
                 f"links of {name} run at {speed}G over {usual.lanes} lanes {how}, and ports of {model.title} have "
-                f"{listed([str(each) for each in lanes])}"
+                f"{join_words([str(each) for each in lanes])}"
             )
         help_ = "Both ends of a link have one speed and one FEC, and over copper as many lanes: take a model that fits."
         yield spec.error("FAB3411", told, *path, help=help_)
@@ -170,12 +180,12 @@ def _unfit(
 def _too_small(
     spec: ClusterSpec, fabric: Fabric, at: SwitchId, model: SwitchModel, tier: PortLayout
 ) -> Diagnostic:
-    down, up = _needed(fabric, at, tier), len(tier.up)
-    wanted = [f"{plural(down, 'port')} at {_speed(tier, tier.down)}G down"] if down else []
-    wanted += [f"{plural(up, 'port')} at {_speed(tier, tier.up)}G up"] if up else []
+    down, up = _needed_downlinks(fabric, at, tier), len(tier.up)
+    wanted = [f"{plural(down, 'port')} at {_port_speed(tier, tier.down)}G down"] if down else []
+    wanted += [f"{plural(up, 'port')} at {_port_speed(tier, tier.up)}G up"] if up else []
     has = [
         f"{ports_at(model, speed)} at {speed}G"
-        for speed in sorted({_speed(tier, tier.down), _speed(tier, tier.up)} - {0})
+        for speed in sorted({_port_speed(tier, tier.down), _port_speed(tier, tier.up)} - {0})
     ]
     name = fabric.name(at)
     together = " when every cage serves one speed" if len(has) > 1 else ""

@@ -14,8 +14,8 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.front.planning.beside import PIN
 from fabricc.front.planning.units import retired_units
-from fabricc.front.spec.document import listed
-from fabricc.front.spec.moves import KINDS, fitting, kinds_of, names_of, path_of, renames
+from fabricc.front.spec.document import join_words
+from fabricc.front.spec.moves import KINDS, fitting_kinds, kinds_of, list_renames, names_of, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -32,18 +32,22 @@ _COMPUTED = r"(?:tor\d+[a-z]+|host\d+)"
 """What follows the name of a unit, and a hyphen, in the names of its ToRs and counted hosts."""
 
 
-def carried(spec: ClusterSpec, lock: Lock) -> tuple[Lock, list[Diagnostic]]:
+def carry_lock(spec: ClusterSpec, lock: Lock) -> tuple[Lock, list[Diagnostic]]:
     """The lock of a spec with its lines renamed and given back, those of further networks too, and what is wrong."""
     if not (spec.moved or spec.replaced or spec.retired):
         return lock, []
     kinds = kinds_of(spec)
-    findings = [*_refused(spec, lock), *_unfit(spec, lock, kinds), *_not_retired(spec, lock)]
+    findings = [
+        *_check_names(spec, lock),
+        *_check_unknown_names(spec, lock, kinds),
+        *_not_retired(spec, lock),
+    ]
     networks = {kinds.networks.get(name, name): part for name, part in lock.networks.items()}
     networks = {
-        name: _released(spec, _renamed(part, kinds, name)) if name in spec.networks else part
+        name: _release_retired(spec, _rename_lines(part, kinds, name)) if name in spec.networks else part
         for name, part in networks.items()
     }
-    own = _placed(spec, _released(spec, _renamed(lock, kinds)), kinds)
+    own = _place_listed_hosts(spec, _release_retired(spec, _rename_lines(lock, kinds)), kinds)
     return replace(own, networks=networks), findings
 
 
@@ -53,8 +57,8 @@ def with_hosts_called(lock: Lock, former: Mapping[str, str]) -> Lock:
     `former`: present name of each that has another now -> the former one.
     """
     present = {old: new for new, old in former.items()}
-    hosts = _keyed(lock.hosts, lambda host: present.get(host, host))
-    units = _keyed(lock.units, lambda key: _with_rack(key, present))
+    hosts = _rekey_items(lock.hosts, lambda host: present.get(host, host))
+    units = _rekey_items(lock.units, lambda key: _with_rack(key, present))
     return replace(lock, hosts=hosts, units=units)
 
 
@@ -69,10 +73,10 @@ def with_switches_called(numbers: Mapping[str, int], former: Mapping[str, str]) 
         place, _, rest = name.removeprefix(_MANAGEMENT).rpartition("-")
         return f"{_MANAGEMENT}{present[place]}-{rest}" if place in present else name
 
-    return _keyed(numbers, called)
+    return _rekey_items(numbers, called)
 
 
-def _renamed(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
+def _rename_lines(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
     def unit(key: str) -> str:
         group, slash, own = key.partition("/")
         return f"{kinds.groups.get(group, group)}{slash}{kinds.racks.get(own, own)}"
@@ -94,11 +98,11 @@ def _renamed(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
 
     return replace(
         lock,
-        strides=_keyed(lock.strides, pin),
-        links=_keyed(lock.links, lambda key: outward(key) if key.count("/") > 1 else key),
-        units=_keyed(lock.units, unit),
-        hosts=_keyed(lock.hosts, lambda host: kinds.hosts.get(host, host)),
-        names=_keyed(lock.names, computed),
+        strides=_rekey_items(lock.strides, pin),
+        links=_rekey_items(lock.links, lambda key: outward(key) if key.count("/") > 1 else key),
+        units=_rekey_items(lock.units, unit),
+        hosts=_rekey_items(lock.hosts, lambda host: kinds.hosts.get(host, host)),
+        names=_rekey_items(lock.names, computed),
     )
 
 
@@ -113,7 +117,7 @@ def of_unit(key: str, units: Mapping[str, str]) -> str:
     return f"{units[match[1]]}-{match[2]}" if match and match[1] in units else key
 
 
-def _keyed(items: Mapping[str, T], renamed: Callable[[str], str]) -> dict[str, T]:
+def _rekey_items(items: Mapping[str, T], renamed: Callable[[str], str]) -> dict[str, T]:
     """The items by their present keys; one that is there under the present key already is the one that counts."""
     found = {renamed(key): value for key, value in items.items() if renamed(key) not in items}
     return found | {
@@ -121,7 +125,7 @@ def _keyed(items: Mapping[str, T], renamed: Callable[[str], str]) -> dict[str, T
     }
 
 
-def _placed(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
+def _place_listed_hosts(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
     """The lock with the places of racks and hosts that were counted before, and are listed by other names now.
 
     What is listed by the name that it had when it was counted has that place too.
@@ -162,14 +166,14 @@ def _placed(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
     return replace(lock, units=units, hosts=hosts)
 
 
-def _released(spec: ClusterSpec, lock: Lock) -> Lock:
+def _release_retired(spec: ClusterSpec, lock: Lock) -> Lock:
     """The lock without what retired: hosts, racks and the units of whole groups, with all hosts that are in them."""
     if not spec.retired:
         return lock
     gone, names = frozenset(spec.retired), names_of(spec)
     leaving = gone.difference(*names.values())
     units = {key: at for key, at in lock.units.items() if not leaving & set(key.split("/"))}
-    units = _closed(spec, units, retired_units(spec, lock.names))
+    units = _close_gaps(spec, units, retired_units(spec, lock.names))
     free = set(lock.units.values()) - set(units.values())
     hosts = {name: at for name, at in lock.hosts.items() if name not in leaving and at[0] not in free}
     strides = {name: pin for name, pin in lock.strides.items() if name.removeprefix(PIN) not in leaving}
@@ -181,7 +185,7 @@ def _released(spec: ClusterSpec, lock: Lock) -> Lock:
     return replace(lock, units=units, hosts=hosts, strides=strides, names=computed)
 
 
-def _closed(spec: ClusterSpec, units: dict[str, int], gone: Collection[int]) -> dict[str, int]:
+def _close_gaps(spec: ClusterSpec, units: dict[str, int], gone: Collection[int]) -> dict[str, int]:
     """The lines of counted units without those at some coordinates: the others move up, and keep their own."""
     for group in spec.gpus.groups if gone else ():
         own = {key: at for key, at in units.items() if is_number(key.removeprefix(f"{group.name}/"))}
@@ -195,7 +199,7 @@ def _closed(spec: ClusterSpec, units: dict[str, int], gone: Collection[int]) -> 
     return units
 
 
-def _known(lock: Lock) -> dict[str, frozenset[str]]:
+def _known_names(lock: Lock) -> dict[str, frozenset[str]]:
     """What the lock knows, by kind."""
     keys = [key.partition("/") for key in lock.units]
     return {
@@ -206,19 +210,19 @@ def _known(lock: Lock) -> dict[str, frozenset[str]]:
     }
 
 
-def _refused(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
+def _check_names(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
     """FAB3401 and FAB3403: names that are still in use, or that another thing has or had."""
     names = names_of(spec)
-    known = _known(lock)
-    for old, new in renames(spec).items():
+    known = _known_names(lock)
+    for old, new in list_renames(spec).items():
         still = [KINDS[kind] for kind, each in names.items() if old in each]
-        kinds = list(fitting(names, old, new))
+        kinds = list(fitting_kinds(names, old, new))
         if still and not kinds:
             told = f"'{old}' is still there: the spec has a {still[0]} of that name"
             help_ = f"Call it '{new}' where it stands, or leave this out."
             yield spec.error("FAB3401", told, *path_of(spec, old), help=help_)
         elif len(kinds) > 1:
-            told = f"'{new}' is {listed(['a ' + KINDS[kind] for kind in kinds], 'and')}"
+            told = f"'{new}' is {join_words(['a ' + KINDS[kind] for kind in kinds], 'and')}"
             help_ = f"Give one of them another name, so that it is told which '{old}' became."
             yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
         elif old in spec.replaced and kinds and kinds[0] != "hosts":
@@ -231,21 +235,21 @@ def _refused(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
             yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
 
 
-def _unfit(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Iterator[Diagnostic]:
+def _check_unknown_names(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Iterator[Diagnostic]:
     """FAB3404 where the lock knows neither name, though it knows others of the kind."""
-    names, known = names_of(spec), _known(lock)
+    names, known = names_of(spec), _known_names(lock)
     for kind, there in known.items():
         for old, new in getattr(kinds, kind).items():
-            if {old, new} & there or not there or old not in renames(spec):
+            if {old, new} & there or not there or old not in list_renames(spec):
                 continue
             left = sorted(there - names[kind])
             message = f"no {KINDS[kind]} was called '{old}': the lock has none of that name, nor '{new}'"
-            yield spec.error("FAB3404", message, *path_of(spec, old), help=_near(old, left))
+            yield spec.error("FAB3404", message, *path_of(spec, old), help=_suggest_names(old, left))
 
 
 def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
     """FAB3406 and FAB3407: what is still in the spec, and what may be a slip for what left."""
-    names, known = names_of(spec), _known(lock)
+    names, known = names_of(spec), _known_names(lock)
     for index, name in enumerate(spec.retired):
         kind = next((kind for kind, each in names.items() if name in each), None)
         if kind is not None:
@@ -257,14 +261,14 @@ def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
         )
         if name not in left and get_close_matches(name, left, 1, 0.75):
             told = f"nothing called '{name}' has a place to give back"
-            yield spec.error("FAB3407", told, "retired", index, help=_near(name, left))
+            yield spec.error("FAB3407", told, "retired", index, help=_suggest_names(name, left))
 
 
-def _near(name: str, known: list[str]) -> str:
+def _suggest_names(name: str, known: list[str]) -> str:
     """Names like one that does not exist."""
     near = get_close_matches(name, known, 3, 0.6) or known[:3]
     return (
-        f"Of what left, the lock has {listed(near, 'and')}."
+        f"Of what left, the lock has {join_words(near, 'and')}."
         if near
         else "Everything in the lock is in the spec."
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-def changes(
+def apply_overrides(
     spec: ClusterSpec, fabric: Fabric, models: Models, naming: Naming, findings: list[Diagnostic]
 ) -> Fabric:
     """The fabric with the spec's overrides; what they name and does not exist is a finding."""

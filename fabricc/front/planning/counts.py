@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.front.planning.models import UnfitError
-from fabricc.front.planning.shape import size
+from fabricc.front.planning.shape import size_fabric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +37,16 @@ def count_findings(
         or "links_per_spine" in lock.strides
     ):
         return
-    fewest, raised = above(shape), 0
+    fewest, raised = count_upper_switches(shape), 0
     for links in range(shape.links_per_spine + 1, _MOST_LINKS + 1):
         uplinks = -(-shape.uplinks // links) * links
         if not shape.uplinks < uplinks <= sizing.most_uplinks:
             continue
         wanted = replace(spec, tors=replace(spec.tors, uplinks=uplinks))
         try:
-            other = above(size(wanted, models, present, units, lock.strides, catalog).shape)
+            other = count_upper_switches(
+                size_fabric(wanted, models, present, units, lock.strides, catalog).shape
+            )
         except UnfitError:
             continue
         if other < fewest:
@@ -54,10 +56,12 @@ def count_findings(
             f"{plural(shape.uplinks, 'uplink')} of a ToR spread over "
             f"{plural(shape.spines, 'spine')} of a plane and pod"
         )
-        help_ = f"`tors.uplinks: {raised}` takes {plural(above(shape) - fewest, 'switch')} less."
+        help_ = (
+            f"`tors.uplinks: {raised}` takes {plural(count_upper_switches(shape) - fewest, 'switch')} less."
+        )
         yield spec.note("FAB3060", message, "tors", "oversubscription", help=help_)
 
 
-def above(shape: Shape) -> int:
+def count_upper_switches(shape: Shape) -> int:
     """Spines and cores."""
     return shape.pods * shape.planes * shape.spines + shape.port_planes * shape.cores

@@ -22,7 +22,7 @@ from fabricc.fabric.out_of_band import OutOfBand, management_endpoints
 from fabricc.front.planning.management_switches import numbers_needed, planned_switches
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.out_of_band import named_addresses, network_path
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.document import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class Endpoints(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
-def asks(*specs: ClusterSpec) -> bool:
+def has_endpoints(*specs: ClusterSpec) -> bool:
     """Whether specs say anything of the out-of-band network beside the addresses of its switches."""
     return any(
         each.management.switches is not None
@@ -83,8 +83,8 @@ def with_out_of_band(
             fabric = replace(fabric, out_of_band=replace(fabric.out_of_band, switches=switches))
     except UnfitError as unfit:
         return Endpoints(None, locked, (*findings, *unfit.diagnostics))
-    fabric = _given(spec, fabric, findings)
-    findings += _servers(spec, fabric)
+    fabric = _apply_given_addresses(spec, fabric, findings)
+    findings += _check_servers(spec, fabric)
     return Endpoints(fabric, numbers, tuple(findings))
 
 
@@ -96,7 +96,7 @@ def _refuse_further(spec: ClusterSpec) -> None:
     named += [("identities", "management")] if spec.given_management else []
     label = f"{spec.network.name}: " if spec.network else ""
     if named:
-        told = f"{label}{dotted(named[0])} is of what all networks of the cluster share"
+        told = f"{label}{format_path(named[0])} is of what all networks of the cluster share"
         raise UnfitError(spec.error("FAB3210", told, *named[0], help=help_))
 
 
@@ -118,16 +118,16 @@ def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
         model = fabric.host_models[unit.group]
         most = max((each.number + 1 for each in management_endpoints(model)), default=0)
         if most > network.per_host:
-            key = dotted(network_path(network))
+            key = format_path(network_path(network))
             told = f"{key} keeps {network.per_host} addresses for a host; {model.title} takes {most}"
             help_ = f"Write `per_host: {1 << (most - 1).bit_length()}`."
             raise UnfitError(spec.error("FAB3211", told, *network_path(network), "per_host", help=help_))
     for network in networks:
-        if not _holds(fabric, network, units[network.key]):
-            raise UnfitError(_narrow(spec, fabric, network, units[network.key]))
+        if not _has_room(fabric, network, units[network.key]):
+            raise UnfitError(_report_narrow_network(spec, fabric, network, units[network.key]))
 
 
-def _holds(fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit]) -> bool:
+def _has_room(fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit]) -> bool:
     """Whether the blocks of all units lie in the network, and no two are one."""
     size, seen = host_block(fabric, network), set[tuple[int, int]]()
     for unit in units:
@@ -139,16 +139,16 @@ def _holds(fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit]) ->
     return True
 
 
-def _narrow(
+def _report_narrow_network(
     spec: ClusterSpec, fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit]
 ) -> Diagnostic:
     """FAB3212 with the length that holds them all, which was tried."""
     size, several = host_block(fabric, network), network.subnets > 1
     wider = (_of_length(network, length, several) for length in range(network.length - 1, 7, -1))
-    fits = next((each for each in wider if _holds(fabric, each, units)), None)
+    fits = next((each for each in wider if _has_room(fabric, each, units)), None)
     what = f"a subnet of /{network.length} of {network.pool}" if several else str(network.pool)
     told = (
-        f"{dotted(network_path(network))}: {what} has {network.room} addresses; {plural(len(units), 'unit')} "
+        f"{format_path(network_path(network))}: {what} has {network.room} addresses; {plural(len(units), 'unit')} "
         f"{'takes' if len(units) == 1 else 'take'} {size} each, {network.per_host} for each host"
     )
     help_ = "Give more units networks of their own."
@@ -184,14 +184,14 @@ def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: ManagementS
     tried = (_of_length(network, length, several) for length in range(network.length - 1, 7, -1))
     fits = next((each.length for each in tried if holds(each)), 8)
     told = (
-        f"{dotted(network_path(network))}: {network.pool} has {network.numbers * network.subnets} addresses for "
+        f"{format_path(network_path(network))}: {network.pool} has {network.numbers * network.subnets} addresses for "
         f"{needed} numbers of management switches, {len(switches.numbers)} of them in use"
     )
     help_ = f"Use {'subnets of' if several else 'a'} /{fits}, or larger."
     raise UnfitError(spec.error("FAB3212", told, *network_path(network), "network", help=help_))
 
 
-def _given(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
+def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
     """The fabric with the addresses that the table gives; what collides is a finding."""
     if not spec.given_management:
         return fabric
@@ -203,22 +203,22 @@ def _given(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fab
             ports = [port for device, port in computed if device == row.device]
             known = {device for device, _ in computed}
             help_ = f"It has {', '.join(ports)}." if ports else did_you_mean(row.device, known)
-            findings.append(_error("FAB3121", told, row, "device", help_))
-        elif _offset(owner, row) is None:
+            findings.append(_error_at_row("FAB3121", told, row, "device", help_))
+        elif _offset_of_row(owner, row) is None:
             network = owner.place.network
             where = f"{network.key} {network.pool}"
             told = f"{row.address} of {row.device} {row.port} is no address for a device in {where}"
             help_ = "The gateway goes by that network: widen it, or give an address in it."
-            findings.append(_error("FAB3124", told, row, "address", help_))
+            findings.append(_error_at_row("FAB3124", told, row, "address", help_))
         else:
             rows[row.device, row.port] = row
-    given = {key: _offset(computed[key], row) or 0 for key, row in rows.items()}
+    given = {key: _offset_of_row(computed[key], row) or 0 for key, row in rows.items()}
     changed = replace(fabric, out_of_band=replace(fabric.out_of_band, given=given))
-    findings += _collisions(changed, rows)
+    findings += _find_collisions(changed, rows)
     return changed
 
 
-def _offset(owner: Owner, row: ManagementRow) -> int | None:
+def _offset_of_row(owner: Owner, row: ManagementRow) -> int | None:
     """The offset of a given address in the network that takes its owner, None where no device can have it."""
     network = owner.place.network
     offset = int(row.address) - network.pool.first
@@ -227,7 +227,7 @@ def _offset(owner: Owner, row: ManagementRow) -> int | None:
     return offset if usable else None
 
 
-def _collisions(fabric: Fabric, rows: Mapping[tuple[str, str], ManagementRow]) -> Iterator[Diagnostic]:
+def _find_collisions(fabric: Fabric, rows: Mapping[tuple[str, str], ManagementRow]) -> Iterator[Diagnostic]:
     """FAB3122 and FAB3123: two owners of one address, one of which is given it."""
     first: dict[str, Owner] = {}
     for each in sorted(address_owners(fabric), key=lambda owner: not owner.given):
@@ -238,22 +238,22 @@ def _collisions(fabric: Fabric, rows: Mapping[tuple[str, str], ManagementRow]) -
         row = rows[other.device, other.endpoint]
         told = f"{address} of {row.device} {row.port} is that of {each.device} {each.endpoint}"
         if each.given:
-            yield _error("FAB3122", told, row, "address", "Give each one of its own.")
+            yield _error_at_row("FAB3122", told, row, "address", "Give each one of its own.")
         else:
             help_ = f"Give another, or {each.device} {each.endpoint} one as well."
-            yield _error("FAB3123", f"{told}, computed", row, "address", help_)
+            yield _error_at_row("FAB3123", f"{told}, computed", row, "address", help_)
 
 
-def _error(code: str, message: str, row: ManagementRow, column: str, help: str) -> Diagnostic:
+def _error_at_row(code: str, message: str, row: ManagementRow, column: str, help: str) -> Diagnostic:
     at = row.positions.get(column) or next(iter(row.positions.values()))
     return Diagnostic(code, Severity.ERROR, message, at, help)
 
 
-def _servers(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+def _check_servers(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB3025 for each server of the management section whose address a BMC, DPU or management switch has."""
     named = {text: path for path, text in named_addresses(spec)}
     for each in address_owners(fabric):
         if (path := named.get(each.place.address)) is not None:
-            told = f"{dotted(path)} {each.place.address} is the address of {each.device} {each.endpoint}"
+            told = f"{format_path(path)} {each.place.address} is the address of {each.device} {each.endpoint}"
             help_ = f"Keep to the first {MANAGEMENT_RESERVED - 1} addresses of a subnet, which nothing gets."
             yield spec.error("FAB3025", told, *path, help=help_)

@@ -76,13 +76,17 @@ def _too_small(spec: ClusterSpec, fabric: Fabric, of_group: tuple[int, ...]) -> 
         last = max(units, key=lambda unit: unit_number(fabric.strides, unit.coordinate), default=None)
         if last is None:
             continue
-        offsets = list(_offsets(fabric, last))
+        offsets = list(_host_offsets(fabric, last))
         for key, subnet in (("subnet", segment.subnet4), ("subnet6", segment.subnet6)):
             if subnet is not None and (needed := bits_for(offsets, subnet.version)) > subnet.bits:
-                yield _small(spec, segment, key, last, max(offsets), subnet.length + subnet.bits - needed)
+                yield _report_small_subnet(
+                    spec, segment, key, last, max(offsets), subnet.length + subnet.bits - needed
+                )
 
 
-def _small(spec: ClusterSpec, segment: Segment, key: str, last: Unit, offset: int, length: int) -> Diagnostic:
+def _report_small_subnet(
+    spec: ClusterSpec, segment: Segment, key: str, last: Unit, offset: int, length: int
+) -> Diagnostic:
     subnet = segment.subnet4 if key == "subnet" else segment.subnet6
     assert subnet is not None
     message = (
@@ -93,7 +97,7 @@ def _small(spec: ClusterSpec, segment: Segment, key: str, last: Unit, offset: in
     return spec.error("FAB3311", message, SECTION, "segments", segment.name, key, help=help_)
 
 
-def _offsets(fabric: Fabric, unit: Unit) -> Iterator[int]:
+def _host_offsets(fabric: Fabric, unit: Unit) -> Iterator[int]:
     """Offsets of the addresses of a unit's hosts."""
     attached = fabric.attachments[unit.group]
     for tor in fabric.tor_ids(unit.home):

@@ -14,7 +14,7 @@ from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import Slot, SwitchId, TierName
 from fabricc.front.planning.changes import unknown_switch
-from fabricc.front.planning.layout import breakout, cages
+from fabricc.front.planning.layout import find_breakout, list_cages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ class _Choice(NamedTuple):
     split: Split | None
 
 
-def external(
+def add_external(
     spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic], planner: Planner
 ) -> Fabric:
     """The fabric with the spec's ways out; a link that cannot be is a finding, with a remedy that `planner` planned."""
@@ -58,7 +58,7 @@ def external(
             if link.at not in switches:
                 findings.append(unknown_switch(spec, fabric, "FAB3080", link.at, (*path, "at")))
                 continue
-            choice = _chosen(
+            choice = _choose_port(
                 spec,
                 fabric,
                 switches[link.at],
@@ -111,7 +111,7 @@ def moved_out(
             if link.at not in switches:
                 return None
             divided = splits.setdefault(link.at, {})
-            choices = _choices(fabric, switches[link.at], link.speed_gbps, naming, divided)
+            choices = _list_choices(fabric, switches[link.at], link.speed_gbps, naming, divided)
             free = [port for port in choices if (link.at, port) not in taken]
             if not free:
                 return None
@@ -142,7 +142,7 @@ def shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:
                 taken.setdefault(far, f"{link.port} of {link.at}")
 
 
-def _chosen(
+def _choose_port(
     spec: ClusterSpec,
     fabric: Fabric,
     at: SwitchId,
@@ -154,42 +154,44 @@ def _chosen(
     findings: list[Diagnostic],
 ) -> _Choice | None:
     """The port of a link, or None after saying what is wrong with it."""
-    choices = _choices(fabric, at, link.speed_gbps, naming, splits)
+    choices = _list_choices(fabric, at, link.speed_gbps, naming, splits)
     if link.port in choices:
         return choices[link.port]
     model = fabric.model(at)
     names = links.port_names(fabric, at)
     used = {names[each.slot]: each.peer for each in links.switch_links(fabric, at)}
-    if not any(breakout(group, link.speed_gbps) for _, group in cages(model)):
+    if not any(find_breakout(group, link.speed_gbps) for _, group in list_cages(model)):
         message = f"{model.title} has no port of {link.speed_gbps}G"
-        speeds = sorted({b.speed_gbps for _, group in cages(model) for b in group.breakouts})
+        speeds = sorted({b.speed_gbps for _, group in list_cages(model) for b in group.breakouts})
         help_ = f"It has ports of {', '.join(f'{speed}G' for speed in speeds)}."
         findings.append(spec.error("FAB3082", message, *path, "speed_gbps", help=help_))
         return None
     if link.port in used:
         why = f"leads to {used[link.port]}"
-    elif link.port in names and names.index(link.port) in _kept(fabric, at):
+    elif link.port in names and names.index(link.port) in _reserved_slots(fabric, at):
         why = "is kept for a link of the plan, as the fabric grows"
     elif link.port in names:
         why = f"is no port of {link.speed_gbps}G, as its cage is divided"
     else:
         why = "does not exist"
     remedy = (
-        _free(link, tuple(choices))
+        _free_ports(link, tuple(choices))
         if choices
-        else _reserve(spec, link.at, f"{at.tier.value}s", link.speed_gbps, naming, planner)
+        else _count_reserved(spec, link.at, f"{at.tier.value}s", link.speed_gbps, naming, planner)
     )
     findings.append(spec.error("FAB3081", f"port {link.port} of {link.at} {why}", *path, "port", help=remedy))
     return None
 
 
-def _free(link: ExternalLink, choices: tuple[str, ...]) -> str:
+def _free_ports(link: ExternalLink, choices: tuple[str, ...]) -> str:
     """The free ports: those most like the one that was meant, else the last ones."""
     close = get_close_matches(link.port, choices, n=_SHOWN, cutoff=0.8) or choices[-_SHOWN:]
     return f"Of {plural(len(choices), 'port')} free for {link.speed_gbps}G there: {', '.join(close)}."
 
 
-def _reserve(spec: ClusterSpec, name: str, tier: str, gbps: int, naming: Naming, planner: Planner) -> str:
+def _count_reserved(
+    spec: ClusterSpec, name: str, tier: str, gbps: int, naming: Naming, planner: Planner
+) -> str:
     """How many ports to keep so that one is free on a switch, as the planner finds."""
     asked: Tier = getattr(spec, tier)
     for more in _MORE:
@@ -199,18 +201,18 @@ def _reserve(spec: ClusterSpec, name: str, tier: str, gbps: int, naming: Naming,
         at = fabric.find(name) if fabric else None
         if fabric is None or not isinstance(at, SwitchId):
             continue
-        if choices := _choices(fabric, at, gbps, naming, {}):
+        if choices := _list_choices(fabric, at, gbps, naming, {}):
             return f"No port is free there; with `{tier}: {{reserved_ports: {ports}}}` there is {[*choices][-1]}."
     return f"No port is free there, nor with {plural(asked.reserved_ports + _MORE[-1], 'port')} reserved; take another."
 
 
-def _kept(fabric: Fabric, at: SwitchId) -> set[int]:
+def _reserved_slots(fabric: Fabric, at: SwitchId) -> set[int]:
     """Slots that the plan has for links, those to come too."""
     layout = links.port_layout(fabric, at)
     return {*layout.down[: len(layout.down) - layout.reserved], *layout.up}
 
 
-def _choices(
+def _list_choices(
     fabric: Fabric, at: SwitchId, speed_gbps: int, naming: Naming, splits: Mapping[int, Split]
 ) -> dict[str, _Choice]:
     """The ports that an external link of a speed can have, in panel order.
@@ -218,7 +220,7 @@ def _choices(
     In a cage that the plan uses, those of that speed that it leaves free; else the ports that the cage has when it is
     divided for that speed, where no other external link has divided it for another.
     """
-    layout, kept = links.port_layout(fabric, at), _kept(fabric, at)
+    layout, kept = links.port_layout(fabric, at), _reserved_slots(fabric, at)
     names = links.port_names(fabric, at)
     busy = {layout.slots[slot].cage for slot in kept}
     found: dict[str, _Choice] = {}
@@ -229,26 +231,26 @@ def _choices(
     for index, slot in enumerate(layout.slots):
         if slot.cage in busy and index not in kept and slot.speed_gbps == speed_gbps:
             found[names[index]] = _Choice(slot, None)
-    nos = _nos(fabric, at)
+    nos = _nos_of_switch(fabric, at)
     model = fabric.model(at)
-    for cage, group in cages(model):
-        use = breakout(group, speed_gbps)
+    for cage, group in list_cages(model):
+        use = find_breakout(group, speed_gbps)
         if use is None or cage in busy or cage in splits:
             continue
         slots = tuple(
             Slot(cage, child, use.children, use.lanes, speed_gbps) for child in range(1, use.children + 1)
         )
-        split = Split(slots, _names(naming, nos, model, slots))
+        split = Split(slots, _port_names(naming, nos, model, slots))
         found |= {name: _Choice(slot, split) for name, slot in zip(split.names, slots, strict=True)}
     order = {slot.cage: place for place, slot in enumerate(layout.slots)}
     return dict(sorted(found.items(), key=lambda each: order.get(each[1].slot.cage, len(order))))
 
 
-def _names(naming: Naming, nos: str, model: SwitchModel, slots: tuple[Slot, ...]) -> tuple[str, ...]:
+def _port_names(naming: Naming, nos: str, model: SwitchModel, slots: tuple[Slot, ...]) -> tuple[str, ...]:
     return tuple(naming.port_name(nos, model, slot.cage, slot.child, slot.children) for slot in slots)
 
 
-def _nos(fabric: Fabric, at: SwitchId) -> str:
+def _nos_of_switch(fabric: Fabric, at: SwitchId) -> str:
     change = fabric.changes.get(fabric.name(at))
     return (change and change.nos) or fabric.tiers[at.tier].nos
 

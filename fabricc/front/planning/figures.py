@@ -12,7 +12,7 @@ from fabricc.catalog.joining import FIBRES
 from fabricc.catalog.optics import cage_of, host_ends
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.layout import ports_at, speeds
+from fabricc.front.planning.layout import port_speeds, ports_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ class Figures(NamedTuple):
         return sum(each.links for each in self.ends.values())
 
 
-def figures(
+def compute_figures(
     spec: ClusterSpec,
     hosts: Sequence[HostModel],
     attached: Sequence[Attachment],
@@ -146,20 +146,20 @@ def figures(
         into = shape.pods * shape.rail_planes * shape.spines_per_core_group * shape.links_per_core
         ends["core"] = Ends(
             switches[TierName.SPINE] * shape.spine_uplinks,
-            switches[TierName.SPINE] * _cages(sized.spine_layout, sized.spine_layout.up),
-            switches[TierName.CORE] * _cages(sized.core_layout, sized.core_layout.down[:into]),
+            switches[TierName.SPINE] * _count_cages(sized.spine_layout, sized.spine_layout.up),
+            switches[TierName.CORE] * _count_cages(sized.core_layout, sized.core_layout.down[:into]),
         )
     kinds: Mapping[str, CableKind] = {kind: getattr(spec.cables, kind) for kind in ends}
     taken = ends["host"].links + 2 * sum(each.links for kind, each in ends.items() if kind != "host")
     return Figures(
         switches=switches,
-        switch_gbps=sum(count * forwarded(models[tier]) for tier, count in switches.items()),
+        switch_gbps=sum(count * forwarding_rate(models[tier]) for tier, count in switches.items()),
         ends=ends,
         optics=sum(each.lower + each.upper for kind, each in ends.items() if kinds[kind].medium in FIBRES),
         idle=ports - taken,
-        room=_room(spec, models[TierName.TOR], sized, units),
-        ratio=_ratio(sized),
-        cut=max(_cut(hosts[unit.group], shape, unit.hosts) for unit in peopled),
+        room=_remaining_hosts(spec, models[TierName.TOR], sized, units),
+        ratio=_oversubscription_ratio(sized),
+        cut=max(_count_cut_gpus(hosts[unit.group], shape, unit.hosts) for unit in peopled),
     )
 
 
@@ -182,12 +182,12 @@ def with_ways_out(found: Figures, fabric: Fabric) -> Figures:
     return found._replace(idle=idle, outside=Outside(sum(map(len, exits.values())), modules))
 
 
-def forwarded(model: SwitchModel) -> int:
+def forwarding_rate(model: SwitchModel) -> int:
     """What the ports of a switch carry together at the speed that gives most, Gb/s."""
-    return max((speed * ports_at(model, speed) for speed in speeds(model)), default=0)
+    return max((speed * ports_at(model, speed) for speed in port_speeds(model)), default=0)
 
 
-def _cages(layout: PortLayout, used: Iterable[int]) -> int:
+def _count_cages(layout: PortLayout, used: Iterable[int]) -> int:
     return len({layout.slots[slot].cage for slot in used})
 
 
@@ -205,7 +205,9 @@ def _host_ends(
         }
         links += number * count * shape.rails * shape.nic_ports
         lower += number * count * len(nics)
-        upper += number * shape.tors_per_unit * _cages(layout, layout.down[: count * shape.rails_per_tor])
+        upper += (
+            number * shape.tors_per_unit * _count_cages(layout, layout.down[: count * shape.rails_per_tor])
+        )
     return Ends(links, lower, upper)
 
 
@@ -218,7 +220,7 @@ def _spine_ends(
         cables, up, own = links[unit.group], sized.tor_layouts[unit.group].up, attached[unit.group]
         used = [up[spine * parallel + cable] for spine in range(shape.spines) for cable in range(cables)]
         total += own.tors * own.nic_ports * len(used)
-        lower += own.tors * own.nic_ports * _cages(sized.tor_layouts[unit.group], used)
+        lower += own.tors * own.nic_ports * _count_cages(sized.tor_layouts[unit.group], used)
         pod, place = divmod(unit.coordinate, shape.units_per_pod)
         first = place * shape.tors_per_unit_plane
         of_plane = product(range(own.tors), range(0, own.nic_ports, shape.port_planes))
@@ -227,11 +229,13 @@ def _spine_ends(
             for tor in {shape.in_plane(*each) for each in of_plane}
             for cable in range(cables)
         )
-    upper = sum(_cages(sized.spine_layout, used) for used in pods.values()) * shape.planes * shape.spines
+    upper = (
+        sum(_count_cages(sized.spine_layout, used) for used in pods.values()) * shape.planes * shape.spines
+    )
     return Ends(total, lower, upper)
 
 
-def _room(spec: ClusterSpec, tor: SwitchModel, sized: Sized, units: Sequence[Filled]) -> int:
+def _remaining_hosts(spec: ClusterSpec, tor: SwitchModel, sized: Sized, units: Sequence[Filled]) -> int:
     """Hosts until a tier is full: units that exist filled up, and further ones of the smallest group."""
     shape, groups = sized.shape, spec.gpus.groups
     if not shape.spines:
@@ -240,27 +244,27 @@ def _room(spec: ClusterSpec, tor: SwitchModel, sized: Sized, units: Sequence[Fil
     present = sum(groups[unit.group].hosts_per_unit for unit in units if unit.hosts)
     smallest = min(group.hosts_per_unit for group in groups)
     last = max(unit.coordinate for unit in units) + 1
-    return present + (capacity(sized) - last) * smallest
+    return present + (unit_capacity(sized) - last) * smallest
 
 
-def _ratio(sized: Sized) -> Fraction:
+def _oversubscription_ratio(sized: Sized) -> Fraction:
     shape, found = sized.shape, Fraction(1)
     if shape.spines:
-        down = max(_gbps(layout) for layout in sized.tor_layouts)
+        down = max(_downlink_gbps(layout) for layout in sized.tor_layouts)
         found *= max(Fraction(1), Fraction(down, shape.uplinks * shape.uplink_gbps))
     if shape.cores:
         up = shape.spine_uplinks * shape.core_link_gbps
-        found *= max(Fraction(1), Fraction(_gbps(sized.spine_layout), up))
+        found *= max(Fraction(1), Fraction(_downlink_gbps(sized.spine_layout), up))
     return found
 
 
-def _gbps(layout: PortLayout) -> int:
+def _downlink_gbps(layout: PortLayout) -> int:
     """Bandwidth of the ports down without those kept free, Gb/s."""
     served = layout.down[: len(layout.down) - layout.reserved]
     return sum(layout.slots[slot].speed_gbps for slot in served)
 
 
-def _cut(model: HostModel, shape: Shape, hosts: int) -> int:
+def _count_cut_gpus(model: HostModel, shape: Shape, hosts: int) -> int:
     """GPUs without a port once a ToR is lost, or a NIC where each has several ports."""
     shared = bool(model.gpus) and shape.rails > model.gpus and shape.rails % model.gpus == 0
     nics, weight = (
@@ -271,7 +275,7 @@ def _cut(model: HostModel, shape: Shape, hosts: int) -> int:
     return ceil(hosts * (shape.rails_per_tor // nics) * weight)
 
 
-def capacity(sized: Sized) -> int:
+def unit_capacity(sized: Sized) -> int:
     """Units that the switches above the ToRs have ports for."""
     shape, core = sized.shape, sized.core_layout
     if not shape.cores or core is None:
@@ -280,7 +284,7 @@ def capacity(sized: Sized) -> int:
     return len(core.down) // per_pod * shape.units_per_pod
 
 
-def filled(spec: ClusterSpec) -> Iterator[Filled]:
+def fill_units(spec: ClusterSpec) -> Iterator[Filled]:
     """The units of a new fabric, in their order."""
     coordinate = 0
     for index, group in enumerate(spec.gpus.groups):

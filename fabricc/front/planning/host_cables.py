@@ -41,7 +41,7 @@ def host_cable(
     for medium in MEDIA:
         groups = zip(models.hosts, layouts, attached, strict=False)
         if all(
-            _joined(
+            _has_cable(
                 host, models.tor, layout, medium, cable.length_m, whole=each.nic_ports == 1 and not host.cages
             )
             for host, layout, each in groups
@@ -61,7 +61,7 @@ def with_host_cable(spec: ClusterSpec, planned: CableKind) -> ClusterSpec:
     )
 
 
-def _joined(
+def _has_cable(
     host: HostModel, tor: SwitchModel, layout: PortLayout, medium: str, metres: float, *, whole: bool
 ) -> bool:
     """Whether something in the catalog joins each port for hosts, as its cage is split, to a cage of the host.
@@ -71,14 +71,18 @@ def _joined(
     near = host_ends(host)
     used = [layout.slots[index] for index in layout.down[: len(layout.down) - layout.reserved]]
     ports = {(slot.cage, Breakout(slot.children, slot.speed_gbps, slot.lanes)) for slot in used}
-    ends = {End(_form(tor, cage), use, tor.vendor) for cage, use in ports if use.speed_gbps == host.port_gbps}
-    return not near or all(any(_reaches(one, far, medium, metres, whole) for one in near) for far in ends)
+    ends = {
+        End(_form_of_cage(tor, cage), use, tor.vendor)
+        for cage, use in ports
+        if use.speed_gbps == host.port_gbps
+    }
+    return not near or all(any(_has_reach(one, far, medium, metres, whole) for one in near) for far in ends)
 
 
-def _reaches(near: End, far: End, medium: str, metres: float, whole: bool) -> bool:
+def _has_reach(near: End, far: End, medium: str, metres: float, whole: bool) -> bool:
     alone = near.use.children == 1 or whole
     return any(reach_of(fit) >= metres for fit in find_fits(near, far, medium, alone=alone))
 
 
-def _form(tor: SwitchModel, cage: int) -> str:
+def _form_of_cage(tor: SwitchModel, cage: int) -> str:
     return next(cage_form(group) for group in tor.cages if group.first <= cage < group.first + group.count)

@@ -9,7 +9,7 @@ from fabricc.fabric import links
 from fabricc.fabric.given import COMPUTED
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.identity_rows import ends_of, error_at, line_of, no_link, twice
+from fabricc.front.planning.identity_rows import ends_of, error_at, line_of, no_link, report_duplicate_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ class HostLinks:
         if at is None or link is None or (link.peer, link.peer_port) != far:
             yield no_link(row)
         elif first := self._rows.get((at, link.slot)):
-            yield twice(row, first)
+            yield report_duplicate_link(row, first)
         else:
             findings: list[Diagnostic] = []
             pools = self._fabric.addresses.hosts4, self._fabric.addresses.hosts6
@@ -91,7 +91,11 @@ class HostLinks:
         """Addresses that the ToR does not announce."""
         for six, pair in enumerate(ends):
             pool, blocks = self._fabric.pool("hosts", 6 if six else 4), self._of(at).blocks[six]
-            if pair is None or pool is None or any(low <= _first(pair) <= high for low, high in blocks):
+            if (
+                pair is None
+                or pool is None
+                or any(low <= _first_address(pair) <= high for low, high in blocks)
+            ):
                 continue
             name, bits = self._fabric.name(at), self._fabric.aggregate_bits()
             there = ", ".join(pool.prefix(low - pool.first, bits) for low, _ in blocks)
@@ -114,7 +118,7 @@ class HostLinks:
                 for slot, ends in given.items():
                     if (pair := ends[six]) is None:
                         continue
-                    row, first = self._rows[at, slot], _first(pair)
+                    row, first = self._rows[at, slot], _first_address(pair)
                     told = f"{' '.join(row.a)}: {pair[0]} and {pair[1]} are"
                     if (other := owners.setdefault(first, slot)) != slot:
                         told = f"{told} those of line {line_of(self._rows[at, other])}"
@@ -125,5 +129,5 @@ class HostLinks:
                         yield error_at("FAB3123", told, row, column, help_)
 
 
-def _first(pair: tuple[str, str]) -> int:
+def _first_address(pair: tuple[str, str]) -> int:
     return int(ip_address(pair[0])) & ~1

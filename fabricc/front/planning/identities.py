@@ -15,7 +15,7 @@ from fabricc.fabric.management_addresses import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.host_identities import HostLinks
-from fabricc.front.planning.identity_rows import ends_of, error_at, line_of, no_link, twice
+from fabricc.front.planning.identity_rows import ends_of, error_at, line_of, no_link, report_duplicate_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,23 +64,25 @@ def given_devices(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
     for row in spec.given_devices:
         if (at := switches.get(row.device)) is None:
             told = f"no switch has the computed name {clip(row.device)!r}"
-            findings.append(error_at("FAB3121", told, row, "device", _near(fabric, row.device, switches)))
+            findings.append(
+                error_at("FAB3121", told, row, "device", _suggest_switch(fabric, row.device, switches))
+            )
             continue
-        rows[at], found[at] = row, _given(fabric, at, row, findings)
+        rows[at], found[at] = row, _values_of_row(fabric, at, row, findings)
     changed = replace(fabric, given=Identities(found))
     for kind in KINDS:
         if any(getattr(each, kind) is not None for each in found.values()):
-            findings += _collisions(changed, kind, rows)
+            findings += _find_collisions(changed, kind, rows)
     return changed
 
 
-def _near(fabric: Fabric, name: str, switches: Mapping[str, SwitchId]) -> str:
+def _suggest_switch(fabric: Fabric, name: str, switches: Mapping[str, SwitchId]) -> str:
     if any(name in unit.hosts.values() for unit in fabric.units.values()):
         return "It is a host: `gpus.host_names` names hosts, and their addresses are those of their ToRs' blocks."
     return did_you_mean(name, switches) or f"Switches are named like {next(iter(switches))}."
 
 
-def _given(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnostic]) -> Given:
+def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnostic]) -> Given:
     """What a line gives; addresses as offsets in their pools, which hold them."""
     addresses, out_of_band = fabric.addresses, management_place(fabric, at).network
     offsets: dict[str, int | None] = {}
@@ -90,7 +92,7 @@ def _given(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnost
         ("management", out_of_band.key, out_of_band.pool),
     ):
         address: Address | None = getattr(row, kind)
-        offsets[kind] = None if address is None else _offset(pool, address)
+        offsets[kind] = None if address is None else _offset_in_pool(pool, address)
         within = (offsets[kind] or 0) % out_of_band.size
         unusable = kind == "management" and within in (0, out_of_band.size - 1)
         if address is not None and (offsets[kind] is None or unusable):
@@ -107,11 +109,13 @@ def _given(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnost
             offsets[kind] = None
     for kind in ("hosts4", "hosts6"):
         if getattr(row, kind) is not None:
-            offsets[kind] = _block(fabric, at, row, kind, findings)
+            offsets[kind] = _block_offset(fabric, at, row, kind, findings)
     return Given(row.name, row.asn, **offsets)
 
 
-def _block(fabric: Fabric, at: SwitchId, row: DeviceRow, kind: str, findings: list[Diagnostic]) -> int | None:
+def _block_offset(
+    fabric: Fabric, at: SwitchId, row: DeviceRow, kind: str, findings: list[Diagnostic]
+) -> int | None:
     """Offset in its pool of the block that a line gives a ToR; None where that cannot be."""
     block: IPv4Network | IPv6Network = getattr(row, kind)
     pool, length = fabric.pool("hosts", block.version), block.max_prefixlen - fabric.aggregate_bits()
@@ -124,7 +128,7 @@ def _block(fabric: Fabric, at: SwitchId, row: DeviceRow, kind: str, findings: li
         findings.append(
             error_at("FAB3273", told, row, kind, f"Give every ToR a block of /{length}, or none.")
         )
-    elif pool is None or (offset := _offset(pool, block.network_address)) is None:
+    elif pool is None or (offset := _offset_in_pool(pool, block.network_address)) is None:
         why = (
             f"lies outside addressing.hosts{'6' if block.version == 6 else ''} {pool}"
             if pool
@@ -137,23 +141,27 @@ def _block(fabric: Fabric, at: SwitchId, row: DeviceRow, kind: str, findings: li
     return None
 
 
-def _offset(pool: Pool | None, address: Address) -> int | None:
+def _offset_in_pool(pool: Pool | None, address: Address) -> int | None:
     if pool is None or pool.version != address.version:
         return None
     offset = int(address) - pool.first
     return offset if 0 <= offset < 1 << pool.bits else None
 
 
-def _collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRow]) -> Iterator[Diagnostic]:
+def _find_collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRow]) -> Iterator[Diagnostic]:
     """Two owners of one value; those that share an ASN by the closed form are one owner."""
-    value, text = _values(fabric)[kind], _texts(fabric)[kind]
+    value, text = _value_getters(fabric)[kind], _value_formatters(fabric)[kind]
     given = {at: row for at, row in rows.items() if getattr(row, kind) is not None}
-    others = _others(fabric, kind)
+    others = _reserved_values(fabric, kind)
     owners: dict[object, SwitchId | None] = dict.fromkeys(others)
     told_of: set[str] = set()
     for at in fabric.switch_ids():
         other = owners.setdefault(own := value(at), at)
-        shared = kind == "asn" and other is not None and _shared(fabric, at) == _shared(fabric, other)
+        shared = (
+            kind == "asn"
+            and other is not None
+            and _shared_asn_key(fabric, at) == _shared_asn_key(fabric, other)
+        )
         if shared or other == at or not {at, other} & given.keys():
             continue
         row, two = (given[at], other) if at in given or other is None else (given[other], at)
@@ -172,7 +180,7 @@ def _collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRow]) -
             yield error_at("FAB3123", f"{told} {name}, computed", row, kind, help_)
 
 
-def _others(fabric: Fabric, kind: str) -> dict[object, str]:
+def _reserved_values(fabric: Fabric, kind: str) -> dict[object, str]:
     """Values that no line can give to somebody else: value -> whose it is."""
     if kind == "name":
         return {host: "a host" for unit in fabric.units.values() for host in unit.hosts.values()}
@@ -184,7 +192,7 @@ def _others(fabric: Fabric, kind: str) -> dict[object, str]:
             f"{fabric.name(at)}" for at, unit in beside}  # fmt: skip
 
 
-def _values(fabric: Fabric) -> dict[str, Callable[[SwitchId], object]]:
+def _value_getters(fabric: Fabric) -> dict[str, Callable[[SwitchId], object]]:
     def block(six: bool) -> Callable[[SwitchId], object]:
         return lambda at: links.host_blocks(fabric, at, at.unit)[six] if at.tier is TierName.TOR else at
 
@@ -200,7 +208,7 @@ def _values(fabric: Fabric) -> dict[str, Callable[[SwitchId], object]]:
     }
 
 
-def _texts(fabric: Fabric) -> dict[str, Callable[[object], str]]:
+def _value_formatters(fabric: Fabric) -> dict[str, Callable[[object], str]]:
     def address(pool: Pool | None) -> Callable[[object], str]:
         return lambda offset: pool.address(offset) if pool and isinstance(offset, int) else ""
 
@@ -220,7 +228,7 @@ def _texts(fabric: Fabric) -> dict[str, Callable[[object], str]]:
     }
 
 
-def _shared(fabric: Fabric, at: SwitchId) -> tuple[object, ...]:
+def _shared_asn_key(fabric: Fabric, at: SwitchId) -> tuple[object, ...]:
     """What switches that may share an ASN have in common."""
     if at.tier is TierName.TOR or fabric.routing.unique_spine_asn:
         return (at,)
@@ -241,21 +249,21 @@ def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -
         if row.a[0] not in switches or row.b[0] not in switches:
             findings += to_hosts.take(row)
             continue
-        end = _end(fabric, row, switches, seen)
+        end = _find_link(fabric, row, switches, seen)
         if end is None:
             findings.append(no_link(row))
         elif end.offset in rows:
-            findings.append(twice(row, rows[end.offset]))
+            findings.append(report_duplicate_link(row, rows[end.offset]))
         else:
             upper = switches[row.a[0]] == end.peer
-            ends = _pairs(fabric, row, upper, findings)
+            ends = _address_pairs(fabric, row, upper, findings)
             rows[end.offset], found[end.offset] = row, ends
-    findings += _overlaps(spec, fabric, found, rows)
+    findings += _find_overlaps(spec, fabric, found, rows)
     findings += to_hosts.overlaps()
     return replace(fabric, given=replace(fabric.given, links=found, hosts=to_hosts.found))
 
 
-def _end(
+def _find_link(
     fabric: Fabric, row: LinkRow, switches: Mapping[str, SwitchId], seen: dict[SwitchId, dict[str, End]]
 ) -> End | None:
     """The link as its lower switch has it, `switches` by name; `seen` keeps what was asked for."""
@@ -272,13 +280,13 @@ def _end(
     return None
 
 
-def _pairs(fabric: Fabric, row: LinkRow, a_is_upper: bool, findings: list[Diagnostic]) -> Ends:
+def _address_pairs(fabric: Fabric, row: LinkRow, a_is_upper: bool, findings: list[Diagnostic]) -> Ends:
     addresses = fabric.addresses
     pools = (addresses.links4, addresses.links6) if addresses.numbered else (None, None)
     return ends_of(row, a_is_upper, pools, "links between switches", findings)
 
 
-def _overlaps(
+def _find_overlaps(
     spec: ClusterSpec, fabric: Fabric, found: Mapping[int, Ends], rows: Mapping[int, LinkRow]
 ) -> Iterator[Diagnostic]:
     """Given links among each other, with links that are computed, with pools and with ways out."""
@@ -286,7 +294,7 @@ def _overlaps(
     for family, (version, links_pool) in enumerate(
         ((4, fabric.addresses.links4), (6, fabric.addresses.links6))
     ):
-        blocks = _blocks(spec, fabric, version)
+        blocks = _list_blocks(spec, fabric, version)
         owners: dict[int, int] = {}
         column = f"a_ipv{version}"
         for offset, ends in found.items():
@@ -307,7 +315,7 @@ def _overlaps(
                 yield error_at("FAB3123", f"{name} lies in {block}", rows[offset], column, help_)
 
 
-def _blocks(spec: ClusterSpec, fabric: Fabric, version: int) -> Sequence[tuple[str, int, int]]:
+def _list_blocks(spec: ClusterSpec, fabric: Fabric, version: int) -> Sequence[tuple[str, int, int]]:
     """Everything else that has addresses: key, first and last."""
     addresses = fabric.addresses
     pools = {

@@ -38,7 +38,7 @@ def ends_of(
             continue
         if pool is None:
             why = f"{kind} have no such addresses in this fabric"
-        elif first is None or second is None or not _together(pool, int(first), int(second)):
+        elif first is None or second is None or not _is_link_pair(pool, int(first), int(second)):
             why = f"the ends have no two addresses of one /{pool.link_length}"
         if why:
             two = "10.1.0.1 and 10.1.0.2" if pool and pool.wide else "10.1.0.0 and 10.1.0.1"
@@ -51,7 +51,7 @@ def ends_of(
     return Ends(*pairs)
 
 
-def _together(pool: Pool, first: int, second: int) -> bool:
+def _is_link_pair(pool: Pool, first: int, second: int) -> bool:
     """Whether two addresses are the ends of one link of a pool, or of one like it."""
     return first ^ second == (3 if pool.wide else 1) and not (pool.wide and first % 4 in (0, 3))
 
@@ -63,7 +63,7 @@ def no_link(row: LinkRow) -> Diagnostic:
     return error_at("FAB3125", clip(told), row, "a_device", help_)
 
 
-def twice(row: LinkRow, first: LinkRow) -> Diagnostic:
+def report_duplicate_link(row: LinkRow, first: LinkRow) -> Diagnostic:
     """FAB3122: two lines for one link."""
     told = f"{' '.join(row.a)} has its addresses in line {line_of(first)} already"
     return error_at("FAB3122", told, row, "a_device", "Give each link one line.")

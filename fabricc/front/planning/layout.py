@@ -24,7 +24,7 @@ class Block:
     count: int
 
 
-def breakout(cages: CageGroup, speed_gbps: int) -> Breakout | None:
+def find_breakout(cages: CageGroup, speed_gbps: int) -> Breakout | None:
     """The use of a cage that gives most ports of a speed, or None."""
     fitting = [
         b for b in cages.breakouts if b.speed_gbps == speed_gbps and b.children * b.lanes <= cages.lanes
@@ -32,7 +32,7 @@ def breakout(cages: CageGroup, speed_gbps: int) -> Breakout | None:
     return max(fitting, key=lambda b: b.children, default=None)
 
 
-def cages(model: SwitchModel) -> Iterator[tuple[int, CageGroup]]:
+def list_cages(model: SwitchModel) -> Iterator[tuple[int, CageGroup]]:
     """Front-panel number and kind of every fabric cage, in panel order."""
     for group in model.cages:
         if group.fabric:
@@ -40,7 +40,7 @@ def cages(model: SwitchModel) -> Iterator[tuple[int, CageGroup]]:
                 yield number, group
 
 
-def turned(model: SwitchModel, first: int) -> SwitchModel:
+def rotate_cages(model: SwitchModel, first: int) -> SwitchModel:
     """The model with its fabric cages from position `first` on before the others."""
     head: list[CageGroup] = []
     tail: list[CageGroup] = []
@@ -60,7 +60,7 @@ def cage_count(model: SwitchModel) -> int:
     return sum(group.count for group in model.cages if group.fabric)
 
 
-def speeds(model: SwitchModel) -> set[int]:
+def port_speeds(model: SwitchModel) -> set[int]:
     """Port speeds that fabric cages of a model offer, Gb/s."""
     return {b.speed_gbps for group in model.cages if group.fabric for b in group.breakouts}
 
@@ -70,7 +70,7 @@ def ports_at(model: SwitchModel, speed_gbps: int) -> int:
     return sum(
         group.count * use.children
         for group in model.cages
-        if group.fabric and (use := breakout(group, speed_gbps))
+        if group.fabric and (use := find_breakout(group, speed_gbps))
     )
 
 
@@ -83,7 +83,7 @@ def cages_for(model: SwitchModel, block: Block, start: int = 0) -> int | None:
         if not group.fabric:
             continue
         first = max(start - position, 0)
-        if group.count > first and (use := breakout(group, block.speed_gbps)):
+        if group.count > first and (use := find_breakout(group, block.speed_gbps)):
             needed = -(-left // use.children)
             if needed <= group.count - first:
                 return position + first + needed
@@ -92,7 +92,7 @@ def cages_for(model: SwitchModel, block: Block, start: int = 0) -> int | None:
     return None
 
 
-def arrange(
+def arrange_ports(
     model: SwitchModel,
     down: Block,
     up: Block,
@@ -110,8 +110,8 @@ def arrange(
     """
     if uplinks_first and up_cage is not None:
         before = cage_count(model) - up_cage
-        layout = arrange(turned(model, before), down, up, up_cage, reserved, beside)
-        return layout and _on_panel(layout, [cage for cage, _ in cages(model)][:before])
+        layout = arrange_ports(rotate_cages(model, before), down, up, up_cage, reserved, beside)
+        return layout and _on_panel(layout, [cage for cage, _ in list_cages(model)][:before])
     down_end = cages_for(model, down)
     if down_end is None:
         return None
@@ -123,9 +123,9 @@ def arrange(
     slots: list[Slot] = []
     ends: list[list[int]] = [[] for _ in runs]
     kind = None
-    for position, (number, group) in enumerate(cages(model)):
+    for position, (number, group) in enumerate(list_cages(model)):
         if group is not kind:  # cages of one kind follow each other
-            kind, uses = group, [breakout(group, block.speed_gbps) for _, block in runs]
+            kind, uses = group, [find_breakout(group, block.speed_gbps) for _, block in runs]
             idle = min(group.breakouts, key=lambda b: (b.children, -b.speed_gbps))
         run = next((at for at, (first, end) in enumerate(spans) if first <= position < end), None)
         use = None if run is None else uses[run]

@@ -8,7 +8,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.out_of_band import MOST_AGGREGATES, Bank, ManagementSwitches, Port
 from fabricc.fabric.out_of_band_cables import aggregate_name, management_sites, switch_name
 from fabricc.fabric.shape import Slot
-from fabricc.front.planning.models import UnfitError, nos_release, suggestion
+from fabricc.front.planning.models import UnfitError, nos_release, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,27 +55,27 @@ def planned_switches(
     Raises:
         UnfitError: they cannot be, with the reason.
     """
-    model = _model(spec, catalog, wish.tier, naming, findings, _AT)
-    down = _ports(model, _DEVICE_GBPS)
+    model = _find_model(spec, catalog, wish.tier, naming, findings, _AT)
+    down = _ports_of_speed(model, _DEVICE_GBPS)
     if not down:
         able = ", ".join(
-            sorted(name for name, each in catalog.switches.items() if _ports(each, _DEVICE_GBPS))
+            sorted(name for name, each in catalog.switches.items() if _ports_of_speed(each, _DEVICE_GBPS))
         )
         told = f"{model.title} has no ports of {_DEVICE_GBPS}G, which BMCs and management ports have"
         raise UnfitError(spec.error("FAB3214", told, *_AT, "model", help=f"Models that have: {able}."))
-    counts = _counts(spec, wish, fabric, model, len(down))
+    counts = _count_switches(spec, wish, fabric, model, len(down))
     names = [switch_name(place, index) for place, count in counts.items() for index in range(count)]
-    numbers = _numbered(names, locked)
+    numbers = _number_switches(names, locked)
     most = max(numbers.values(), default=-1) + 1
     above = wish.aggregation
     if above is None:
         uplinks = wish.tier.uplinks or len(wish.outside)
-        speed = max((_speeds(model) - {_DEVICE_GBPS}), default=0)
-        up = _ports(model, speed)[:uplinks]
+        speed = max((_unsplit_speeds(model) - {_DEVICE_GBPS}), default=0)
+        up = _ports_of_speed(model, speed)[:uplinks]
         if len(up) < uplinks:
-            raise UnfitError(_few(spec, model, len(up), uplinks))
+            raise UnfitError(_report_few_ports(spec, model, len(up), uplinks))
         if not wish.outside:
-            findings.append(_alone(spec, len(names)))
+            findings.append(_report_isolated(spec, len(names)))
             up = ()
         aggregation: Bank | None = None
         aggregates: tuple[str, ...] = ()
@@ -83,22 +83,26 @@ def planned_switches(
     else:
         count = above.count or 1
         aggregates = tuple(aggregate_name(index) for index in range(count))
-        upper_model = _model(spec, catalog, above, naming, findings, _ABOVE)
+        upper_model = _find_model(spec, catalog, above, naming, findings, _ABOVE)
         uplinks, out = wish.tier.uplinks or count, above.uplinks or len(wish.outside)
         out = out if wish.outside else 0
-        joined = _joined(model, upper_model, uplinks, _needed(most, uplinks, count) + out)
+        joined = _find_uplink_speed(model, upper_model, uplinks, _needed_ports(most, uplinks, count) + out)
         if joined is None:
-            raise UnfitError(_unjoined(spec, catalog, (model, upper_model), (most, uplinks, count, out)))
+            raise UnfitError(
+                _report_unjoined(spec, catalog, (model, upper_model), (most, uplinks, count, out))
+            )
         lower = joined.lower[:uplinks]
         last = len(joined.upper) - out
         aggregation = Bank(
             upper_model,
-            _named(joined.upper[:last], upper_model, above, naming),
-            _named(joined.upper[last:], upper_model, above, naming),
+            _name_ports(joined.upper[:last], upper_model, above, naming),
+            _name_ports(joined.upper[last:], upper_model, above, naming),
         )
     _refuse_clashes(spec, fabric, (*aggregates, *names))
     return ManagementSwitches(
-        Bank(model, _named(down, model, wish.tier, naming), _named(lower, model, wish.tier, naming)),
+        Bank(
+            model, _name_ports(down, model, wish.tier, naming), _name_ports(lower, model, wish.tier, naming)
+        ),
         aggregation,
         numbers,
         aggregates,
@@ -110,7 +114,7 @@ def planned_switches(
     )
 
 
-def _model(
+def _find_model(
     spec: ClusterSpec,
     catalog: Catalog,
     tier: ManagementTier,
@@ -120,7 +124,7 @@ def _model(
 ) -> SwitchModel:
     if (model := catalog.switches.get(tier.model)) is None:
         told = f"the catalog has no switch model {tier.model!r}"
-        help_ = suggestion(tier.model, tuple(catalog.switches))
+        help_ = suggest_name(tier.model, tuple(catalog.switches))
         raise UnfitError(spec.error("FAB3013", told, *path, "model", help=help_))
     unfit: list[Diagnostic] = []
     if tier.nos is not None and nos_release(spec, naming, tier.nos, model, unfit, *path, "nos") is None:
@@ -129,7 +133,7 @@ def _model(
     return model
 
 
-def _ports(model: SwitchModel, gbps: int) -> tuple[Slot, ...]:
+def _ports_of_speed(model: SwitchModel, gbps: int) -> tuple[Slot, ...]:
     """The cages that can be one port of a speed, in panel order."""
     return tuple(
         Slot(cage, 1, 1, use.lanes, gbps)
@@ -141,7 +145,7 @@ def _ports(model: SwitchModel, gbps: int) -> tuple[Slot, ...]:
     )
 
 
-def _speeds(model: SwitchModel) -> set[int]:
+def _unsplit_speeds(model: SwitchModel) -> set[int]:
     return {
         use.speed_gbps
         for group in model.cages
@@ -151,7 +155,7 @@ def _speeds(model: SwitchModel) -> set[int]:
     }
 
 
-def _named(
+def _name_ports(
     slots: Iterable[Slot], model: SwitchModel, tier: ManagementTier, naming: Naming
 ) -> tuple[Port, ...]:
     """Ports as the system names them, or by the number on the front panel."""
@@ -161,7 +165,7 @@ def _named(
     )
 
 
-def _counts(
+def _count_switches(
     spec: ClusterSpec, wish: ManagementWish, fabric: Fabric, model: SwitchModel, ports: int
 ) -> dict[str, int]:
     """Place -> its switches; FAB3215 where the count that is given is too small."""
@@ -184,7 +188,7 @@ def _counts(
     return dict.fromkeys(found, count)
 
 
-def _numbered(names: Iterable[str], locked: Mapping[str, int]) -> dict[str, int]:
+def _number_switches(names: Iterable[str], locked: Mapping[str, int]) -> dict[str, int]:
     """Every switch's number: the one in the lock, or the next that none ever had."""
     found: dict[str, int] = {}
     following = max(locked.values(), default=-1) + 1
@@ -194,21 +198,21 @@ def _numbered(names: Iterable[str], locked: Mapping[str, int]) -> dict[str, int]
     return found
 
 
-def _joined(lower: SwitchModel, upper: SwitchModel, uplinks: int, needed: int) -> Uplinks | None:
+def _find_uplink_speed(lower: SwitchModel, upper: SwitchModel, uplinks: int, needed: int) -> Uplinks | None:
     """The fastest speed at which both have ports enough."""
-    for gbps in sorted(_speeds(lower) & _speeds(upper) - {_DEVICE_GBPS}, reverse=True):
-        found = Uplinks(gbps, _ports(lower, gbps), _ports(upper, gbps))
+    for gbps in sorted(_unsplit_speeds(lower) & _unsplit_speeds(upper) - {_DEVICE_GBPS}, reverse=True):
+        found = Uplinks(gbps, _ports_of_speed(lower, gbps), _ports_of_speed(upper, gbps))
         if len(found.lower) >= uplinks and len(found.upper) >= needed:
             return found
     return None
 
 
-def _needed(numbers: int, uplinks: int, count: int) -> int:
+def _needed_ports(numbers: int, uplinks: int, count: int) -> int:
     """Ports of each of so many aggregation switches, over which uplinks are dealt out in turn."""
     return -(-numbers * uplinks // count)
 
 
-def _unjoined(
+def _report_unjoined(
     spec: ClusterSpec,
     catalog: Catalog,
     models: tuple[SwitchModel, SwitchModel],
@@ -223,10 +227,11 @@ def _unjoined(
         wanted: numbers of the first, uplinks of each; how many of the second, uplinks of each.
     """
     (lower, upper), (numbers, uplinks, count, out) = models, wanted
-    needed = _needed(numbers, uplinks, count) + out
-    speeds = sorted(_speeds(lower) & _speeds(upper) - {_DEVICE_GBPS}, reverse=True)
+    needed = _needed_ports(numbers, uplinks, count) + out
+    speeds = sorted(_unsplit_speeds(lower) & _unsplit_speeds(upper) - {_DEVICE_GBPS}, reverse=True)
     have = "; ".join(
-        f"at {gbps}G {len(_ports(lower, gbps))} and {len(_ports(upper, gbps))}" for gbps in speeds
+        f"at {gbps}G {len(_ports_of_speed(lower, gbps))} and {len(_ports_of_speed(upper, gbps))}"
+        for gbps in speeds
     )
     told = (
         f"{plural(uplinks, 'uplink')} of each {lower.title} take {needed} ports of each of {count} {upper.title}: "
@@ -235,13 +240,13 @@ def _unjoined(
     able = sorted(
         (len(found.upper), name)
         for name, model in catalog.switches.items()
-        if not model.chassis and (found := _joined(lower, model, uplinks, needed))
+        if not model.chassis and (found := _find_uplink_speed(lower, model, uplinks, needed))
     )
     more = next(
         (
             number
             for number in range(count + 1, MOST_AGGREGATES + 1)
-            if _joined(lower, upper, uplinks, _needed(numbers, uplinks, number) + out)
+            if _find_uplink_speed(lower, upper, uplinks, _needed_ports(numbers, uplinks, number) + out)
         ),
         None,
     )
@@ -251,13 +256,13 @@ def _unjoined(
     return spec.error("FAB3216", told, *_ABOVE, "model", help=help_)
 
 
-def _few(spec: ClusterSpec, model: SwitchModel, ports: int, uplinks: int) -> Diagnostic:
+def _report_few_ports(spec: ClusterSpec, model: SwitchModel, ports: int, uplinks: int) -> Diagnostic:
     told = f"{plural(uplinks, 'uplink')} of each management switch: {model.title} has {ports} ports for them"
     help_ = f"Write `uplinks: {ports}`." if ports else "Name `aggregation`."
     return spec.error("FAB3216", told, *_AT, "uplinks", help=help_)
 
 
-def _alone(spec: ClusterSpec, count: int) -> Diagnostic:
+def _report_isolated(spec: ClusterSpec, count: int) -> Diagnostic:
     told = f"nothing joins the {plural(count, 'management switch')}, and they lead nowhere"
     return spec.warning("FAB3217", told, *_AT, help="Name an `aggregation`, or in `to` what they lead to.")
 

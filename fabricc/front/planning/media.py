@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def media_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB3026 for each kind of link whose cable is too long at its speed; what reaches at no speed is FAB2052."""
     for kind, cable in fabric.cable_kinds.items():
-        slots = list(_slots(fabric, kind))
+        slots = list(_slots_of_kind(fabric, kind))
         if not slots or not cable.length_m <= longest_reach(cable.medium):
             continue
         lane_gbps = max(Fraction(slot.speed_gbps, slot.lanes) for slot in slots)
@@ -32,29 +32,31 @@ def media_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             f"cables.{kind}: {cable.medium} of {cable.length_m} m; at {speed}G, "
             f"{float(lane_gbps):g}G a lane, it reaches {most.metres} m ({most.source})"
         )
-        yield spec.warning("FAB3026", message, "cables", kind, help=_remedy(cable.length_m, lane_gbps, most))
+        yield spec.warning(
+            "FAB3026", message, "cables", kind, help=_medium_remedy(cable.length_m, lane_gbps, most)
+        )
 
 
-def _slots(fabric: Fabric, kind: str) -> Iterator[Slot]:
+def _slots_of_kind(fabric: Fabric, kind: str) -> Iterator[Slot]:
     """The switch ports that links of a kind use, at both ends where both are switches."""
     tors, spine, core = fabric.tor_layouts, fabric.spine_layout, fabric.core_layout
     if kind == "host":
         for layout in tors:
-            yield from _used(layout, layout.down[: len(layout.down) - layout.reserved])
+            yield from _used_slots(layout, layout.down[: len(layout.down) - layout.reserved])
     elif kind == "spine":
         for layout in tors:
-            yield from _used(layout, layout.up)
-        yield from _used(spine, spine.down)
+            yield from _used_slots(layout, layout.up)
+        yield from _used_slots(spine, spine.down)
     elif core is not None:
-        yield from _used(spine, spine.up)
-        yield from _used(core, core.down)
+        yield from _used_slots(spine, spine.up)
+        yield from _used_slots(core, core.down)
 
 
-def _used(layout: PortLayout, indices: Iterable[int]) -> Iterator[Slot]:
+def _used_slots(layout: PortLayout, indices: Iterable[int]) -> Iterator[Slot]:
     return (layout.slots[index] for index in indices)
 
 
-def _remedy(length_m: float, lane_gbps: Fraction, most: Reach) -> str:
+def _medium_remedy(length_m: float, lane_gbps: Fraction, most: Reach) -> str:
     """What fits: another medium at that length, or a shorter cable."""
     others = [medium for medium in load_reaches() if find_reach(medium, lane_gbps).metres >= length_m]
     instead = f"Use {others[0]}, or " if others else ""

@@ -103,7 +103,7 @@ def models_of(spec: ClusterSpec, catalog: Catalog) -> Models:
 def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
     group = spec.gpus.groups[index]
     if (model := catalog.hosts.get(group.model)) is None:
-        help_ = suggestion(group.model, tuple(catalog.hosts))
+        help_ = suggest_name(group.model, tuple(catalog.hosts))
         message = f"the catalog has no host model {group.model!r}"
         raise UnfitError(spec.error("FAB3013", message, *group.path, "model", help=help_))
     return model if group.nic is None else _with_nic(spec, catalog, model, index)
@@ -134,7 +134,7 @@ def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int)
     group = spec.gpus.groups[index]
     at = (*group.path, "nic") if (*group.path, "nic") in spec.positions else ("gpus", "nic")
     if group.nic is None or (nic := catalog.nics.get(group.nic)) is None:
-        help_ = suggestion(group.nic or "", tuple(catalog.nics))
+        help_ = suggest_name(group.nic or "", tuple(catalog.nics))
         raise UnfitError(spec.error("FAB3013", f"the catalog has no NIC {group.nic!r}", *at, help=help_))
     speeds = {use.speed_gbps for use in nic.port_splits}
     if model.port_gbps not in speeds:
@@ -150,14 +150,14 @@ def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int)
 
 def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) -> SwitchModel:
     if (model := catalog.switches.get(name)) is None:
-        help_ = suggestion(name, tuple(catalog.switches))
+        help_ = suggest_name(name, tuple(catalog.switches))
         raise UnfitError(
             spec.error("FAB3013", f"the catalog has no switch model {name!r}", *path, "model", help=help_)
         )
     return model
 
 
-def suggestion(name: str, known: tuple[str, ...]) -> str:
+def suggest_name(name: str, known: tuple[str, ...]) -> str:
     """Did you mean …, or the list of what there is."""
     return suggestion_remedy(name, known, f"Known: {', '.join(sorted(known))}.")
 
@@ -193,7 +193,7 @@ def nos_release(
     try:
         release = naming.release(nos.name, nos.release)
     except KeyError:
-        help_ = suggestion(nos.name, naming.names())
+        help_ = suggest_name(nos.name, naming.names())
         findings.append(spec.error("FAB3014", f"there is no NOS {nos.name!r}", *path, help=help_))
         return None
     except ValueError as unknown:

@@ -16,11 +16,11 @@ from fabricc.fabric.addresses import ASN_BLOCK
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.shape import HostId
 from fabricc.front.planning.external import shared_ends
-from fabricc.front.planning.models import suggestion
-from fabricc.front.spec.document import dotted
-from fabricc.front.spec.evpn import SECTION, subnets
+from fabricc.front.planning.models import suggest_name
+from fabricc.front.spec.document import format_path
+from fabricc.front.spec.evpn import SECTION, list_subnets
 from fabricc.front.spec.external import Taken, own_networks
-from fabricc.front.spec.gpus import misplaced
+from fabricc.front.spec.gpus import find_misplaced
 from fabricc.front.spec.networks import hosts_of
 from fabricc.front.spec.pools import free_pool
 from fabricc.front.spec.semantics import PRIVATE_ASNS
@@ -53,7 +53,7 @@ def with_hosts(
     if len(without) == len(groups) and not network.network.groups:
         known = tuple(sorted({each for model in models for each in model.networks}))
         remedy = (
-            suggestion(ports, known)
+            suggest_name(ports, known)
             if known
             else f"Give the host model `networks: {{{ports}: …}}` in a catalog file."
         )
@@ -71,11 +71,11 @@ def with_hosts(
         for index in sorted(without)
     ]
     whole = hosts_of(network, rails, without)
-    unfit = tuple(_alone(whole, catalog))
+    unfit = tuple(_check_own_hosts(whole, catalog))
     return None if unfit else whole, (*told, *unfit)
 
 
-def _alone(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnostic]:
+def _check_own_hosts(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnostic]:
     """Errors about the hosts of a further network that are not on the rails, and with its capacity."""
     assert network.network is not None
     groups, capacity = network.gpus.groups, network.network.capacity
@@ -86,7 +86,7 @@ def _alone(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnostic]:
                 "Move the group to `gpus.groups`: its hosts are in every network that they have ports for."
             )
             yield network.error("FAB3232", told, *group.path, "model", help=help_)
-    for group, message, remedy in misplaced(groups):
+    for group, message, remedy in find_misplaced(groups):
         yield network.error("FAB2077", message, *group.path, "beside", help=remedy)
     present = sum(group.hosts for group in groups if group.beside is None)
     if capacity is not None and capacity < present:
@@ -114,7 +114,7 @@ def shared_ports(networks: Iterable[ClusterSpec], catalog: Catalog) -> Iterator[
                 )
 
 
-def joined(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
+def join_networks(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
     """The fabric of the rails with the further networks, each host of which has its files from the first it is in."""
     known = {name for unit in rails.units.values() for name in unit.hosts.values()}
     placed: list[Fabric] = []
@@ -159,25 +159,25 @@ def with_front_end(rails: Fabric, networks: Mapping[str, ClusterSpec]) -> Fabric
     return replace(rails, host_sockets=tuple(sockets))
 
 
-def meeting(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+def check_networks(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """What two networks of one cluster must not share: addresses, names, ASNs and ports of hosts."""
-    yield from _addresses(specs, fabrics)
+    yield from _check_addresses(specs, fabrics)
     yield from _ways_out(specs, fabrics)
     yield from shared_ends(specs)
     yield from _given_links(specs, fabrics)
-    yield from _asns(specs, fabrics)
-    yield from _ports(specs, fabrics)
-    yield from _hosts(specs, fabrics)
+    yield from _check_asns(specs, fabrics)
+    yield from _check_ports(specs, fabrics)
+    yield from _check_host_names(specs, fabrics)
     named = any(group.host_names or group.racks for group in specs[0].gpus.groups)
     alone = any(spec.network and spec.network.groups for spec in specs)
     if named or alone or any(spec.given_devices for spec in specs):
-        yield from _names(specs, fabrics)
+        yield from _check_switch_names(specs, fabrics)
 
 
-def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+def _check_addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     blocks = []
     for index, fabric in enumerate(fabrics):
-        for name, pool in _pools(fabric).items():
+        for name, pool in _pools_by_name(fabric).items():
             if fabric.addresses.numbered or not name.startswith("links"):
                 blocks.append((pool.version, pool.first, -pool.length, index, name, pool))
     blocks.sort(key=lambda block: block[:5])
@@ -186,12 +186,12 @@ def _addresses(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Itera
         last = first + (1 << pool.bits) - 1
         if version == reach[0] and first <= reach[1] and index != reach[2]:
             later, other = ((index, name), reach[2:]) if index > reach[2] else (reach[2:], (index, name))
-            spec, path = specs[later[0]], _path(later[1])
-            mine, theirs = (IPNetwork(str(_pools(fabrics[at])[key])) for at, key in (later, other))
-            taken = [IPNetwork(str(each)) for every in fabrics for each in _pools(every).values()]
+            spec, path = specs[later[0]], _path_of_pool(later[1])
+            mine, theirs = (IPNetwork(str(_pools_by_name(fabrics[at])[key])) for at, key in (later, other))
+            taken = [IPNetwork(str(each)) for every in fabrics for each in _pools_by_name(every).values()]
             message = (
-                f"{dotted(path)} {mine} of network '{fabrics[later[0]].network}' overlaps "
-                f"{dotted(_path(other[1]))} {theirs} of {_whose(fabrics[other[0]])}"
+                f"{format_path(path)} {mine} of network '{fabrics[later[0]].network}' overlaps "
+                f"{format_path(_path_of_pool(other[1]))} {theirs} of {_owner_name(fabrics[other[0]])}"
             )
             yield spec.error("FAB3100", message, *path, help=free_pool(taken, mine))
         if version != reach[0] or last > reach[1]:
@@ -221,19 +221,19 @@ def _given_links(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Ite
                 given = owners.setdefault(first, index)
                 owner = given if given != index else next(inside, None)
                 if owner is not None:
-                    told = f"{' '.join(row.a)}: {ends[0]} belongs to {_whose(fabrics[owner])}"
+                    told = f"{' '.join(row.a)}: {ends[0]} belongs to {_owner_name(fabrics[owner])}"
                     code = "FAB3122" if given != index else "FAB3123"
                     help_ = "Give a block that no other network has."
                     yield Diagnostic(code, Severity.ERROR, told, row.positions[column], help_)
 
 
-def _pools(fabric: Fabric) -> dict[str, Pool]:
+def _pools_by_name(fabric: Fabric) -> dict[str, Pool]:
     """The pools of a fabric by name, see `AddressPlan.pools`, and the subnets of its segments by their paths."""
-    evpn = {".".join(map(str, path)): pool for path, pool in subnets(fabric.evpn)} if fabric.evpn else {}
+    evpn = {".".join(map(str, path)): pool for path, pool in list_subnets(fabric.evpn)} if fabric.evpn else {}
     return fabric.addresses.pools() | evpn
 
 
-def _path(name: str) -> KeyPath:
+def _path_of_pool(name: str) -> KeyPath:
     """Where a spec has the pool of a name."""
     if name.startswith(SECTION):
         return tuple(name.split("."))
@@ -242,13 +242,13 @@ def _path(name: str) -> KeyPath:
     return ("management", "network") if name == "management" else ("addressing", name.removesuffix("4"))
 
 
-def _whose(fabric: Fabric) -> str:
+def _owner_name(fabric: Fabric) -> str:
     return f"network '{fabric.network}'" if fabric.network else "the network of the rails"
 
 
 def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3180: what leads out of a network is in no other, and hosts have one way to a prefix outside."""
-    names = [_whose(fabric) for fabric in fabrics]
+    names = [_owner_name(fabric) for fabric in fabrics]
     linked, accepted = Taken(), dict[str, str]()
     for spec, name in zip(specs, names, strict=True):
         inside = Taken()
@@ -290,7 +290,7 @@ def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterat
                     yield spec.error("FAB3180", message, *path, help=help_)
 
 
-def _asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+def _check_asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3102: they do not meet as long as no session leaves a network."""
     for one, other in combinations(range(len(fabrics)), 2):
         given = any(fabrics[index].given.switches for index in (one, other))
@@ -304,14 +304,14 @@ def _asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[D
         if shared := mine & theirs:
             free = max(PRIVATE_ASNS[0], ASN_BLOCK + max(fabric.routing.asn_base for fabric in fabrics))
             message = (
-                f"network '{fabrics[other].network}' has {plural(len(shared), 'ASN')} of {_whose(fabrics[one])}, "
+                f"network '{fabrics[other].network}' has {plural(len(shared), 'ASN')} of {_owner_name(fabrics[one])}, "
                 f"such as {min(shared)}"
             )
             help_ = f"Write `asn_base: {free}`, or accept this where the networks never meet."
             yield specs[other].warning("FAB3102", message, "routing", "asn_base", help=help_)
 
 
-def _ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+def _check_ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3103: a port of a host is cabled to one network."""
     taken: dict[tuple[str, str], str] = {}
     for spec, fabric in zip(specs[1:], fabrics[1:], strict=True):
@@ -320,7 +320,7 @@ def _ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[
         for group, model in zip(
             spec.gpus.groups, fabric.host_models, strict=False
         ):  # border leaves have no hosts
-            ports = [spec.network.ports, *_functions(model.pci, model.ports_per_nic)]
+            ports = [spec.network.ports, *_pci_functions(model.pci, model.ports_per_nic)]
             again = [port for port in ports if (group.name, port) in taken]
             if again and model.name not in told:
                 told.add(model.name)
@@ -331,12 +331,12 @@ def _ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[
             taken |= {(group.name, port): fabric.network for port in ports}
 
 
-def _functions(pci: Sequence[str], ports: int) -> list[str]:
+def _pci_functions(pci: Sequence[str], ports: int) -> list[str]:
     """The PCI functions of some NICs: port n is function n of its first."""
     return [f"{each[:-1]}{int(each[-1]) + port}" for each in pci for port in range(ports)]
 
 
-def _hosts(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+def _check_host_names(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3021: hosts of two groups have one name; one is on the rails, as others were compared when they were read."""
     rails = {name for unit in fabrics[0].units.values() for name in unit.hosts.values()}
     told = set[str]()
@@ -353,7 +353,7 @@ def _hosts(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[
                 yield spec.error("FAB3021", message, *group.path, help="Rename one of them.")
 
 
-def _names(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+def _check_switch_names(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
     """FAB3101: a host, or a switch of another network, has the name that a switch of a further network gets."""
     hosts = (name for each in fabrics for unit in each.units.values() for name in unit.hosts.values())
     owners = dict.fromkeys(hosts, "host")

@@ -10,7 +10,7 @@ from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management_addresses import management_network, management_place
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.models import UnfitError
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.document import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def narrow_subnets(spec: ClusterSpec, narrow: NarrowSubnets, everything: str) ->
         what = f"{narrow.wanted} numbers of {network.tier}s by the strides of the plan"
     several = network.subnets > 1
     where = f"a subnet of /{network.length} of {network.pool}" if several else str(network.pool)
-    message = f"{dotted(path)}: {where} has {network.room} addresses for {what}"
+    message = f"{format_path(path)}: {where} has {network.room} addresses for {what}"
     help_ = f"Use {'as many subnets of ' if several else 'a '}/{narrow.length}, or larger."
     return spec.error("FAB3018", message, *path, help=help_)
 
@@ -72,7 +72,7 @@ def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnost
     reserved = 0 if fabric.given.switches else MANAGEMENT_RESERVED
     named: dict[str, tuple[KeyPath, str]] = {}
     for path, text in named_addresses(spec):
-        if any(_taken(network, text, reserved) for network in fabric.addresses.management):
+        if any(_is_switch_address(network, text, reserved) for network in fabric.addresses.management):
             named[text] = (path, text)
     if not named:
         return
@@ -82,7 +82,7 @@ def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnost
             path, text = found
             subnet = place.offset // place.network.size * place.network.size
             first, last = (place.network.pool.address(subnet + n) for n in (1, MANAGEMENT_RESERVED - 1))
-            message = f"{dotted(path)} {text} is the management address of {fabric.name(at)}"
+            message = f"{format_path(path)} {text} is the management address of {fabric.name(at)}"
             help_ = f"Keep to {first} to {last}, which no switch gets, or to an address outside the network."
             yield spec.error("FAB3025", message, *path, help=help_)
 
@@ -99,7 +99,7 @@ def named_addresses(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
         yield ("management", "tacacs", "servers", index), server
 
 
-def _taken(network: ManagementNetwork, text: str, reserved: int) -> bool:
+def _is_switch_address(network: ManagementNetwork, text: str, reserved: int) -> bool:
     """Whether an address is where a switch's could be, past the reserved ones of its subnet.
 
     Not for a name, or an address of the other IP version.

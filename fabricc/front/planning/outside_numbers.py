@@ -37,30 +37,32 @@ def numbered_outside(spec: ClusterSpec, lock: Lock) -> tuple[ClusterSpec, dict[s
     """
     pinned = dict(lock.links)
     wrong: list[Diagnostic] = []
-    parties = [_numbered(spec, outsider, pinned, wrong) for outsider in spec.external]
+    parties = [_number_links(spec, outsider, pinned, wrong) for outsider in spec.external]
     if wrong:
         raise UnfitError(*wrong)
     return (replace(spec, external=tuple(parties)) if parties else spec), pinned
 
 
-def _numbered(
+def _number_links(
     spec: ClusterSpec, outsider: Outsider, pinned: dict[str, int], wrong: list[Diagnostic]
 ) -> Outsider:
     """A party with addresses for each of its links; numbers that are new join `pinned`."""
     if not outsider.networks:
         return outsider
     own = {key: number for key, number in pinned.items() if key.startswith(f"{outsider.name}/")}
-    given = list(_given(outsider))
-    free = _free({*own.values()}, given)
+    given = list(_given_numbers(outsider))
+    free = _free_numbers({*own.values()}, given)
     links, numbers = [], {}
     for link in outsider.links:
         if outsider.numbers(link):
             key = f"{outsider.name}/{link.at}/{link.port}".lower()
             numbers[key] = number = own[key] if key in own else next(free)
             wrong += [
-                _twice(spec, outsider, link, each) for each in given if each.first <= number <= each.last
+                _report_duplicate(spec, outsider, link, each)
+                for each in given
+                if each.first <= number <= each.last
             ]
-            link = _addressed(link, outsider, number)
+            link = _address_link(link, outsider, number)
         links.append(link)
     needed = max((*numbers.values(), -1)) + 1
     if needed > outsider.room:
@@ -69,7 +71,7 @@ def _numbered(
     return replace(outsider, links=tuple(links))
 
 
-def _given(outsider: Outsider) -> Iterator[_Given]:
+def _given_numbers(outsider: Outsider) -> Iterator[_Given]:
     """The numbers of links whose own addresses lie in the party's networks."""
     for index, link in enumerate(outsider.links):
         for family, network in outsider.networks:
@@ -79,7 +81,7 @@ def _given(outsider: Outsider) -> Iterator[_Given]:
                 yield _Given(first // 2, (first + subnet.num_addresses - 1) // 2, index)
 
 
-def _free(taken: set[int], given: Sequence[_Given]) -> Iterator[int]:
+def _free_numbers(taken: set[int], given: Sequence[_Given]) -> Iterator[int]:
     """Numbers that nobody has or had, ascending."""
     number = 0
     while True:
@@ -89,7 +91,7 @@ def _free(taken: set[int], given: Sequence[_Given]) -> Iterator[int]:
         number = (number if over is None else over) + 1
 
 
-def _addressed(link: ExternalLink, outsider: Outsider, number: int) -> ExternalLink:
+def _address_link(link: ExternalLink, outsider: Outsider, number: int) -> ExternalLink:
     """A link with the addresses of its number, in each family that the party has a network of and the link none."""
     for family, text in outsider.networks:
         if getattr(link, f"ipv{family}") is None:
@@ -103,7 +105,7 @@ def _addressed(link: ExternalLink, outsider: Outsider, number: int) -> ExternalL
     return link
 
 
-def _twice(spec: ClusterSpec, outsider: Outsider, link: ExternalLink, given: _Given) -> Diagnostic:
+def _report_duplicate(spec: ClusterSpec, outsider: Outsider, link: ExternalLink, given: _Given) -> Diagnostic:
     message = (
         f"external.{outsider.name}.links[{given.place}] has addresses of the link at {link.port} of {link.at}, which "
         "the lock pins"

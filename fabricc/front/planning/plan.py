@@ -14,13 +14,13 @@ from fabricc.fabric.plans import AddressPlan, RoutingPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning import strides as stride_plan
-from fabricc.front.planning.attachments import attachments, refuse_renumbering
+from fabricc.front.planning.attachments import attach_groups, refuse_renumbering
 from fabricc.front.planning.beside import beside_pins, refuse_unplaced
 from fabricc.front.planning.border import border_findings, with_border, with_leaves
-from fabricc.front.planning.changes import changes
+from fabricc.front.planning.changes import apply_overrides
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.evpn import with_segments
-from fabricc.front.planning.external import external
+from fabricc.front.planning.external import add_external
 from fabricc.front.planning.host_cables import host_cable
 from fabricc.front.planning.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.media import media_findings
@@ -28,17 +28,17 @@ from fabricc.front.planning.models import UnfitError, models_of, tiers_of
 from fabricc.front.planning.nics import nic_findings
 from fabricc.front.planning.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
 from fabricc.front.planning.outside_numbers import numbered_outside
-from fabricc.front.planning.pods import check_pods, numbered, pod_findings
-from fabricc.front.planning.quality import quality
+from fabricc.front.planning.pods import check_pods, count_units, pod_findings
+from fabricc.front.planning.quality import plan_quality
 from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
-from fabricc.front.planning.renaming import called, with_moves
+from fabricc.front.planning.renaming import apply_names, with_moves
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
-from fabricc.front.planning.shape import Sizing, check_joined, size
+from fabricc.front.planning.shape import Sizing, check_joined, size_fabric
 from fabricc.front.planning.tors import REPIN
-from fabricc.front.planning.units import border_units, capacity_units, digits, identities
-from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
+from fabricc.front.planning.units import assign_identities, border_units, capacity_units, count_digits
+from fabricc.front.planning.uplinks import spread_findings, spread_links, spread_pins
 from fabricc.front.spec.classes import default_rdma_class
-from fabricc.front.spec.load import softened
+from fabricc.front.spec.load import soften_errors
 from fabricc.front.spec.lock import Lock
 from fabricc.front.spec.semantics import PRIVATE_ASNS
 
@@ -72,7 +72,7 @@ class Plan:
     draft: Fabric | None = None
 
 
-def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Plan:
+def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Plan:
     """Plan a fabric.
 
     Args:
@@ -86,35 +86,37 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
         spec, outside = numbered_outside(spec, lock)
         models = models_of(spec, catalog)
         tiers = tiers_of(spec, models, naming, findings)
-        if worst(softened(findings, spec.accept)) is Severity.ERROR:
+        if worst(soften_errors(findings, spec.accept)) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
-        attached = attachments(spec, models)
+        attached = attach_groups(spec, models)
         refuse_renumbering(spec, models, lock, attached)
         capacity = capacity_units(spec, models.hosts, attached)
-        width = digits(spec, attached, capacity, lock.strides)
+        width = count_digits(spec, attached, capacity, lock.strides)
         leaves, per_pod = border_units(spec, models.hosts, attached), lock.strides.get("units_per_pod")
-        found, names = called(
+        found, names = apply_names(
             spec,
             lock.names,
-            lambda each: identities(spec, lock.units, lock.hosts, width, attached, per_pod, leaves, each),
+            lambda each: assign_identities(
+                spec, lock.units, lock.hosts, width, attached, per_pod, leaves, each
+            ),
         )
         refuse_unplaced(spec, attached, found.units.values())
         check_joined(spec, models, found.places, lock.strides)
         check_pods(spec, models, catalog, found, lock)
-        units = numbered(spec, found.present, capacity, lock)
-        sizing = size(spec, models, found.present, units, lock.strides, catalog)
+        units = count_units(spec, found.present, capacity, lock)
+        sizing = size_fabric(spec, models, found.present, units, lock.strides, catalog)
         findings.extend(pod_findings(spec, models, catalog, sizing, units, lock))
         findings.extend(count_findings(spec, models, catalog, sizing, found.present, units, lock))
-        addresses = _addresses(spec)
-        strides = _strides(spec, sizing, units + found.guests, addresses, lock.strides)
-        routing = _routing(spec, sizing, strides, models, findings)
-        uplinks = spread(spec, sizing, lock)
+        addresses = _plan_addresses(spec)
+        strides = _plan_strides(spec, sizing, units + found.guests, addresses, lock.strides)
+        routing = _plan_routing(spec, sizing, strides, models, findings)
+        uplinks = spread_links(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
         used = _in_use(addresses, sizing.shape)
         sizing = with_border(spec, models, sizing)
-        fabric, names = _assemble(
+        fabric, names = _assemble_fabric(
             spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, names, findings,
-            lambda other: plan(other, catalog, lock, naming).fabric,
+            lambda other: plan_fabric(other, catalog, lock, naming).fabric,
         )  # fmt: skip
     except UnfitError as unfit:
         return Plan(None, lock, (*findings, *unfit.diagnostics))
@@ -128,31 +130,31 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming) -> Pla
     new_lock = Lock(
         strides=pinned, units=found.locked_units, hosts=found.locked_hosts, links=outside, names=names
     )
-    failed = worst(softened(findings, spec.accept)) is Severity.ERROR
+    failed = worst(soften_errors(findings, spec.accept)) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
 
 
-def _addresses(spec: ClusterSpec) -> AddressPlan:
+def _plan_addresses(spec: ClusterSpec) -> AddressPlan:
     wanted = spec.addressing
     v4, v6 = wanted.family != "ipv6", wanted.family != "ipv4"
     return AddressPlan(
-        hosts4=_pool(wanted.hosts) if v4 else None,
-        links4=replace(_pool(wanted.links), wide=wanted.link_prefix_length == 30) if v4 else None,
-        loopbacks4=_pool(wanted.loopbacks),
-        hosts6=_pool(wanted.hosts6) if v6 and wanted.hosts6 else None,
-        links6=_pool(wanted.links6) if v6 and wanted.links6 else None,
-        loopbacks6=_pool(wanted.loopbacks6) if v6 and wanted.loopbacks6 else None,
+        hosts4=_pool_of_network(wanted.hosts) if v4 else None,
+        links4=replace(_pool_of_network(wanted.links), wide=wanted.link_prefix_length == 30) if v4 else None,
+        loopbacks4=_pool_of_network(wanted.loopbacks),
+        hosts6=_pool_of_network(wanted.hosts6) if v6 and wanted.hosts6 else None,
+        links6=_pool_of_network(wanted.links6) if v6 and wanted.links6 else None,
+        loopbacks6=_pool_of_network(wanted.loopbacks6) if v6 and wanted.loopbacks6 else None,
         numbered=wanted.fabric_links == "numbered",
-        management=_management(spec),
+        management=_management_networks(spec),
     )
 
 
-def _management(spec: ClusterSpec) -> tuple[ManagementNetwork, ...]:
+def _management_networks(spec: ClusterSpec) -> tuple[ManagementNetwork, ...]:
     """The networks of some switches, and last that of all others where the spec has one."""
     management = spec.management
     if management.network is None or management.gateway is None:
         return management.networks
-    pool = _pool(management.network)
+    pool = _pool_of_network(management.network)
     gateway = int(management.gateway) - pool.first
     return (*management.networks, ManagementNetwork("management.network", pool, pool.length, gateway))
 
@@ -162,11 +164,11 @@ def _in_use(plan: AddressPlan, shape: Shape) -> AddressPlan:
     return plan if shape.spines else replace(plan, links4=None, links6=None)
 
 
-def _pool(network: IPNetwork) -> Pool:
+def _pool_of_network(network: IPNetwork) -> Pool:
     return Pool(int(network.first), int(network.prefixlen), int(network.version))
 
 
-def _strides(
+def _plan_strides(
     spec: ClusterSpec, sizing: Sizing, units: int, addresses: AddressPlan, pins: Mapping[str, int]
 ) -> Strides:
     shape, rails_per_tor = sizing.shape, max(each.rails_per_tor for each in sizing.bottom.attached)
@@ -174,12 +176,12 @@ def _strides(
     if all(name in pins for name in stride_plan.NAMES):
         strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
     else:
-        strides = stride_plan.choose(
+        strides = stride_plan.choose_strides(
             shape, units, sizing.most_uplinks, addresses, spec.routing, pins, rails_per_tor, given_bits(spec)
         )
     if scarce := stride_plan.asn_shortage(strides, shape, units, spec.routing):
         raise UnfitError(_too_few_asns(spec, scarce, strides, shape, units))
-    if shortage := stride_plan.shortage(strides, shape, _in_use(addresses, shape)):
+    if shortage := stride_plan.find_shortage(strides, shape, _in_use(addresses, shape)):
         full = 128 if shortage.pool.endswith("6") else 32
         message = (
             f"{shortage.pool}: {units} units need 2^{shortage.needs_bits} numbers, "
@@ -188,7 +190,7 @@ def _strides(
         help_ = f"Use a pool of /{full - shortage.needs_bits} or larger."
         raise UnfitError(spec.error("FAB3017", message, "addressing", shortage.pool, help=help_))
     if narrow := stride_plan.management_shortage(strides, shape, units, addresses.management):
-        everything = f"{units * shape.tors_per_unit} ToRs and {_above(shape)}"
+        everything = f"{units * shape.tors_per_unit} ToRs and {_describe_upper_switches(shape)}"
         raise UnfitError(narrow_subnets(spec, narrow, everything))
     return strides
 
@@ -201,14 +203,14 @@ def _too_few_asns(
     suffices = stride_plan.asn_shortage(strides, shape, units, wide) is None
     message = (
         f"AS {block.first} to {block.last} are too few for {plural(units, 'unit')} of "
-        f"{plural(shape.tors_per_unit, 'ToR')} and {_above(shape)}: {scarce.pool} need 2^{scarce.needs_bits} by the "
-        f"strides of the plan and have 2^{scarce.has_bits}"
+        f"{plural(shape.tors_per_unit, 'ToR')} and {_describe_upper_switches(shape)}: "
+        f"{scarce.pool} need 2^{scarce.needs_bits} by the strides of the plan and have 2^{scarce.has_bits}"
     )
     help_ = f"Write `asn_base: {PRIVATE_ASNS[0]}`: 4-byte ASNs (RFC 6793) suffice." if suffices else REPIN
     return spec.error("FAB3120", message, "routing", "asn_base", help=help_)
 
 
-def _above(shape: Shape) -> str:
+def _describe_upper_switches(shape: Shape) -> str:
     """The switches above the ToRs, counted."""
     spines = plural(shape.pods * shape.spines * shape.planes, "spine")
     return f"{spines}, {plural(shape.cores * shape.port_planes, 'core')}" if shape.cores else spines
@@ -242,7 +244,7 @@ def _check_pinned(
         raise UnfitError(*broken)
 
 
-def _routing(
+def _plan_routing(
     spec: ClusterSpec, sizing: Sizing, strides: Strides, models: Models, findings: list[Diagnostic]
 ) -> RoutingPlan:
     shape = sizing.shape
@@ -298,7 +300,7 @@ def _default_class(spec: ClusterSpec) -> str:
     return default_rdma_class([each for each in spec.priorities if spec.network is None or each.ecn])
 
 
-def _assemble(
+def _assemble_fabric(
     spec: ClusterSpec,
     found: Identities,
     models: Models,
@@ -362,9 +364,9 @@ def _assemble(
     findings.extend(border_findings(spec, fabric))
     findings.extend(ratio_findings(spec, fabric))
     findings.extend(resilience_findings(spec, fabric))
-    changed = given_links(spec, changes(spec, fabric, models, naming, findings), findings)
-    routed = external(spec, changed, naming, findings, planner)
-    return quality(spec, with_segments(spec, routed, findings), findings), names
+    changed = given_links(spec, apply_overrides(spec, fabric, models, naming, findings), findings)
+    routed = add_external(spec, changed, naming, findings, planner)
+    return plan_quality(spec, with_segments(spec, routed, findings), findings), names
 
 
 def _port_names(

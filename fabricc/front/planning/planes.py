@@ -49,7 +49,7 @@ def planes_of(spec: ClusterSpec, rails: int, per_tor: int, nic_ports: int, one_t
         return Planes(groups, spec.planes)
     together = spec.spines.rails or rails
     if rails % together or together % per_tor:
-        fitting = [str(each) for each in topology.divisors(rails) if each % per_tor == 0]
+        fitting = [str(each) for each in topology.list_divisors(rails) if each % per_tor == 0]
         message = (
             f"{plural(rails, 'rail')}, {per_tor} to a ToR, cannot be shared out {together} to a set of spines"
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.front.planning.models import UnfitError
-from fabricc.front.planning.shape import size
+from fabricc.front.planning.shape import size_fabric
 from fabricc.front.planning.tors import REPIN
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-def numbered(spec: ClusterSpec, present: int, capacity: int, lock: Lock) -> int:
+def count_units(spec: ClusterSpec, present: int, capacity: int, lock: Lock) -> int:
     """Units to dimension for: those present, the declared capacity, and every pod that the spec lists."""
     pods = spec.spines.pods if spec.spines else ()
     stride = lock.strides.get("units_per_pod", max(pods, default=0))
@@ -54,7 +54,7 @@ def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Ident
     )
     if beyond:
         more = (*pods, *(min(stride, beyond - at) for at in range(0, beyond, stride)))
-        fits = _sized(spec, models, catalog, more, lock) is not None
+        fits = _size_with_pods(spec, models, catalog, more, lock) is not None
         told = (
             f"{plural(len(pods), 'pod')} of {', '.join(map(str, pods))} units have room for {sum(pods)}; "
             f"there are {found.places}"
@@ -67,7 +67,7 @@ def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Ident
         raise UnfitError(spec.error("FAB3058", told, "spines", "units_per_pod", help=help_))
 
 
-def _sized(
+def _size_with_pods(
     spec: ClusterSpec, models: Models, catalog: Catalog, pods: tuple[int, ...], lock: Lock
 ) -> Sizing | None:
     """The shape with other pods, or None where that cannot be."""
@@ -76,7 +76,7 @@ def _sized(
     wanted = replace(spec, spines=replace(spec.spines, units_per_pod=max(pods), pods=pods))
     units = len(pods) * lock.strides.get("units_per_pod", max(pods))
     try:
-        return size(wanted, models, units, units, lock.strides, catalog)
+        return size_fabric(wanted, models, units, units, lock.strides, catalog)
     except UnfitError:
         return None
 
@@ -90,7 +90,9 @@ def pod_findings(
         return
     pods = -(-units // shape.units_per_pod)
     even = -(-units // pods)
-    other = _sized(spec, models, catalog, (even,) * pods, lock) if even < shape.units_per_pod else None
+    other = (
+        _size_with_pods(spec, models, catalog, (even,) * pods, lock) if even < shape.units_per_pod else None
+    )
     if other is None:
         return
     fewer = pods * shape.planes * (shape.spines - other.shape.spines)

@@ -17,11 +17,11 @@ from fabricc.front.qos import (
     PROFILES,
     FixedMarking,
     base_rtt_ns,
+    build_worksheet,
+    plan_trimming,
     switch_qos,
     traffic_classes,
-    trimming,
     trimming_findings,
-    worksheet,
 )
 from fabricc.front.qos.marking import DCQCN
 
@@ -49,10 +49,10 @@ class Sheet(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
+def plan_quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
     """The fabric with its quality of service; what does not fit is a finding at its place in the spec."""
     classes = traffic_classes(spec.priorities, marked=spec.congestion.marked)
-    rtt_ns, marking = _round_trip_ns(spec, fabric), _marking(spec)
+    rtt_ns, marking = _round_trip_ns(spec, fabric), _requested_marking(spec)
     qos: dict[str, SwitchQos] = {}
     profiles: dict[tuple[str, int, int], PortProfile] = {}
     found: dict[QosFinding, None] = {}
@@ -76,26 +76,26 @@ def quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fa
     every = (*(plan.model for plan in fabric.tiers.values()), *(box.model for box in fabric.boxes.values()))
     models = {model.name: model for model in every}
     wish = spec.congestion.trimming
-    cut = trimming(classes, wish.class_name, wish.size_bytes) if wish else None
+    cut = plan_trimming(classes, wish.class_name, wish.size_bytes) if wish else None
     for model in models.values():
         found.update(dict.fromkeys(trimming_findings(cut, model)))
-    for owner, key, model, kinds in _switches(spec, fabric):
+    for owner, key, model, kinds in _list_switch_kinds(spec, fabric):
         policy, names = policy_of(model.name, frozenset(kinds.items()))
         by_name = {profile.name: profile for profile in policy.profiles}
         for kind, name in names.items():
             profiles.setdefault((key, *kind), by_name[name])
         qos[owner] = replace(policy, trimming=cut, link_retry=spec.congestion.link_retry)
-    findings.extend(_positioned(spec, classes, found))
+    findings.extend(_locate_findings(spec, classes, found))
     return replace(fabric, qos=qos, profiles=profiles)
 
 
-def worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
+def list_worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
     """The worksheet of every lossless profile of a planned fabric, by kind of switch, or switch, and profile."""
-    rtt_ns, marking = _round_trip_ns(spec, fabric), _marking(spec)
+    rtt_ns, marking = _round_trip_ns(spec, fabric), _requested_marking(spec)
     sheets = []
-    for owner, _, model, kinds in _switches(spec, fabric):
+    for owner, _, model, kinds in _list_switch_kinds(spec, fabric):
         policy = fabric.qos[owner]
-        rows = worksheet(
+        rows = build_worksheet(
             policy,
             model,
             kinds,
@@ -110,7 +110,7 @@ def worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
     return tuple(sheets)
 
 
-def _marking(spec: ClusterSpec) -> Marking:
+def _requested_marking(spec: ClusterSpec) -> Marking:
     """How the spec wants marks: its own numbers, a published preset, or its congestion control's.
 
     A class that is marked although the congestion control does not, which the spec's rules refuse, would get
@@ -125,7 +125,7 @@ def _marking(spec: ClusterSpec) -> Marking:
     return PROFILES.get(spec.congestion.profile, DCQCN)
 
 
-def _positioned(
+def _locate_findings(
     spec: ClusterSpec, classes: tuple[TrafficClass, ...], found: dict[QosFinding, None]
 ) -> list[Diagnostic]:
     """Findings with a place: the lossless class, or the cables for what depends on their length."""
@@ -192,7 +192,9 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
     return found
 
 
-def _switches(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str, SwitchModel, LinkKinds]]:
+def _list_switch_kinds(
+    spec: ClusterSpec, fabric: Fabric
+) -> Iterator[tuple[str, str, SwitchModel, LinkKinds]]:
     """(owner of a policy, layout key, model, links): every kind of switch, then the switches that overrides change."""
     full = {
         key: (fabric.tiers[tier].model, kinds) for key, (tier, kinds) in _full_switches(spec, fabric).items()

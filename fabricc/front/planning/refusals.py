@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.front.planning import topology
-from fabricc.front.planning.attachments import splits
-from fabricc.front.planning.layout import ports_at, speeds
+from fabricc.front.planning.attachments import list_port_splits
+from fabricc.front.planning.layout import port_speeds, ports_at
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.tors import bottom_of, largest_unit
 from fabricc.front.spec.model import Tier
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-def islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Diagnostic:
+def report_islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Diagnostic:
     """Several units without spines to join them: say whether one can hold all hosts, and which spines would do."""
     remedies = []
     group, *others = spec.gpus.groups
@@ -45,7 +45,7 @@ def islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Di
                 replace(wanted, gpus=replace(spec.gpus, groups=(changed,))),
                 -(-group.hosts // per_unit),
             )
-        if layer := joined(wanted, known, units):
+        if layer := find_spines(wanted, known, units):
             keys = f"`gpus.hosts_per_unit: {per_unit}` and " if per_unit != group.hosts_per_unit else ""
             remedies.append(
                 f"{keys}`spines: {{model: {tier.model}, nos: …}}` joins {plural(units, 'unit')} by "
@@ -58,7 +58,7 @@ def islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Di
     return spec.error("FAB3054", message, *spec.gpus.groups[0].path, help=" ".join(remedies))
 
 
-def joined(spec: ClusterSpec, models: Models, units: int) -> topology.SpineLayer | None:
+def find_spines(spec: ClusterSpec, models: Models, units: int) -> topology.SpineLayer | None:
     """The spines of a spec with so many units, or None where they cannot be."""
     if models.spine is None or spec.spines is None:
         return None
@@ -85,7 +85,7 @@ def spine_too_small(
         remedies.append(fit)
     slower = [
         s
-        for s in speeds(models.tor) & speeds(spine.model)
+        for s in port_speeds(models.tor) & port_speeds(spine.model)
         if s < bottom.up_gbps and ports_at(spine.model, s) >= tors
     ]
     if slower and not spec.tors.uplink_gbps:
@@ -112,7 +112,7 @@ def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: Bottom, tors: i
         return ""
     units = tors // bottom.sides
     apart = replace(spec, gpus=replace(spec.gpus, rails_apart=True))
-    layer = joined(apart, models, units)
+    layer = find_spines(apart, models, units)
     return f"`wiring: rail-only` fits: per rail {units} ToRs and {layer.count} spines." if layer else ""
 
 
@@ -120,7 +120,7 @@ def _with_planes(
     spec: ClusterSpec, models: Models, spine: Asked, planes: int, bottom: Bottom, tors: int
 ) -> str:
     """One sentence on the same hosts over more planes, by the plan's own arithmetic, or "" when that does not fit."""
-    for changes, wanted in _split(spec, models, spine, planes):
+    for changes, wanted in _split_planes(spec, models, spine, planes):
         try:
             split = bottom_of(wanted, models, {})
         except UnfitError:
@@ -136,7 +136,7 @@ def _with_planes(
     return ""
 
 
-def _split(
+def _split_planes(
     spec: ClusterSpec, models: Models, spine: Asked, planes: int
 ) -> Iterator[tuple[tuple[str, ...], ClusterSpec]]:
     """The spec over so many planes, as it is and with as many hosts to a unit as the ToRs then hold.
@@ -145,9 +145,12 @@ def _split(
     """
     key = f"`planes: {planes}`"
     nic_gbps = {
-        speed for model in models.hosts for count, speed in splits(model).items() if count % planes == 0
+        speed
+        for model in models.hosts
+        for count, speed in list_port_splits(model).items()
+        if count % planes == 0
     }
-    for speed in (None, *sorted(nic_gbps & speeds(models.tor) & speeds(spine.model), reverse=True)):
+    for speed in (None, *sorted(nic_gbps & port_speeds(models.tor) & port_speeds(spine.model), reverse=True)):
         if speed and spec.tors.uplink_gbps:
             continue
         tors = replace(spec.tors, uplink_gbps=speed) if speed else spec.tors
@@ -157,7 +160,7 @@ def _split(
         group, *others = spec.gpus.groups
         if others or group.racks or not nic_gbps:
             continue
-        up_gbps = speed or max(speeds(models.tor) & speeds(spine.model))
+        up_gbps = speed or max(port_speeds(models.tor) & port_speeds(spine.model))
         most = largest_unit(
             wanted, models.tor, max(nic_gbps), up_gbps, spec.gpus.rails_per_tor or models.hosts[0].rails
         )

@@ -15,8 +15,8 @@ from fabricc.fabric.given import NOTHING
 from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.naming import computed_name
 from fabricc.front.planning.carried import of_unit
-from fabricc.front.spec.document import listed
-from fabricc.front.spec.moves import kinds_of, path_of, renames
+from fabricc.front.spec.document import join_words
+from fabricc.front.spec.moves import kinds_of, list_renames, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Names = dict[str, str]
 
 
-def called(
+def apply_names(
     spec: ClusterSpec, known: Mapping[str, str], identify: Callable[[Mapping[str, str]], units.Identities]
 ) -> tuple[units.Identities, Names]:
     """The identities of a spec whose counted units and hosts are called as the lock and the spec have it.
@@ -51,19 +51,22 @@ def called(
     if here := {unit.name for unit in found.units.values() if _counted_unit(spec, unit)} & wanted.keys():
         own = {old: wanted[old] for old in here}
         names = {of_unit(key, own): name for key, name in names.items()}
-        _call(names, own)
+        _assign_names(names, own)
         found = identify(names)
         wanted = {of_unit(old, own): new for old, new in wanted.items()}
     hosts = {
-        host for unit in found.units.values() if _counts(spec, unit) for host in unit.hosts.values()
+        host
+        for unit in found.units.values()
+        if _has_computed_names(spec, unit)
+        for host in unit.hosts.values()
     } & wanted.keys()
     if hosts:
-        _call(names, {old: wanted[old] for old in hosts})
+        _assign_names(names, {old: wanted[old] for old in hosts})
         found = identify(names)
     return found, names
 
 
-def _call(names: Names, own: Mapping[str, str]) -> None:
+def _assign_names(names: Names, own: Mapping[str, str]) -> None:
     """Give things another name: who gets the computed one back needs no line."""
     computed = {name: key for key, name in names.items()}
     for old, new in own.items():
@@ -73,20 +76,20 @@ def _call(names: Names, own: Mapping[str, str]) -> None:
             del names[key]
 
 
-def _group(spec: ClusterSpec, unit: Unit) -> HostGroup | None:
+def _group_of_unit(spec: ClusterSpec, unit: Unit) -> HostGroup | None:
     """The host group of a unit; border leaves have none."""
     return spec.gpus.groups[unit.group] if unit.border is None else None
 
 
 def _counted_unit(spec: ClusterSpec, unit: Unit) -> bool:
     """Whether the unit's own name is computed."""
-    group = _group(spec, unit)
+    group = _group_of_unit(spec, unit)
     return group is not None and unit.beside is None and not group.racks
 
 
-def _counts(spec: ClusterSpec, unit: Unit) -> bool:
+def _has_computed_names(spec: ClusterSpec, unit: Unit) -> bool:
     """Whether the names of a unit's hosts are computed."""
-    group = _group(spec, unit)
+    group = _group_of_unit(spec, unit)
     return group is not None and not group.host_names and not group.racks.get(unit.name)
 
 
@@ -99,22 +102,22 @@ def with_moves(
     """
     if not (names or spec.moved or spec.replaced):
         return fabric, names
-    wanted, past = kinds_of(spec).devices, _past(spec, fabric)
+    wanted, past = kinds_of(spec).devices, _former_fabric(spec, fabric)
     computed = {computed_name(fabric, at): at for at in fabric.switch_ids()}
     given = fabric.given.switches
     tabled = {key for key, at in computed.items() if given.get(at, NOTHING).name is not None}
     names = {key: name for key, name in names.items() if key not in tabled}
     present = {names.get(key, key): key for key in computed.keys() - tabled}
     present = {computed_name(past, at): key for key, at in computed.items() if key in present} | present
-    _call(names, {present[old]: new for old, new in wanted.items() if old in present})
+    _assign_names(names, {present[old]: new for old, new in wanted.items() if old in present})
     switches = {
         computed[key]: replace(given.get(computed[key], NOTHING), name=name)
         for key, name in names.items()
         if key in computed
     }
     fabric = replace(fabric, given=replace(fabric.given, switches={**given, **switches}))
-    devices = Counter(_present(fabric))
-    findings += _clashes(spec, fabric, devices, names)
+    devices = Counter(_list_names(fabric))
+    findings += _find_clashes(spec, fabric, devices, names)
     findings += [
         spec.error(
             "FAB3401",
@@ -122,21 +125,21 @@ def with_moves(
             *path_of(spec, old),
             help=f"Leave this out, or call it '{new}' in the table of devices, if that names it.",
         )
-        for old, new in renames(spec).items()
+        for old, new in list_renames(spec).items()
         if old in devices
     ]
-    return replace(fabric, moves=_moves(spec, fabric, devices)), names
+    return replace(fabric, moves=_collect_moves(spec, fabric, devices)), names
 
 
-def _present(fabric: Fabric) -> Iterator[str]:
+def _list_names(fabric: Fabric) -> Iterator[str]:
     yield from (fabric.name(at) for at in fabric.switch_ids())
     yield from (host for unit in fabric.units.values() for host in unit.hosts.values())
 
 
-def _clashes(
+def _find_clashes(
     spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int], names: Names
 ) -> Iterator[Diagnostic]:
-    stated = {new: old for old, new in renames(spec).items()}
+    stated = {new: old for old, new in list_renames(spec).items()}
     for name in sorted({name for name in (*names.values(), *stated) if present.get(name, 0) > 1}):
         path = path_of(spec, stated[name]) if name in stated else ("cluster",)
         help_ = "Give the one that moved another name; `fabricc plan` lists those in use."
@@ -145,17 +148,17 @@ def _clashes(
         )
 
 
-def _past(spec: ClusterSpec, fabric: Fabric) -> Fabric:
+def _former_fabric(spec: ClusterSpec, fabric: Fabric) -> Fabric:
     """The fabric under the former names of its network, racks and units, which those of their devices follow from."""
-    kinds, before = kinds_of(spec), {new: old for old, new in renames(spec).items()}
+    kinds, before = kinds_of(spec), {new: old for old, new in list_renames(spec).items()}
     names = {new: old for old, new in (*kinds.racks.items(), *kinds.devices.items())}
     units = {at: replace(unit, name=names.get(unit.name, unit.name)) for at, unit in fabric.units.items()}
     return replace(fabric, units=units, network=before.get(fabric.network, fabric.network))
 
 
-def _moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]) -> Moves:
-    kinds, past = kinds_of(spec), _past(spec, fabric)
-    before = {new: old for old, new in renames(spec).items()}
+def _collect_moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]) -> Moves:
+    kinds, past = kinds_of(spec), _former_fabric(spec, fabric)
+    before = {new: old for old, new in list_renames(spec).items()}
     groups = {new: old for old, new in kinds.groups.items()}
     hosts = {new: old for old, new in kinds.hosts.items()} | before
     renamed: Names = {}
@@ -167,7 +170,7 @@ def _moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]) -> Mov
         stem, rest = past.units[coordinate].name, len(unit.name)
         for host in unit.hosts.values():
             former = hosts.get(host, host)
-            if former == host and _counts(spec, unit) and host.startswith(f"{unit.name}-"):
+            if former == host and _has_computed_names(spec, unit) and host.startswith(f"{unit.name}-"):
                 group = spec.gpus.groups[unit.group].name
                 own = host[rest:].replace(
                     f"-{group}", f"-{groups.get(group, group)}", unit.beside is not None
@@ -189,13 +192,13 @@ def _moves(spec: ClusterSpec, fabric: Fabric, present: Mapping[str, int]) -> Mov
             if unit.name != past.units[at].name
         },
         (
-            *(old for old, new in renames(spec).items() if new in known or new in parties),
+            *(old for old, new in list_renames(spec).items() if new in known or new in parties),
             *(old for old, new in spec.replaced.items() if new.by in known),
         ),
     )
 
 
-def unknown(spec: ClusterSpec, fabrics: Iterable[Fabric], lock: Lock) -> Iterator[Diagnostic]:
+def report_unknown_names(spec: ClusterSpec, fabrics: Iterable[Fabric], lock: Lock) -> Iterator[Diagnostic]:
     """FAB3402 for every former name of which nothing came: no device of any network has the new name.
 
     Args:
@@ -214,7 +217,7 @@ def unknown(spec: ClusterSpec, fabrics: Iterable[Fabric], lock: Lock) -> Iterato
         for part in (lock, *lock.networks.values())
         for name in (*part.names.values(), *part.hosts, *(key.rpartition("/")[2] for key in part.units))
     }
-    present = [name for fabric in every for name in _present(fabric)]
+    present = [name for fabric in every for name in _list_names(fabric)]
     for old in dict.fromkeys((*spec.moved, *spec.replaced)):
         if old in settled:
             continue
@@ -223,7 +226,9 @@ def unknown(spec: ClusterSpec, fabrics: Iterable[Fabric], lock: Lock) -> Iterato
             continue
         what = f"'{old}'" if old == new else f"'{old}', nor '{new}'"
         near = get_close_matches(old, present, 3, 0.6) or get_close_matches(new, present, 3, 0.6)
-        help_ = f"Did you mean {listed(near)}?" if near else "`fabricc plan` lists the names of all devices."
+        help_ = (
+            f"Did you mean {join_words(near)}?" if near else "`fabricc plan` lists the names of all devices."
+        )
         yield spec.error(
             "FAB3402", f"nothing of {spec.cluster} is called {what}", *path_of(spec, old), help=help_
         )

@@ -76,7 +76,7 @@ def minimal_sets(items: Iterable[str], suffices: Callable[[frozenset[str]], bool
             continue
         conflict = next((known for known in conflicts if not known & chosen), None)
         if conflict is None:
-            conflict = _conflict(every, chosen, suffices)
+            conflict = _find_conflict(every, chosen, suffices)
             conflicts.append(conflict)
         for item in sorted(conflict):
             if (larger := chosen | {item}) not in seen:
@@ -85,7 +85,7 @@ def minimal_sets(items: Iterable[str], suffices: Callable[[frozenset[str]], bool
     return found
 
 
-def _conflict(
+def _find_conflict(
     every: frozenset[str], chosen: frozenset[str], suffices: Callable[[frozenset[str]], bool]
 ) -> frozenset[str]:
     """Items outside of `chosen` that cannot all stay, and of which each is needed for that."""
@@ -96,7 +96,7 @@ def _conflict(
     return kept
 
 
-def repin(
+def find_repin(
     lock: Lock, asked: Sequence[str], plan: Callable[[Lock], P], touched: Callable[[P], Touched]
 ) -> tuple[P, Repinned | None]:
     """The plan of a spec that may change pins, and what it changes; None when no change of pins makes it possible.

@@ -39,7 +39,7 @@ def ratio_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         ratio = tier.oversubscription
         if not tier.uplinks or ratio is None or (key, "oversubscription") not in spec.positions:
             continue
-        if down > topology.ratio(ratio) * uplinks * speed:
+        if down > topology.exact_ratio(ratio) * uplinks * speed:
             yield spec.error(
                 "FAB3027",
                 f"a {switch} has {down:,} Gb/s down and {uplinks * speed:,} up with {uplinks} uplinks; "
@@ -70,7 +70,7 @@ def spine_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             else f"one spine joins all ToRs of each of {more} sets: a single point of failure",
             "spines",
             *(("count",) if spines.count else ()),
-            help=f"`spines.count: 2` takes {_more(more)} {fabric.tiers[TierName.SPINE].model.title} more.",
+            help=f"`spines.count: 2` takes {_format_count(more)} {fabric.tiers[TierName.SPINE].model.title} more.",
         )
     ratio = spec.tors.oversubscription
     if shape.cores or spec.tors.uplinks or spines.count or ratio is None:
@@ -85,7 +85,7 @@ def spine_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         yield spec.note("FAB3029", message, "tors", "oversubscription", help=help_)
 
 
-def _more(number: int) -> str:
+def _format_count(number: int) -> str:
     return "one" if number == 1 else f"{number}"
 
 
@@ -98,21 +98,25 @@ def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnosti
     if spec.tors.n_minus_1:
         down = max(_down_gbps(layout) for layout in fabric.tor_layouts)
         left = (shape.spines - 1) * shape.links_per_spine * shape.uplink_gbps
-        limit = topology.ratio(spec.tors.oversubscription or 1.0)
+        limit = topology.exact_ratio(spec.tors.oversubscription or 1.0)
         if down > limit * left:
             lost = f"with one of {shape.spines} spines lost a ToR has {down:,} Gb/s down and {left:,} up"
-            yield _finding(spec, "tors", lost, limit, _enough_uplinks(spec, fabric, Fraction(down) / limit))
+            yield _oversubscription_error(
+                spec, "tors", lost, limit, _enough_uplinks(spec, fabric, Fraction(down) / limit)
+            )
     if spec.spines is not None and spec.spines.n_minus_1 and shape.cores:
         down = _down_gbps(fabric.spine_layout)
         left = (shape.cores_per_group - 1) * shape.links_per_core * shape.core_link_gbps
-        limit = topology.ratio(spec.spines.oversubscription or 1.0)
+        limit = topology.exact_ratio(spec.spines.oversubscription or 1.0)
         if down > limit * left:
             cores = shape.cores_per_group
             lost = f"with one of its {cores} cores lost a spine has {down:,} Gb/s down and {left:,} up"
-            yield _finding(spec, "spines", lost, limit, "Give it more `spines.uplinks`.")
+            yield _oversubscription_error(spec, "spines", lost, limit, "Give it more `spines.uplinks`.")
 
 
-def _finding(spec: ClusterSpec, key: str, lost: str, limit: Fraction, remedy: str) -> Diagnostic:
+def _oversubscription_error(
+    spec: ClusterSpec, key: str, lost: str, limit: Fraction, remedy: str
+) -> Diagnostic:
     message = f"{lost}; declared is {float(limit):g}:1 also then"
     help_ = f"{remedy} Or declare a higher `{key}.oversubscription`."
     return spec.error("FAB3024", message, key, "n_minus_1", help=help_)
@@ -130,7 +134,7 @@ def _enough_uplinks(spec: ClusterSpec, fabric: Fabric, needed_gbps: Fraction) ->
     units = max(fabric.present, capacity_units(spec, fabric.host_models, fabric.attachments))
     tors = (shape.units_per_pod if shape.cores else units) * shape.tors_per_unit_plane
     tor, spine = (fabric.tiers[tier].model for tier in (TierName.TOR, TierName.SPINE))
-    taken = max(_taken(tor, layout, speed) for layout in fabric.tor_layouts)
+    taken = max(_count_taken_ports(tor, layout, speed) for layout in fabric.tor_layouts)
     for uplinks in range(shape.uplinks + 1, ports_at(tor, speed) - taken + 1):
         layer = topology.spine_layer(tors, uplinks, ports_at(spine, speed))
         if layer and (layer.count - 1) * layer.links_per_spine * speed >= needed_gbps:
@@ -138,7 +142,7 @@ def _enough_uplinks(spec: ClusterSpec, fabric: Fabric, needed_gbps: Fraction) ->
     return "No number of uplinks of this ToR does it: attach fewer hosts to each."
 
 
-def _taken(model: SwitchModel, layout: PortLayout, speed_gbps: int) -> int:
+def _count_taken_ports(model: SwitchModel, layout: PortLayout, speed_gbps: int) -> int:
     """Return how many ports at `speed_gbps` the ports down of a switch cost it; border leaves have none."""
     if not layout.down:
         return 0

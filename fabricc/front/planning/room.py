@@ -32,7 +32,7 @@ class Room(NamedTuple):
     room: int
 
 
-def rooms(fabric: Fabric) -> tuple[Room, ...]:
+def list_rooms(fabric: Fabric) -> tuple[Room, ...]:
     """The room of every pin but the digits of names, which bound nothing."""
     return *port_rooms(fabric), *stride_rooms(fabric)
 
@@ -56,7 +56,7 @@ def port_rooms(fabric: Fabric) -> Iterator[Room]:
     """The room that cabling pins leave on the ports of each tier."""
     shape, present = fabric.shape, fabric.present
     busiest = max((layout for layout in fabric.tor_layouts if layout.down), key=_down_cages)
-    yield _cages(busiest, "tor", "a ToR")
+    yield _downlink_cages(busiest, "tor", "a ToR")
     if not shape.spines:
         return
     if not shape.cores or fabric.core_layout is None:
@@ -64,13 +64,13 @@ def port_rooms(fabric: Fabric) -> Iterator[Room]:
         return
     last = present - (shape.pods - 1) * shape.units_per_pod
     yield Room("units_per_pod", "units of the last pod", last, shape.units_per_pod)
-    yield _cages(fabric.spine_layout, "spine", "a spine")
+    yield _downlink_cages(fabric.spine_layout, "spine", "a spine")
     of_a_pod = shape.rail_planes * shape.spines_per_core_group * shape.links_per_core
     pods = len(fabric.core_layout.down) // of_a_pod
     yield Room("links_per_core", "pods that the cores have ports for", shape.pods, pods)
 
 
-def _cages(layout: PortLayout, tier: str, switch: str) -> Room:
+def _downlink_cages(layout: PortLayout, tier: str, switch: str) -> Room:
     """The cages before the uplinks, or where these come first, those that they have before the other links."""
     if layout.up and layout.up[0] < layout.down[0]:
         up, before = (
@@ -94,7 +94,9 @@ def _up_cage(layout: PortLayout) -> int:
     return len({slot.cage for slot in layout.slots[:end]})
 
 
-def full(spec: ClusterSpec, fabric: Fabric, found: Iterable[Room], *, pinned: bool) -> Iterator[Diagnostic]:
+def report_full(
+    spec: ClusterSpec, fabric: Fabric, found: Iterable[Room], *, pinned: bool
+) -> Iterator[Diagnostic]:
     """FAB3039 where one more unit would be refused, unless the spec declares as its capacity what is there.
 
     Args:

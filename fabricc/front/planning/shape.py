@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import PortLayout, Shape
 from fabricc.front.planning import topology
-from fabricc.front.planning.layout import Block, arrange, cage_count, cages_for, ports_at, turned
+from fabricc.front.planning.layout import Block, arrange_ports, cage_count, cages_for, ports_at, rotate_cages
 from fabricc.front.planning.models import Asked, UnfitError
-from fabricc.front.planning.refusals import beyond_capacity, cores_too_small, islands, no_pod, spine_too_small
+from fabricc.front.planning.refusals import (
+    beyond_capacity,
+    cores_too_small,
+    no_pod,
+    report_islands,
+    spine_too_small,
+)
 from fabricc.front.planning.tors import REPIN, bottom_of, link_speed, refuse_moved, up_pin
 
 if TYPE_CHECKING:
@@ -62,7 +68,7 @@ class Sizing:
         return pins
 
 
-def size(
+def size_fabric(
     spec: ClusterSpec, models: Models, present: int, units: int, pins: Mapping[str, int], catalog: Catalog
 ) -> Sizing:
     """Work out the shape.
@@ -94,16 +100,16 @@ def check_joined(spec: ClusterSpec, models: Models, units: int, pins: Mapping[st
         UnfitError: they have not; the diagnostic says what would join them.
     """
     if spec.spines is None and units > 1:
-        raise UnfitError(islands(spec, models, bottom_of(spec, models, pins), units))
+        raise UnfitError(report_islands(spec, models, bottom_of(spec, models, pins), units))
 
 
 def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: Bottom) -> Sizing:
     """ToRs of one unit alone; strides get room for the units that spines would join later."""
-    shape = replace(_shape(bottom, 0, 0), units_per_pod=units, uplink_gbps=0)
-    return _sizing(spec, models, bottom, shape, units, PortLayout((), (), ()), None, 0)
+    shape = replace(_two_tier_shape(bottom, 0, 0), units_per_pod=units, uplink_gbps=0)
+    return _assemble_sizing(spec, models, bottom, shape, units, PortLayout((), (), ()), None, 0)
 
 
-def _shape(bottom: Bottom, spines: int, links: int) -> Shape:
+def _two_tier_shape(bottom: Bottom, spines: int, links: int) -> Shape:
     """The shape of a two-tier fabric, for one unit."""
     return Shape(
         planes=bottom.planes.count,
@@ -125,7 +131,7 @@ def _shape(bottom: Bottom, spines: int, links: int) -> Shape:
     )
 
 
-def _spread(
+def _spread_uplinks(
     spec: ClusterSpec, spines: Tier, bottom: Bottom, pins: Mapping[str, int]
 ) -> tuple[int, int | None, int | None]:
     """(uplinks, spines or None, links per spine or None) after pinned counts; uplinks may grow to divide evenly."""
@@ -139,7 +145,7 @@ def _spread(
     if links is None:
         links = -(-uplinks // count)
     if spec.tors.uplinks and count * links != spec.tors.uplinks:
-        near = topology.divisors(spec.tors.uplinks)
+        near = topology.list_divisors(spec.tors.uplinks)
         message = (
             f"{spec.tors.uplinks} uplinks do not spread evenly over {count} spines with {links} links to each"
         )
@@ -165,7 +171,7 @@ def _two_tiers(
     spine: Asked,
 ) -> Sizing:
     ports = ports_at(spine.model, bottom.up_gbps) - spine.tier.reserved_ports
-    uplinks, count, links = _spread(spec, spine.tier, bottom, pins)
+    uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
     tors = units * bottom.sides
     if count is None or links is None:
         most = (
@@ -184,10 +190,10 @@ def _two_tiers(
                 spec, models, spine, catalog, bottom, pins, units, capacity, count, links, uplinks, ports
             )
         )
-    shape = replace(_shape(bottom, count, links), units_per_pod=capacity)
+    shape = replace(_two_tier_shape(bottom, count, links), units_per_pod=capacity)
     down = Block(bottom.up_gbps, capacity * bottom.sides * links)
-    layout = arrange(spine.model, down, Block(bottom.up_gbps, 0))
-    return _sizing(spec, models, bottom, shape, capacity, layout, None, 0)
+    layout = arrange_ports(spine.model, down, Block(bottom.up_gbps, 0))
+    return _assemble_sizing(spec, models, bottom, shape, capacity, layout, None, 0)
 
 
 def _three_tiers(
@@ -202,27 +208,29 @@ def _three_tiers(
 ) -> Sizing:
     refuse_moved(spec, "spine", pins, uplinks_first=spine.tier.uplinks_first)
     core_gbps = link_speed(spec, spine.model, core.model, spine.tier.uplink_gbps, "spines")
-    uplinks, count, links = _spread(spec, spine.tier, bottom, pins)
+    uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
     asked = pins.get("units_per_pod") or spine.tier.units_per_pod
     found = None
     most = ports_at(spine.model, bottom.up_gbps) // bottom.sides
     for per_pod in (asked,) if asked else range(min(units, most), 0, -1):
-        found = _pod(spine, per_pod, uplinks, count, links, bottom, core_gbps, pins)
+        found = _find_pod(spine, per_pod, uplinks, count, links, bottom, core_gbps, pins)
         if found:
             break
     if found is None:
         sizes = range(most, 0, -1)
-        best = next((n for n in sizes if _pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)), 0)
-        free = _pod(spine, asked or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
+        best = next(
+            (n for n in sizes if _find_pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)), 0
+        )
+        free = _find_pod(spine, asked or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
         raise UnfitError(no_pod(spec, spine, asked or units, uplinks, count, best, free and free[1]))
     per_pod, spines, links, spine_uplinks, up_cage = found
     pods, by_rail = -(-units // per_pod), bottom.planes.by_rail
     core_ports = ports_at(core.model, core_gbps) - core.tier.reserved_ports
-    layer = _cores(spec, pods * by_rail, spines, spine_uplinks, core_ports, pins)
+    layer = _find_cores(spec, pods * by_rail, spines, spine_uplinks, core_ports, pins)
     if layer is None:
         raise UnfitError(cores_too_small(spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports))
     shape = replace(
-        _shape(bottom, spines, links),
+        _two_tier_shape(bottom, spines, links),
         pods=-(-present // per_pod),
         units_per_pod=per_pod,
         cores=layer.count,
@@ -231,7 +239,7 @@ def _three_tiers(
         links_per_core=layer.links_per_core,
         core_link_gbps=core_gbps,
     )
-    spine_layout = arrange(
+    spine_layout = arrange_ports(
         spine.model,
         Block(bottom.up_gbps, per_pod * bottom.sides * links),
         Block(core_gbps, spine_uplinks),
@@ -240,11 +248,15 @@ def _three_tiers(
     )
     per_pod_ports = by_rail * layer.spines_per_group * layer.links_per_core
     capacity_pods = core_ports // per_pod_ports
-    core_layout = arrange(core.model, Block(core_gbps, capacity_pods * per_pod_ports), Block(core_gbps, 0))
-    return _sizing(spec, models, bottom, shape, capacity_pods * per_pod, spine_layout, core_layout, up_cage)
+    core_layout = arrange_ports(
+        core.model, Block(core_gbps, capacity_pods * per_pod_ports), Block(core_gbps, 0)
+    )
+    return _assemble_sizing(
+        spec, models, bottom, shape, capacity_pods * per_pod, spine_layout, core_layout, up_cage
+    )
 
 
-def _pod(
+def _find_pod(
     asked: Asked,
     per_pod: int,
     uplinks: int,
@@ -256,7 +268,9 @@ def _pod(
 ) -> tuple[int, int, int, int, int] | None:
     """(units, spines, links per spine, uplinks per spine, first uplink cage) of the fitting pod of fewest spines."""
     wish, model = asked
-    options = [(count, links)] if count and links else [(n, uplinks // n) for n in topology.divisors(uplinks)]
+    options = (
+        [(count, links)] if count and links else [(n, uplinks // n) for n in topology.list_divisors(uplinks)]
+    )
     for spines, parallel in options:
         if links is None and spines > pins.get("spine", spines):
             continue
@@ -266,7 +280,7 @@ def _pod(
         panel, start = model, pins.get("spine_up_cage")
         if wish.uplinks_first:
             before = pins.get("spine_down_cage") or cages_for(model, Block(core_gbps, ups)) or 0
-            panel, start = turned(model, before), cage_count(model) - before
+            panel, start = rotate_cages(model, before), cage_count(model) - before
         end = cages_for(panel, Block(bottom.up_gbps, down + wish.reserved_ports))
         if end is None:
             continue
@@ -278,7 +292,7 @@ def _pod(
     return None
 
 
-def _cores(
+def _find_cores(
     spec: ClusterSpec, pods: int, spines: int, uplinks: int, ports: int, pins: Mapping[str, int]
 ) -> topology.CoreLayer | None:
     per_group, links = pins.get("spines_per_core_group"), pins.get("links_per_core")
@@ -296,7 +310,7 @@ def _cores(
     return topology.core_layer(pods, spines, uplinks, ports, count, per_group, links)
 
 
-def _sizing(
+def _assemble_sizing(
     spec: ClusterSpec,
     models: Models,
     bottom: Bottom,
@@ -309,7 +323,7 @@ def _sizing(
     reserved = spec.tors.reserved_ports
     uplinks = Block(bottom.up_gbps, shape.uplinks)
     tors = tuple(
-        arrange(
+        arrange_ports(
             models.tor,
             Block(bottom.hosts[home].speed_gbps, bottom.hosts[home].count + reserved),
             uplinks,

@@ -33,7 +33,7 @@ def power_of_two(number: int) -> int:
     return 1 << max(0, number - 1).bit_length()
 
 
-def choose(
+def choose_strides(
     shape: Shape,
     units: int,
     most_uplinks: int,
@@ -79,7 +79,7 @@ def choose(
     fitting = [c for c in candidates if management_shortage(c, shape, units, plan.management) is None]
 
     def fits(strides: Strides) -> bool:
-        return not (asn_shortage(strides, shape, units, routing) or shortage(strides, shape, plan))
+        return not (asn_shortage(strides, shape, units, routing) or find_shortage(strides, shape, plan))
 
     for least in (room, tight.unit) if kept else (room,):
         for candidate in fitting:
@@ -91,7 +91,7 @@ def choose(
     return replace(tight, **kept)
 
 
-def shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | None:
+def find_shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | None:
     """The first pool in which these strides do not fit, or None."""
     s = strides
     tors = s.unit * s.group * s.nic_port
@@ -114,7 +114,7 @@ def shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | No
         if loopbacks:
             most = max(2 * tors, 4 * spines, 4 * cores)
             needs.append((f"loopbacks{suffix}", most, 1 << loopbacks.bits))
-    return _first(needs)
+    return _first_shortage(needs)
 
 
 def asn_shortage(strides: Strides, shape: Shape, units: int, routing: Routing) -> Shortage | None:
@@ -132,10 +132,10 @@ def asn_shortage(strides: Strides, shape: Shape, units: int, routing: Routing) -
             ("spines", shape.pods * s.plane, block.shared_spines),
             ("cores", s.plane, block.shared_spines),
         ]
-    return _first([("ToRs", tors, block.tors), *above])
+    return _first_shortage([("ToRs", tors, block.tors), *above])
 
 
-def _first(needs: Iterable[tuple[str, int, int]]) -> Shortage | None:
+def _first_shortage(needs: Iterable[tuple[str, int, int]]) -> Shortage | None:
     return next(
         (
             Shortage(name, has.bit_length() - 1, (needed - 1).bit_length())
@@ -172,7 +172,7 @@ def management_shortage(
             if needed > network.pool.bits:
                 return NarrowSubnets(network, 0, full - needed)
             continue
-        wanted = _wanted(network, numbers, shape, units)
+        wanted = _wanted_numbers(network, numbers, shape, units)
         if wanted > network.room:
             behind = network.size - network.first_behind
             return NarrowSubnets(
@@ -181,7 +181,7 @@ def management_shortage(
     return None
 
 
-def _wanted(
+def _wanted_numbers(
     network: ManagementNetwork, numbers: Mapping[TierName | Beyond, int], shape: Shape, units: int
 ) -> int:
     """ToRs, or numbers of spines or cores, that each subnet of a network has to hold."""

@@ -36,19 +36,19 @@ class CoreLayer:
         return self.groups * self.cores_per_group
 
 
-def divisors(number: int) -> list[int]:
+def list_divisors(number: int) -> list[int]:
     """Divisors of a positive number, ascending."""
     return [d for d in range(1, number + 1) if number % d == 0]
 
 
-def ratio(value: float) -> Fraction:
+def exact_ratio(value: float) -> Fraction:
     """An oversubscription ratio as people write it, exactly: 1.067 is 1067/1000."""
     return Fraction(str(value))
 
 
 def uplinks_needed(down_gbps: int, oversubscription: float, uplink_gbps: int) -> int:
     """Fewest uplinks whose bandwidth keeps down / up within the ratio."""
-    return max(1, -(-Fraction(down_gbps) // (ratio(oversubscription) * uplink_gbps)))
+    return max(1, -(-Fraction(down_gbps) // (exact_ratio(oversubscription) * uplink_gbps)))
 
 
 def spine_layer(tors: int, uplinks: int, spine_ports: int) -> SpineLayer | None:
@@ -56,7 +56,7 @@ def spine_layer(tors: int, uplinks: int, spine_ports: int) -> SpineLayer | None:
     if spine_ports < 1:
         return None
     fewest = -(-tors * uplinks // spine_ports)
-    for count in divisors(uplinks):
+    for count in list_divisors(uplinks):
         if count >= fewest:
             return SpineLayer(count, uplinks // count)
     return None
@@ -90,8 +90,8 @@ def core_layer(
     None when no arrangement has enough core ports.
     """
     best: CoreLayer | None = None
-    for groups in divisors(spines):
-        for cores in divisors(uplinks):
+    for groups in list_divisors(spines):
+        for cores in list_divisors(uplinks):
             layer = CoreLayer(groups, cores, spines // groups, uplinks // cores)
             if per_group not in (None, layer.spines_per_group) or links not in (None, layer.links_per_core):
                 continue

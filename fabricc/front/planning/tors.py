@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
 from fabricc.front.planning import topology
-from fabricc.front.planning.attachments import attachments, leader, refuse_apart
-from fabricc.front.planning.beside import CrowdedError, placed_beside, remedied
-from fabricc.front.planning.layout import Block, cage_count, cages_for, ports_at, speeds, turned
+from fabricc.front.planning.attachments import attach_groups, find_leading_group, refuse_apart
+from fabricc.front.planning.beside import CrowdedError, add_remedy, placed_beside
+from fabricc.front.planning.layout import Block, cage_count, cages_for, port_speeds, ports_at, rotate_cages
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.planes import planes_of
 from fabricc.front.planning.units import units_of
@@ -79,10 +79,10 @@ def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bot
     try:
         return _turned_bottom(spec, models, pins)
     except CrowdedError as crowded:
-        attached, groups = attachments(spec, models), spec.gpus.groups
+        attached, groups = attach_groups(spec, models), spec.gpus.groups
         home = attached[crowded.index].beside or 0
         homes = units_of(groups[home], attached[home].slots)
-        raise UnfitError(remedied(spec, crowded, homes, plannable)) from None
+        raise UnfitError(add_remedy(spec, crowded, homes, plannable)) from None
 
 
 def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
@@ -96,7 +96,7 @@ def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -
         count = spec.spines.count if spec.spines and spec.spines.count else 1
         uplinks = Block(plain.up_gbps, -(-plain.uplinks // count) * count)
         before = cages_for(models.tor, uplinks) or 0
-    tor = turned(models.tor, before)
+    tor = rotate_cages(models.tor, before)
     try:
         return _bottom_of(spec, replace(models, tor=tor), {**pins, "tor_up_cage": every - before})
     except _BeyondError as beyond:
@@ -135,8 +135,8 @@ def refuse_moved(spec: ClusterSpec, tier: str, pins: Mapping[str, int], *, uplin
 
 
 def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
-    attached = attachments(spec, models)
-    lead = attached[leader(models.hosts, range(len(attached)))]
+    attached = attach_groups(spec, models)
+    lead = attached[find_leading_group(models.hosts, range(len(attached)))]
     one_tor = all(
         cages_for(models.tor, Block(each.gbps, each.hosts * each.rails + spec.tors.reserved_ports))
         is not None
@@ -154,7 +154,7 @@ def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bo
 
 def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: int | None, tier: str) -> int:
     """The speed of the links between two tiers: the one asked for, or the fastest that both models offer."""
-    common = speeds(low) & speeds(high)
+    common = port_speeds(low) & port_speeds(high)
     if asked is not None and asked not in common:
         offered = ", ".join(f"{s}" for s in sorted(common)) or "none"
         message = f"{low.title} and {high.title} share no {asked}G port"
@@ -189,7 +189,7 @@ def _tor_uplinks(
             has = ports_at(tor, block.speed_gbps)
             largest = max(0, (has - tier.reserved_ports) // per_tor)
             fitting = largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor)
-            offered = ", ".join(f"{speed}G" for speed in sorted(speeds(tor)))
+            offered = ", ".join(f"{speed}G" for speed in sorted(port_speeds(tor)))
             raise UnfitError(
                 spec.error(
                     "FAB3006",
@@ -208,14 +208,18 @@ def _tor_uplinks(
     if "tor_up_cage" in pins:
         start = max(start, pins["tor_up_cage"])
     else:
-        spans = sorted((first, _end(tor, first, block)) for guests in placed for first, block in guests)
+        spans = sorted(
+            (first, _end_of_block(tor, first, block)) for guests in placed for first, block in guests
+        )
         for first, end in spans:
             start = max(start, end) if first <= start else start
     if "tor_up_cage" in pins and start > pins["tor_up_cage"]:
-        told = pinned(spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus")
+        told = report_outgrown_pin(
+            spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus"
+        )
         raise _BeyondError(told, start)
     behind = min((first for guests in placed for first, _ in guests if first >= start), default=None)
-    most = _room(tor, up_gbps, start, behind)
+    most = _count_free_ports(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0
     if models.spine is None:
         return placed, tuple(0 for _ in hosts), start, most
@@ -238,14 +242,14 @@ def _tor_uplinks(
     return placed, uplinks, start, most
 
 
-def _end(model: SwitchModel, start: int, block: Block) -> int:
+def _end_of_block(model: SwitchModel, start: int, block: Block) -> int:
     """Cage position after a block that is known to fit."""
     end = cages_for(model, block, start)
     assert end is not None
     return end
 
 
-def _room(model: SwitchModel, speed: int, start: int, end: int | None = None) -> int:
+def _count_free_ports(model: SwitchModel, speed: int, start: int, end: int | None = None) -> int:
     """Ports of a speed in the cages from a position on, up to another where one is given."""
     low, high = 0, ports_at(model, speed)
     while low < high:
@@ -287,7 +291,9 @@ def too_many_uplinks(
     )
 
 
-def pinned(spec: ClusterSpec, name: str, pinned: int, needed: int, what: str, *path: str | int) -> Diagnostic:
+def report_outgrown_pin(
+    spec: ClusterSpec, name: str, pinned: int, needed: int, what: str, *path: str | int
+) -> Diagnostic:
     """The spec outgrew something that the lock pins."""
     return spec.error(
         "FAB3020", f"the lock pins {name} to {pinned}, but the {what} now need {needed}", *path, help=REPIN

@@ -12,10 +12,10 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning.border import with_border, with_leaves
 from fabricc.front.planning.models import UnfitError, models_of
-from fabricc.front.planning.shape import size
+from fabricc.front.planning.shape import size_fabric
 from fabricc.front.planning.strides import NAMES
-from fabricc.front.planning.units import border_units, capacity_units, digits, identities
-from fabricc.front.planning.uplinks import spread
+from fabricc.front.planning.units import assign_identities, border_units, capacity_units, count_digits
+from fabricc.front.planning.uplinks import spread_links
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -99,15 +99,15 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
     """
     models = models_of(spec, catalog)
     try:
-        sizing = with_border(spec, models, size(spec, models, 1, 1, lock.strides, catalog))
+        sizing = with_border(spec, models, size_fabric(spec, models, 1, 1, lock.strides, catalog))
     except UnfitError:
         return None
     strides = Strides(**{name: lock.strides.get(name, getattr(after.strides, name)) for name in NAMES})
     room = min(sizing.capacity_units, lock.strides.get("unit", sizing.capacity_units))
     attached, pod_stride = sizing.bottom.attached, lock.strides.get("units_per_pod")
-    width = digits(spec, attached, capacity_units(spec, models.hosts, attached), lock.strides)
+    width = count_digits(spec, attached, capacity_units(spec, models.hosts, attached), lock.strides)
     leaves = border_units(spec, models.hosts, attached)
-    known = identities(spec, lock.units, lock.hosts, width, attached, pod_stride, leaves).units
+    known = assign_identities(spec, lock.units, lock.hosts, width, attached, pod_stride, leaves).units
     slots = lock.strides.get("host", sizing.shape.hosts_per_unit)
     units = {
         coordinate: replace(
@@ -128,19 +128,19 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
         units=units,
         attachments=attached,
         tor_layouts=sizing.tor_layouts,
-        tor_links=spread(spec, sizing, lock).links,
+        tor_links=spread_links(spec, sizing, lock).links,
         spine_layout=sizing.spine_layout,
         core_layout=sizing.core_layout,
     )
     return with_leaves(spec, models, before)
 
 
-def touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> Touched:
+def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> Touched:
     """What of a fabric with the lock's pins is another in `after`; None is no fabric and touches nothing."""
-    return Touched() if after is None else compared(as_pinned(spec, catalog, lock, after), after)
+    return Touched() if after is None else compare_fabrics(as_pinned(spec, catalog, lock, after), after)
 
 
-def compared(
+def compare_fabrics(
     before: Fabric | None, after: Fabric, was: Identity | None = None, becomes: Identity | None = None
 ) -> Touched:
     """What of `before` is another in `after`; None is a fabric of which everything is.
@@ -158,14 +158,14 @@ def compared(
         return Touched(counts["gpus"], switches, counts["hosts"], cables, 0)
     old, new = _by_place(before), _by_place(after)
     was, becomes = was or Numbers(old), becomes or Numbers(new)
-    remaining = {_place(at): at for at in new.switch_ids()}
+    remaining = {_reduce_switch_id(at): at for at in new.switch_ids()}
     switches, moved, readdressed = 0, 0, 0
     hosts: set[str] = set()
     behind: set[str] = set()
     for at in old.switch_ids():
-        then = _links(old, at)
-        there = remaining.get(_place(at))
-        now = _links(new, there) if there else {}
+        then = _links_by_port(old, at)
+        there = remaining.get(_reduce_switch_id(at))
+        now = _links_by_port(new, there) if there else {}
         changed = {place for place, link in then.items() if now.get(place) != link}
         for place in changed:
             direction, end, _ = then[place]
@@ -187,23 +187,24 @@ def compared(
         hosts |= {
             name
             for slot, name in unit.hosts.items()
-            if (_host(new, at_unit, slot), becomes.host(at_unit, slot)) != (name, was.host(at_unit, slot))
+            if (_name_of_host(new, at_unit, slot), becomes.host(at_unit, slot))
+            != (name, was.host(at_unit, slot))
         }
         gpus += len((hosts | behind) & set(unit.hosts.values())) * old.host_models[unit.group].gpus
     return Touched(gpus, switches, len(hosts), moved, readdressed)
 
 
-def _host(fabric: Fabric, unit: int, slot: int) -> str | None:
+def _name_of_host(fabric: Fabric, unit: int, slot: int) -> str | None:
     return fabric.units[unit].hosts.get(slot) if unit in fabric.units else None
 
 
-def _place(at: SwitchId) -> tuple[int | str, ...]:
+def _reduce_switch_id(at: SwitchId) -> tuple[int | str, ...]:
     """A switch without the pod and plane that follow from its unit, rails and NIC port."""
     plane, pod = (-1, -1) if at.tier is TierName.TOR else (at.plane, at.pod)
     return at.tier.value, plane, pod, at.unit, at.index, at.nic_port
 
 
-def _links(
+def _links_by_port(
     fabric: Fabric, at: SwitchId
 ) -> dict[str, tuple[Direction, tuple[str, str], tuple[str | int | None, ...]]]:
     """Port -> direction, far end, addresses of both ends with the far end's ASN."""

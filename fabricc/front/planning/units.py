@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import GUEST_UNITS, Unit
-from fabricc.front.planning.attachments import leader
+from fabricc.front.planning.attachments import find_leading_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -163,11 +163,11 @@ def border_units(
     spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequence[Attachment]
 ) -> tuple[int, ...]:
     """Border leaves per plane of each of their units."""
-    each = attached[leader(hosts, range(len(hosts)))].tors
+    each = attached[find_leading_group(hosts, range(len(hosts)))].tors
     return tuple(min(each, spec.tors.border - first) for first in range(0, spec.tors.border, each))
 
 
-def _prefix(spec: ClusterSpec) -> str:
+def _name_prefix(spec: ClusterSpec) -> str:
     """What the computed name of a unit begins with; its number follows."""
     return "su" if spec.gpus.wiring == "rail" else "rack"
 
@@ -182,12 +182,12 @@ def retired_units(spec: ClusterSpec, names: Mapping[str, str]) -> frozenset[int]
     if any(group.racks or group.host_names for group in spec.gpus.groups if group.beside is None):
         return frozenset()
     computed = {name: key for key, name in names.items()}
-    pattern = re.compile(rf"{_prefix(spec)}(0*[1-9][0-9]{{0,5}})")
+    pattern = re.compile(rf"{_name_prefix(spec)}(0*[1-9][0-9]{{0,5}})")
     found = (pattern.fullmatch(computed.get(name, name)) for name in spec.retired)
     return frozenset(int(match[1]) - 1 for match in found if match)
 
 
-def digits(
+def count_digits(
     spec: ClusterSpec, attached: Sequence[Attachment], capacity: int, pins: Mapping[str, int]
 ) -> Digits:
     """Digits for a spec: those that the lock pins, or at least three for units and two for hosts.
@@ -207,7 +207,7 @@ def digits(
     )
 
 
-def identities(
+def assign_identities(
     spec: ClusterSpec,
     locked_units: Mapping[str, int],
     locked_hosts: Mapping[str, tuple[int, int]],
@@ -230,7 +230,7 @@ def identities(
         dict(locked_units),
         dict(locked_hosts),
         every_unit=len(groups) > 1 or bool(locked_units) or bool(listed) or bool(border),
-        prefix=_prefix(spec),
+        prefix=_name_prefix(spec),
         width=width,
         pods=Pods(listed, pod_stride or max(listed, default=1)),
         names=names,
@@ -246,23 +246,23 @@ def identities(
         if group.beside is not None:
             continue
         if group.racks:
-            _racks(group, index, memory, found)
+            _add_racks(group, index, memory, found)
         elif group.host_names:
-            _named(group, index, memory, found, slots)
+            _add_named(group, index, memory, found, slots)
         else:
-            _counted(group, index, memory, found, slots)
+            _add_counted(group, index, memory, found, slots)
     for number in range(len(border)):
         coordinate = memory.unit(f"{BORDER}/{number}", named=True)
         before = sum(border[:number])
         found[coordinate] = Unit(coordinate, f"border{number + 1}", len(groups) + number, {}, border=before)
     for index, group in enumerate(groups):
         if group.beside is not None:
-            _beside(group, index, memory, found, attached[index])
+            _add_beside(group, index, memory, found, attached[index])
     ordered = sorted(found.values(), key=lambda unit: (unit.home, unit.coordinate))
     return Identities({unit.coordinate: unit for unit in ordered}, memory.units, memory.hosts)
 
 
-def _racks(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]) -> None:
+def _add_racks(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]) -> None:
     for rack, members in group.racks.items():
         coordinate = memory.unit(f"{group.name}/{rack}", named=True)
         slots = {memory.slot(host, coordinate): host for host in members}
@@ -270,7 +270,7 @@ def _racks(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]
         found[coordinate] = Unit(coordinate, rack, index, hosts)
 
 
-def _counted(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], slots: int) -> None:
+def _add_counted(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], slots: int) -> None:
     for number, first in enumerate(range(0, group.hosts, slots)):
         coordinate = memory.unit(f"{group.name}/{number}", named=False)
         name = memory.name(coordinate)
@@ -278,7 +278,7 @@ def _counted(group: HostGroup, index: int, memory: _Memory, found: dict[int, Uni
         found[coordinate] = Unit(coordinate, name, index, hosts)
 
 
-def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], slots: int) -> None:
+def _add_named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], slots: int) -> None:
     """Hosts listed one by one keep their places; new ones fill the free slots of the group's units in order."""
     own = {
         coordinate: number
@@ -309,7 +309,7 @@ def _named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit]
             found[coordinate] = Unit(coordinate, name, index, dict(sorted(hosts.items())))
 
 
-def _beside(
+def _add_beside(
     group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], attached: Attachment
 ) -> None:
     """Hosts on the ToRs of another group's units, in the order of these; a unit of guests beside each that has any."""

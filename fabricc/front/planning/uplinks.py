@@ -37,7 +37,7 @@ class Spread:
     spines: int
 
 
-def spread(spec: ClusterSpec, sizing: Sizing, lock: Lock) -> Spread:
+def spread_links(spec: ClusterSpec, sizing: Sizing, lock: Lock) -> Spread:
     """Links of the ToRs of every host group: enough for the ratio, also with a spine lost where that is asked for."""
     shape, needed = sizing.shape, sizing.needed_uplinks
     spines = _figured_spines(spec, sizing, lock)

@@ -53,15 +53,15 @@ def traffic_classes(priorities: Sequence[RequestedClass], *, marked: bool = True
         ValueError: two classes claim one name, code point or priority, a value is out of range, or the stated
             weights leave nothing for the classes without one. The spec's own rules catch these first.
     """
-    claimed = _claimed(priorities)
+    claimed = _classes_by_dscp(priorities)
     rest = tuple(dscp for dscp in range(64) if dscp not in claimed)
     defaults = [p for p in priorities if not p.dscps]
     if len(defaults) > 1 or (defaults and not rest):
         names = ", ".join(repr(p.name) for p in defaults)
         raise ValueError(f"no code points are left for {names}: one class takes those that no other claims")
     added = _unused_name(priorities) if rest and not defaults else None
-    numbers = _numbers(priorities)
-    weights = _weights(priorities, added)
+    numbers = _number_classes(priorities)
+    weights = _assign_weights(priorities, added)
     cnp = _cnp_name(priorities)
     classes = [
         TrafficClass(
@@ -91,7 +91,7 @@ def _unused_name(priorities: Sequence[RequestedClass]) -> str:
     return next(name for name in chain(("default",), numbered) if name not in names)
 
 
-def _claimed(priorities: Sequence[RequestedClass]) -> dict[int, str]:
+def _classes_by_dscp(priorities: Sequence[RequestedClass]) -> dict[int, str]:
     """Code point -> class that names it."""
     claimed: dict[int, str] = {}
     names: set[str] = set()
@@ -108,7 +108,7 @@ def _claimed(priorities: Sequence[RequestedClass]) -> dict[int, str]:
     return claimed
 
 
-def _numbers(priorities: Sequence[RequestedClass]) -> dict[str, int]:
+def _number_classes(priorities: Sequence[RequestedClass]) -> dict[str, int]:
     """Class name -> priority; the class without code points comes last so that it can take a free one."""
     numbers: dict[str, int] = {}
     for p in sorted(priorities, key=lambda p: not p.dscps):
@@ -139,7 +139,7 @@ def _cnp_name(priorities: Sequence[RequestedClass]) -> str | None:
     return named or next((p.name for p in strict if CNP_DSCP in p.dscps), None)
 
 
-def _weights(priorities: Sequence[RequestedClass], added: str | None) -> dict[str, int]:
+def _assign_weights(priorities: Sequence[RequestedClass], added: str | None) -> dict[str, int]:
     """Class name -> percent of what strict classes leave; the sum is 100. `added` is one more lossy class.
 
     Stated weights hold and the other classes divide what is left, nine parts for the lossless and one for the
@@ -154,16 +154,16 @@ def _weights(priorities: Sequence[RequestedClass], added: str | None) -> dict[st
     if added is not None:
         lossy.append(added)
     if not lossless and not lossy:
-        return apportion(stated, 100)
+        return apportion_shares(stated, 100)
     left = 100 - sum(stated.values())
     if left < len(lossless) + len(lossy):
         raise ValueError(f"the weights stated leave {left} percent for {', '.join(lossless + lossy)}")
     shares = {name: LOSSLESS_SHARE * max(len(lossy), 1) for name in lossless}
     shares |= {name: LOSSY_SHARE * max(len(lossless), 1) for name in lossy}
-    return stated | apportion(shares, left)
+    return stated | apportion_shares(shares, left)
 
 
-def apportion(shares: Mapping[str, int], total: int) -> dict[str, int]:
+def apportion_shares(shares: Mapping[str, int], total: int) -> dict[str, int]:
     """Whole numbers in the proportion of `shares` that add up to `total`, none below 1 (largest remainder).
 
     Ties go to the earlier key; `total` must be at least the number of keys.

@@ -86,7 +86,9 @@ def leaves_room(pause_bytes: int, mtu: int, cell_bytes: int) -> bool:
     return down_to_cell(half, cell_bytes) >= max(cell_bytes, down_to_cell(FLOOR_MTUS * mtu, cell_bytes))
 
 
-def wanted(marking: Marking, speed_gbps: int, rtt_ns: int, *, mtu: int, cell_bytes: int) -> tuple[int, int]:
+def wanted_thresholds(
+    marking: Marking, speed_gbps: int, rtt_ns: int, *, mtu: int, cell_bytes: int
+) -> tuple[int, int]:
     """Kmin and Kmax as the congestion control wants them, whole cells, before PFC bounds them.
 
     A profile's Kmin is `max(min_bdp * BDP, 3 MTU)`, its Kmax `max_ratio` times that and a cell above it at least;
@@ -100,7 +102,7 @@ def wanted(marking: Marking, speed_gbps: int, rtt_ns: int, *, mtu: int, cell_byt
     return low, max(down_to_cell(marking.max_ratio * least, cell_bytes), low + cell_bytes)
 
 
-def ecn(
+def ecn_thresholds(
     speed_gbps: int, rtt_ns: int, pause_bytes: int, *, mtu: int, cell_bytes: int, marking: Marking = DCQCN
 ) -> Ecn | None:
     """Thresholds of a queue, multiples of the cell; None when none fit below the pause point.
@@ -109,7 +111,7 @@ def ecn(
     """
     if not leaves_room(pause_bytes, mtu, cell_bytes):
         return None
-    low, high = wanted(marking, speed_gbps, rtt_ns, mtu=mtu, cell_bytes=cell_bytes)
+    low, high = wanted_thresholds(marking, speed_gbps, rtt_ns, mtu=mtu, cell_bytes=cell_bytes)
     highest = ceiling_bytes(pause_bytes, mtu, cell_bytes)
     if high > highest:
         high = highest

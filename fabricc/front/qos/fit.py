@@ -10,11 +10,11 @@ from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import SpectrumFigures
 from fabricc.front.qos.ecn import leaves_room
 from fabricc.front.qos.finding import QosFinding
-from fabricc.front.qos.headroom import headroom
+from fabricc.front.qos.headroom import find_headroom
 from fabricc.front.qos.pools import (
     MOST_OVERSUBSCRIBED,
     PortGroup,
-    budget,
+    divide_buffer,
     group_headroom_bytes,
     has_shared_headroom,
     smallest_pause_point_bytes,
@@ -47,7 +47,7 @@ class Request:
 
     def budget(self) -> Budget:
         """The buffer as divided for this request."""
-        return budget(self.buffers, self.groups, self.classes, self.oversubscription)
+        return divide_buffer(self.buffers, self.groups, self.classes, self.oversubscription)
 
     @property
     def acceptable(self) -> bool:
@@ -69,8 +69,12 @@ class Request:
 
     def remedy(self) -> str:
         """The largest class count, cable length and port count that fit, each with the rest unchanged."""
-        options = [option for option in (self._classes(), self._cable(), self._port_count()) if option]
-        pool = self._pool()
+        options = [
+            option
+            for option in (self._largest_class_count(), self._cable_remedy(), self._port_count())
+            if option
+        ]
+        pool = self._least_oversubscription()
         if options:
             text = f"the largest that fits is {'; or '.join(options)}"
             return f"{text}; or headroom as a pool, {pool}" if pool else text
@@ -78,21 +82,21 @@ class Request:
             return f"headroom as a pool fits, {pool}"
         return "nothing near it fits: use a switch with a larger buffer, or fewer ports and lossless classes"
 
-    def _classes(self) -> str:
+    def _largest_class_count(self) -> str:
         for classes in range(self.classes - 1, 0, -1):
             if replace(self, classes=classes).acceptable:
-                return counted(classes, "lossless class")
+                return format_count(classes, "lossless class")
         return ""
 
-    def _cable(self) -> str:
+    def _cable_remedy(self) -> str:
         beyond = max(g.headroom.cable_m for g in self.groups)
-        for length in self._shorter():
+        for length in self._shorter_lengths():
             if self._with_cables(length).acceptable:
-                return f"cables of {self._longest(length, beyond)} m"
+                return f"cables of {self._longest_cable(length, beyond)} m"
             beyond = length
         return ""
 
-    def _longest(self, fits: int, beyond: int) -> int:
+    def _longest_cable(self, fits: int, beyond: int) -> int:
         """The longest cable that fits, between a length that does and one that does not; a formula takes any."""
         while beyond - fits > 1:
             middle = (fits + beyond) // 2
@@ -106,14 +110,14 @@ class Request:
         for group in self.groups:
             found = group.headroom
             if found.cable_m > length:
-                nearer = headroom(
+                nearer = find_headroom(
                     self.buffers, group.speed_gbps, length, self.mtu, lanes=group.lanes, shared_pool=shared
                 )
                 found = nearer or found
             groups.append(replace(group, headroom=found))
         return replace(self, groups=tuple(groups))
 
-    def _shorter(self) -> Iterator[int]:
+    def _shorter_lengths(self) -> Iterator[int]:
         """Listed lengths below the longest in use, longest first."""
         longest = max(g.headroom.cable_m for g in self.groups)
         speeds = {g.speed_gbps for g in self.groups}
@@ -131,7 +135,7 @@ class Request:
                 return f"{ports} ports at {group.speed_gbps}G with {group.headroom.cable_m} m"
         return ""
 
-    def _pool(self) -> str:
+    def _least_oversubscription(self) -> str:
         """The least oversubscription in whole numbers, above the present one, with which the request fits."""
         spectrum = isinstance(self.buffers.formula, SpectrumFigures)
         if not spectrum and not self.buffers.pools.headroom_bytes:
@@ -160,8 +164,8 @@ def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
     groups, pools = request.groups, divided.pools
     if not divided.fits:
         message = (
-            f"headroom of {counted(request.classes, 'lossless class')} on {_ports(groups)} takes the buffer to "
-            f"{divided.used_bytes:,} of {divided.capacity_bytes:,} bytes"
+            f"headroom of {format_count(request.classes, 'lossless class')} on {_list_ports(groups)} takes the "
+            f"buffer to {divided.used_bytes:,} of {divided.capacity_bytes:,} bytes"
         )
         return QosFinding("FAB4003", Severity.ERROR, message, request.remedy())
     largest, pool = max(g.headroom.xoff_bytes for g in groups), pools.headroom_bytes
@@ -180,13 +184,14 @@ def _first_misfit(request: Request, divided: Budget) -> QosFinding | None:
     if divided.oversubscription is not None and divided.oversubscription > MOST_OVERSUBSCRIBED:
         message = (
             f"the shared headroom pool of {pool:,} bytes is oversubscribed {float(divided.oversubscription):.1f} "
-            f"times by {_ports(groups)}; the most that a maker is known to ship is {float(MOST_OVERSUBSCRIBED):.1f}"
+            f"times by {_list_ports(groups)}; the most that a maker is known to ship is "
+            f"{float(MOST_OVERSUBSCRIBED):.1f}"
         )
         return QosFinding("FAB4004", Severity.ERROR, message, request.remedy())
     if not request.acceptable:
         pause = request.pause_point()
         message = (
-            f"with every lossless queue of {_ports(groups)} congested an ingress pauses at {pause:,} bytes, "
+            f"with every lossless queue of {_list_ports(groups)} congested an ingress pauses at {pause:,} bytes, "
             "too early for ECN to mark before PFC acts"
         )
         return QosFinding("FAB4005", Severity.ERROR, message, request.remedy())
@@ -197,10 +202,10 @@ def _group_demand(group: PortGroup) -> int:
     return group.ports * group_headroom_bytes(group.headroom)
 
 
-def _ports(groups: Sequence[PortGroup]) -> str:
+def _list_ports(groups: Sequence[PortGroup]) -> str:
     return ", ".join(f"{g.ports} x {g.speed_gbps}G {g.headroom.cable_m} m" for g in groups)
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """`1 lossless class`, `2 lossless classes`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}es"

@@ -46,7 +46,7 @@ def floor_bytes(speed_gbps: int, cable_m: int, mtu_bytes: int) -> int:
     return ceil(sum(step.value for step in floor_steps(speed_gbps, cable_m, mtu_bytes)))
 
 
-def steep(row: HeadroomRow, other: HeadroomRow, cell_bytes: int) -> bool:
+def is_steep(row: HeadroomRow, other: HeadroomRow, cell_bytes: int) -> bool:
     """Whether the cable's length cannot explain how two published rows of one speed differ.
 
     A byte more on the cable takes one byte of buffer at least and, in cells, the worst cell factor at most. The longer
@@ -59,7 +59,7 @@ def steep(row: HeadroomRow, other: HeadroomRow, cell_bytes: int) -> bool:
     return not least <= far.xoff_bytes * WIDEST_STEP or far.xoff_bytes > most * WIDEST_STEP
 
 
-def neighbours(row: HeadroomRow, rows: Sequence[HeadroomRow]) -> list[HeadroomRow]:
+def adjacent_rows(row: HeadroomRow, rows: Sequence[HeadroomRow]) -> list[HeadroomRow]:
     """The rows of the same speed for the next shorter and the next longer cable."""
     same = [r for r in rows if r.speed_gbps == row.speed_gbps]
     shorter = max((r for r in same if r.cable_m < row.cable_m), key=lambda r: r.cable_m, default=None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.front.qos.finding import QosFinding
-from fabricc.front.qos.floor import floor_bytes, neighbours, steep
+from fabricc.front.qos.floor import adjacent_rows, floor_bytes, is_steep
 from fabricc.front.qos.headroom import listed_row
 from fabricc.front.qos.pools import group_name
 
@@ -23,39 +23,39 @@ def floor_findings(model: SwitchModel, groups: Sequence[PortGroup], mtu: int) ->
         row = listed_row(model.buffers, group.speed_gbps, group.headroom.cable_m)
         least = floor_bytes(group.speed_gbps, group.headroom.cable_m, mtu)
         if group.headroom.xoff_bytes < least:
-            yield _below(model, group, least)
+            yield _report_low_headroom(model, group, least)
         elif row is not None and not group.headroom.source.startswith("table"):
-            yield _replaced(model, group, row, least)
+            yield _report_replaced_row(model, group, row, least)
         elif row is not None:
-            yield from _steps(model, group, row, mtu)
+            yield from _report_steps(model, group, row, mtu)
 
 
-def _below(model: SwitchModel, group: PortGroup, least: int) -> QosFinding:
+def _report_low_headroom(model: SwitchModel, group: PortGroup, least: int) -> QosFinding:
     figures = group.headroom
     message = (
         f"{group_name(group)} ports of {model.title} have {figures.xoff_bytes:,} bytes of headroom "
-        f"({_source(model, group)}); {least:,} arrive after a pause is due"
+        f"({_source_of_headroom(model, group)}); {least:,} arrive after a pause is due"
     )
     advice = "correct the row in a catalog file of your own, use another cable or switch, or accept it with a reason"
     return QosFinding("FAB5650", Severity.ERROR, message, advice)
 
 
-def _replaced(model: SwitchModel, group: PortGroup, row: HeadroomRow, least: int) -> QosFinding:
+def _report_replaced_row(model: SwitchModel, group: PortGroup, row: HeadroomRow, least: int) -> QosFinding:
     where = model.sources.get(f"buffers.rows.{row.speed_gbps}.{row.cable_m}", "catalog")
     message = (
         f"the {group_name(group)} row of {model.title} gives {row.xoff_bytes:,} bytes of headroom ({where}), less than "
         f"the {least:,} that arrive after a pause is due; {group.headroom.xoff_bytes:,} are used instead "
-        f"({_source(model, group)})"
+        f"({_source_of_headroom(model, group)})"
     )
     return QosFinding("FAB5651", Severity.WARNING, message, "none needed; the plan has the larger figure")
 
 
-def _steps(model: SwitchModel, group: PortGroup, row: HeadroomRow, mtu: int) -> Iterator[QosFinding]:
+def _report_steps(model: SwitchModel, group: PortGroup, row: HeadroomRow, mtu: int) -> Iterator[QosFinding]:
     buffers = model.buffers
     siblings = [r for r in buffers.siblings if (r.speed_gbps, r.cable_m) == (row.speed_gbps, row.cable_m)]
     sound = [r for r in siblings if r.xoff_bytes >= floor_bytes(r.speed_gbps, r.cable_m, mtu)]
-    for other in (*neighbours(row, buffers.rows), *sound):
-        if not steep(row, other, buffers.cell_bytes):
+    for other in (*adjacent_rows(row, buffers.rows), *sound):
+        if not is_steep(row, other, buffers.cell_bytes):
             continue
         message = (
             f"headroom on {group_name(group)} ports of {model.title} is {row.xoff_bytes:,} bytes ({row.table}) and "
@@ -65,7 +65,7 @@ def _steps(model: SwitchModel, group: PortGroup, row: HeadroomRow, mtu: int) -> 
         yield QosFinding("FAB5652", Severity.WARNING, message, advice)
 
 
-def _source(model: SwitchModel, group: PortGroup) -> str:
+def _source_of_headroom(model: SwitchModel, group: PortGroup) -> str:
     figures = group.headroom
     path = f"buffers.rows.{group.speed_gbps}.{figures.cable_m}"
     cited = model.sources.get(path if figures.source.startswith("table") else "buffers.formula")

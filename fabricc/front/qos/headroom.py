@@ -25,7 +25,7 @@ _SPECTRUM_DYNAMIC_TH = 0
 """Of a Spectrum without a table: `default_dynamic_th` in SONiC's template for Spectrum."""
 
 
-def computed(
+def compute_headroom(
     formula: Formula, speed_gbps: int, cable_m: int, mtu: int, *, lanes: int = 4, shared_pool: bool = False
 ) -> Computed | None:
     """Headroom by the formula of an ASIC; None for a speed that the formula does not know.
@@ -47,7 +47,7 @@ def computed(
     return annex_headroom(formula, speed_gbps, cable_m, mtu)
 
 
-def headroom(
+def find_headroom(
     buffers: Buffers,
     speed_gbps: int,
     cable_m: int,
@@ -89,7 +89,7 @@ def headroom(
     if buffers.formula is None:
         return None
     length = row.cable_m if row is not None else cable_m
-    result = computed(buffers.formula, speed_gbps, length, mtu, lanes=lanes, shared_pool=shared)
+    result = compute_headroom(buffers.formula, speed_gbps, length, mtu, lanes=lanes, shared_pool=shared)
     if result is None:
         return None
     return Headroom(

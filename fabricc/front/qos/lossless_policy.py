@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
-from fabricc.front.qos.ecn import LOW_BDP_SHARE, bdp_bytes, ceiling_bytes, ecn, pause_point_bytes, wanted
+from fabricc.front.qos.ecn import (
+    LOW_BDP_SHARE,
+    bdp_bytes,
+    ceiling_bytes,
+    ecn_thresholds,
+    pause_point_bytes,
+    wanted_thresholds,
+)
 from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.fit import Request, fit_findings
 from fabricc.front.qos.floored import floor_findings
-from fabricc.front.qos.headroom import headroom, longest_listed_m
+from fabricc.front.qos.headroom import find_headroom, longest_listed_m
 from fabricc.front.qos.marking import DCQCN, FixedMarking, MarkingProfile
 from fabricc.front.qos.pools import (
     PortGroup,
@@ -20,7 +27,7 @@ from fabricc.front.qos.pools import (
     smallest_pause_point_bytes,
 )
 from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
-from fabricc.front.qos.watchdog import watchdog
+from fabricc.front.qos.watchdog import watchdog_timers
 from fabricc.front.qos.wire import down_to_cell
 
 if TYPE_CHECKING:
@@ -91,11 +98,11 @@ def switch_qos(
     profiles = []
     for group in groups:
         if not marked:
-            profiles.append(_unmarked(group))
+            profiles.append(_profile_without_ecn(group))
             continue
         kinds = [kind for kind, name in names.items() if name == group_name(group)]
         rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
-        profile, wrong = _profile(model, group, marking, pause, mtu, rtt)
+        profile, wrong = _profile_of_group(model, group, marking, pause, mtu, rtt)
         findings += wrong
         profiles.append(profile)
     findings += _profile_findings(model, profiles)
@@ -103,7 +110,7 @@ def switch_qos(
     qos = SwitchQos(
         classes=classes,
         profiles=tuple(sorted(profiles, key=lambda p: p.name)),
-        watchdog=watchdog(ports, model.buffers.limits),
+        watchdog=watchdog_timers(ports, model.buffers.limits),
         pools=divided.pools,
     )
     return qos, tuple(findings), names
@@ -131,7 +138,7 @@ def _marking_policy(
     for speed in sorted({speed for speed, _ in links}):
         kinds = [kind for kind in links if kind[0] == speed]
         rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
-        thresholds = ecn(speed, rtt, drop, mtu=mtu, cell_bytes=cell, marking=marking)
+        thresholds = ecn_thresholds(speed, rtt, drop, mtu=mtu, cell_bytes=cell, marking=marking)
         if thresholds is None:
             findings.append(_no_thresholds(model, speed, drop))
             continue
@@ -165,16 +172,16 @@ def looked_up(
     model: SwitchModel, kind: LinkKind, mtu: int, oversubscription: Fraction | None
 ) -> Headroom | None:
     """Headroom of a kind of link on a switch, with headroom of its own or from the pool as declared."""
-    return headroom(
+    return find_headroom(
         model.buffers,
         *kind,
         mtu,
-        lanes=lanes(model, kind[0]),
+        lanes=most_lanes(model, kind[0]),
         shared_pool=has_shared_headroom(model.buffers, oversubscription),
     )
 
 
-def lanes(model: SwitchModel, speed_gbps: int) -> int:
+def most_lanes(model: SwitchModel, speed_gbps: int) -> int:
     """The most SerDes lanes a port of this speed can have on the switch; 8 when it has no such port."""
     of_speed = (b.lanes for g in model.cages if g.fabric for b in g.breakouts if b.speed_gbps == speed_gbps)
     return max(of_speed, default=8)
@@ -190,7 +197,9 @@ def port_groups(
         key = (speed, looked_up.cable_m)
         ports[key] = ports.get(key, 0) + links[speed, length]
         figures[key] = looked_up
-    return tuple(PortGroup(key[0], ports[key], lanes(model, key[0]), figures[key]) for key in sorted(ports))
+    return tuple(
+        PortGroup(key[0], ports[key], most_lanes(model, key[0]), figures[key]) for key in sorted(ports)
+    )
 
 
 def round_trip_ns(base_rtt_ns: Mapping[LinkKind, int] | int, kind: LinkKind) -> int:
@@ -198,18 +207,18 @@ def round_trip_ns(base_rtt_ns: Mapping[LinkKind, int] | int, kind: LinkKind) -> 
     return base_rtt_ns if isinstance(base_rtt_ns, int) else base_rtt_ns[kind]
 
 
-def _unmarked(group: PortGroup) -> PortProfile:
+def _profile_without_ecn(group: PortGroup) -> PortProfile:
     return PortProfile(group_name(group), group.speed_gbps, group.headroom.cable_m, group.headroom, None)
 
 
-def _profile(
+def _profile_of_group(
     model: SwitchModel, group: PortGroup, marking: Marking, pause: int, mtu: int, rtt_ns: int
 ) -> tuple[PortProfile, list[QosFinding]]:
     """The profile of a group, without thresholds when none fit below PFC (the budget's finding tells)."""
     name, cell = group_name(group), model.buffers.cell_bytes
-    thresholds = ecn(group.speed_gbps, rtt_ns, pause, mtu=mtu, cell_bytes=cell, marking=marking)
+    thresholds = ecn_thresholds(group.speed_gbps, rtt_ns, pause, mtu=mtu, cell_bytes=cell, marking=marking)
     if thresholds is None:
-        return _unmarked(group), []
+        return _profile_without_ecn(group), []
     profile = PortProfile(name, group.speed_gbps, group.headroom.cable_m, group.headroom, thresholds)
     bound = f"on {name} ports of {model.title} PFC acts first"
     return profile, _marking_findings(model, profile, thresholds, marking, pause, mtu, rtt_ns, bound)
@@ -232,7 +241,7 @@ def _marking_findings(
     name, speed, cell = profile.name, profile.speed_gbps, model.buffers.cell_bytes
     findings = []
     if isinstance(marking, FixedMarking):
-        asked = wanted(marking, speed, rtt_ns, mtu=mtu, cell_bytes=cell)
+        asked = wanted_thresholds(marking, speed, rtt_ns, mtu=mtu, cell_bytes=cell)
         if asked != (thresholds.min_bytes, thresholds.max_bytes):
             highest = ceiling_bytes(most_bytes, mtu, cell)
             given = (thresholds.min_bytes, thresholds.max_bytes)
@@ -242,14 +251,14 @@ def _marking_findings(
     if thresholds.min_bytes < down_to_cell(int(share * bdp), cell):
         message = (
             f"{model.title} starts marking on {name} ports at {thresholds.min_bytes:,} bytes already, below "
-            f"{_share(share)} of the path's bandwidth-delay product of {bdp:,} bytes"
+            f"{_format_share(share)} of the path's bandwidth-delay product of {bdp:,} bytes"
         )
         advice = "shorten the path, use fewer ports of the switch, or one with a larger buffer, to keep the throughput"
         findings.append(QosFinding("FAB4006", Severity.WARNING, message, advice))
     return findings
 
 
-def _share(share: Fraction) -> str:
+def _format_share(share: Fraction) -> str:
     return "a fifth" if share == LOW_BDP_SHARE else f"{float(share):.2f}"
 
 

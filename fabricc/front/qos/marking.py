@@ -67,11 +67,11 @@ _SONIC = "sonic-net/sonic-buildimage"
 _KB = 1000
 
 
-def _presets(*found: FixedMarking) -> dict[str, FixedMarking]:
+def _presets_by_name(*found: FixedMarking) -> dict[str, FixedMarking]:
     return {preset.name: preset for preset in found}
 
 
-PRESETS = _presets(
+PRESETS = _presets_by_name(
     FixedMarking("hpcc", 4 * _KB, 16 * _KB, 20, "HPCC simulation config.txt: 100/400 KB at 25G", per_gbps=True),
     FixedMarking("simai-200g", 300 * _KB, 1200 * _KB, 80, "SimAI.conf, 200G ports"),
     FixedMarking("simai-400g", 800 * _KB, 3200 * _KB, 20, "SimAI.conf, 400G ports"),

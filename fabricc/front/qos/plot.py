@@ -59,26 +59,26 @@ def panel_of(title: str, profile: PortProfile, rows: Iterable[Row]) -> Panel:
     return Panel(title, profile.ecn, steps[limit], xoff, steps["BDP"])
 
 
-def svg(title: str, panels: Sequence[Panel]) -> str:
+def draw_svg(title: str, panels: Sequence[Panel]) -> str:
     """The picture of these panels, one below the other, each with its own scale."""
     height = HEADER_HEIGHT + PANEL_HEIGHT * len(panels)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
         f'viewBox="0 0 {WIDTH} {height}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="13">',
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        _text(_LEFT, 32, title, size=18, weight="bold"),
-        _text(_LEFT, 54, _SUBTITLE, fill=_FAINT),
+        _draw_text(_LEFT, 32, title, size=18, weight="bold"),
+        _draw_text(_LEFT, 54, _SUBTITLE, fill=_FAINT),
     ]
     for index, panel in enumerate(panels):
         lines.append(f'<g transform="translate(0 {HEADER_HEIGHT + index * PANEL_HEIGHT})">')
-        lines += _panel(panel)
+        lines += _draw_panel(panel)
         lines.append("</g>")
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
 def panel_svg(panel: Panel, key: str) -> str:
     """One panel, without its title, to stand in an HTML page under the identifier `key`."""
-    body = "\n".join(_panel(replace(panel, title="")))
+    body = "\n".join(_draw_panel(replace(panel, title="")))
     for name, colour in THEME.items():
         body = body.replace(f'"{colour}"', f'"var(--plot-{name}, {colour})"')
     return (
@@ -87,7 +87,7 @@ def panel_svg(panel: Panel, key: str) -> str:
     )
 
 
-def ticks(most: int) -> list[int]:
+def axis_ticks(most: int) -> list[int]:
     """Round numbers from 0 to `most`, in steps of 1, 2 or 5 times a power of ten, eight steps at most."""
     steps = (factor * 10**power for power in count() for factor in (1, 2, 5))
     step = next(step for step in steps if most // step <= _MOST_TICKS)
@@ -101,7 +101,7 @@ def size_text(value: int) -> str:
     return f"{value / 1000:.3g} kB" if value >= 1000 else f"{value} B"
 
 
-def _panel(panel: Panel) -> Iterator[str]:
+def _draw_panel(panel: Panel) -> Iterator[str]:
     end = panel.pause_bytes + panel.headroom_bytes
     most = max(1, end, panel.bdp_bytes) * 104 // 100
     base = _TOP + _DEPTH
@@ -109,36 +109,36 @@ def _panel(panel: Panel) -> Iterator[str]:
     def x(value: int) -> float:
         return round(_LEFT + _SPAN * value / most, 1)
 
-    yield _text(_LEFT, 24, panel.title, size=15, weight="bold")
-    yield _band(x(0), x(panel.pause_bytes), _FREE)
-    yield _band(x(panel.pause_bytes), x(end), _ROOM)
+    yield _draw_text(_LEFT, 24, panel.title, size=15, weight="bold")
+    yield _draw_band(x(0), x(panel.pause_bytes), _FREE)
+    yield _draw_band(x(panel.pause_bytes), x(end), _ROOM)
     if panel.ecn is not None:
-        yield from _curve(panel.ecn, x(panel.pause_bytes), x)
+        yield from _draw_curve(panel.ecn, x(panel.pause_bytes), x)
     yield f'<path d="M{_LEFT} {_TOP}V{base}H{WIDTH - _RIGHT}" fill="none" stroke="{_INK}"/>'
     for percent in (0, 50, 100):
         y = base - _DEPTH * percent // 100
         yield f'<path d="M{_LEFT - 4} {y}h4" stroke="{_INK}"/>'
-        yield _text(_LEFT - 8, y + 4, f"{percent} %", anchor="end", size=11, fill=_FAINT)
-    for tick in ticks(most):
+        yield _draw_text(_LEFT - 8, y + 4, f"{percent} %", anchor="end", size=11, fill=_FAINT)
+    for tick in axis_ticks(most):
         yield f'<path d="M{x(tick)} {base}v5" stroke="{_INK}"/>'
-        yield _text(
+        yield _draw_text(
             x(tick), base + 19, size_text(tick) if tick else "0", anchor="middle", size=11, fill=_FAINT
         )
-    yield from _labels(panel, x(panel.bdp_bytes), x)
+    yield from _draw_labels(panel, x(panel.bdp_bytes), x)
 
 
-def _curve(ecn: Ecn, stop: float, x: Callable[[int], float]) -> Iterator[str]:
+def _draw_curve(ecn: Ecn, stop: float, x: Callable[[int], float]) -> Iterator[str]:
     """The probability: none below Kmin, rising to Pmax at Kmax, all packets above."""
     low, high = x(ecn.min_bytes), x(ecn.max_bytes)
     base = _TOP + _DEPTH
     rise = round(base - _DEPTH * ecn.max_percent / 100, 1)
     yield f'<path d="M{low} {base}L{high} {rise}V{base}Z" fill="{_MARK}" fill-opacity="0.75"/>'
-    yield _band(high, stop, _FULL)
+    yield _draw_band(high, stop, _FULL)
     line = f"M{_LEFT} {base}H{low}L{high} {rise}V{_TOP}H{stop}"
     yield f'<path d="{line}" fill="none" stroke="{_RISE}" stroke-width="2"/>'
 
 
-def _labels(panel: Panel, bdp: float, x: Callable[[int], float]) -> Iterator[str]:
+def _draw_labels(panel: Panel, bdp: float, x: Callable[[int], float]) -> Iterator[str]:
     """Vertical lines with their names, one row each so that near ones stay legible."""
     named: list[tuple[float, str, str]] = [(bdp, f"BDP {size_text(panel.bdp_bytes)}", _FAINT)]
     if panel.ecn is not None:
@@ -154,19 +154,19 @@ def _labels(panel: Panel, bdp: float, x: Callable[[int], float]) -> Iterator[str
     for row, (at, text, colour) in enumerate(named):
         late = at > _LEFT + 0.55 * _SPAN
         place, anchor = (at - 6, "end") if late else (at + 6, "start")
-        yield _text(place, _label_y(row), text, anchor=anchor, fill=colour)
+        yield _draw_text(place, _label_y(row), text, anchor=anchor, fill=colour)
 
 
 def _label_y(row: int) -> int:
     return 44 + 16 * row
 
 
-def _band(left: float, right: float, colour: str) -> str:
+def _draw_band(left: float, right: float, colour: str) -> str:
     width = round(max(0.0, right - left), 1)
     return f'<rect x="{left}" y="{_TOP}" width="{width}" height="{_DEPTH}" fill="{colour}"/>'
 
 
-def _text(
+def _draw_text(
     x: float,
     y: float,
     text: str,

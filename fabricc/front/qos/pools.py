@@ -90,7 +90,7 @@ def has_shared_headroom(buffers: Buffers, oversubscription: Fraction | None) -> 
     return buffers.pools.headroom_bytes > 0 or asked
 
 
-def budget(
+def divide_buffer(
     buffers: Buffers,
     groups: Sequence[PortGroup],
     lossless_classes: int,
@@ -109,7 +109,7 @@ def budget(
     `oversubscription`: headroom demand over headroom pool, as declared; None for the platform's own division.
     """
     if isinstance(buffers.formula, SpectrumFigures) and not buffers.pools.headroom_bytes:
-        return _spectrum(buffers, groups, lossless_classes, oversubscription)
+        return _divide_spectrum(buffers, groups, lossless_classes, oversubscription)
     pools = buffers.pools
     if pools.headroom_bytes:
         return _with_headroom_pool(buffers, groups, lossless_classes, oversubscription)
@@ -120,7 +120,7 @@ def budget(
     return Budget(_catalog_pools(buffers), buffers.total_bytes, used, demand, shared, None)
 
 
-def _spectrum(
+def _divide_spectrum(
     buffers: Buffers, groups: Sequence[PortGroup], classes: int, oversubscription: Fraction | None
 ) -> Budget:
     """What reserves and headroom leave is the ingress pool; lossy traffic shares it."""

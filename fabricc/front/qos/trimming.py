@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import TrafficClass
 
 
-def trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int) -> Trimming | None:
+def plan_trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int) -> Trimming | None:
     """Trimming with what is left travelling in the class `carrier`; None when there is no such class.
 
     Trimmed are the lossy classes that share bandwidth: lossless ones are paused before they are dropped, and

@@ -17,7 +17,7 @@ MAX_PAUSE_QUANTA = 65_535
 _QUANTUM_BITS = 512
 
 
-def watchdog(port_count: int, limits: Limits | None = None) -> Watchdog:
+def watchdog_timers(port_count: int, limits: Limits | None = None) -> Watchdog:
     """Timers for a switch of `port_count` ports, action drop.
 
     Detection and restoration as in sonic-utilities `pfcwd start_default`: 200 ms per started group of 32 ports.
@@ -31,9 +31,9 @@ def watchdog(port_count: int, limits: Limits | None = None) -> Watchdog:
     if port_count < 1:
         raise ValueError(f"a switch has at least one port, not {port_count}")
     scaled = STEP_MS * ((port_count - 1) // 32 + 1)
-    detect = _within(scaled, (limits and limits.detect_ms) or DETECT_LIMITS_MS)
-    restore = _within(scaled, (limits and limits.restore_ms) or RESTORE_LIMITS_MS)
-    poll = _within(detect // 2, (limits and limits.poll_ms) or POLL_LIMITS_MS)
+    detect = _clamp_value(scaled, (limits and limits.detect_ms) or DETECT_LIMITS_MS)
+    restore = _clamp_value(scaled, (limits and limits.restore_ms) or RESTORE_LIMITS_MS)
+    poll = _clamp_value(detect // 2, (limits and limits.poll_ms) or POLL_LIMITS_MS)
     return Watchdog(detect, restore, poll, "drop")
 
 
@@ -42,6 +42,6 @@ def longest_pause_ns(speed_gbps: int) -> int:
     return MAX_PAUSE_QUANTA * _QUANTUM_BITS // speed_gbps
 
 
-def _within(value: int, limits: tuple[int, int]) -> int:
+def _clamp_value(value: int, limits: tuple[int, int]) -> int:
     low, high = limits
     return min(max(value, low), high)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.front.qos.computed import Step
-from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, most_lossy_queues, wanted
+from fabricc.front.qos.ecn import FLOOR_MTUS, bdp_bytes, ceiling_bytes, most_lossy_queues, wanted_thresholds
 from fabricc.front.qos.floor import floor_bytes, floor_steps
-from fabricc.front.qos.headroom import computed
+from fabricc.front.qos.headroom import compute_headroom
 from fabricc.front.qos.lossless_policy import (
     LinkKind,
     drop_point_bytes,
@@ -16,7 +16,7 @@ from fabricc.front.qos.lossless_policy import (
     round_trip_ns,
 )
 from fabricc.front.qos.marking import DCQCN, FixedMarking
-from fabricc.front.qos.pools import budget, group_name, has_shared_headroom, smallest_pause_point_bytes
+from fabricc.front.qos.pools import divide_buffer, group_name, has_shared_headroom, smallest_pause_point_bytes
 from fabricc.front.qos.spectrum import TABLE_MTU_BYTES
 from fabricc.front.qos.watchdog import longest_pause_ns
 from fabricc.front.qos.wire import QUANTUM_BYTES, cable_bytes, pause_quanta
@@ -58,7 +58,7 @@ class _Case(NamedTuple):
         return self.model.sources.get(key, "catalog")
 
 
-def worksheet(
+def build_worksheet(
     qos: SwitchQos,
     model: SwitchModel,
     links: Mapping[LinkKind, int],
@@ -78,7 +78,7 @@ def worksheet(
         return _marking_sheets(qos, model, links, mtu, base_rtt_ns, marking)
     if not groups:
         return {}
-    divided = budget(model.buffers, groups, classes, oversubscription)
+    divided = divide_buffer(model.buffers, groups, classes, oversubscription)
     queues = classes * sum(group.ports for group in groups)
     lossy_alpha = model.buffers.pools.lossy_egress_alpha
     pause = smallest_pause_point_bytes(divided.shared_bytes, groups, classes, lossy_alpha)
@@ -101,7 +101,7 @@ def worksheet(
             *_marking_steps(case, profile, rtt),
             *_watchdog_steps(qos),
         )
-        sheets[profile.name] = tuple(Row(s.label, rounded(s.value), s.unit, s.source) for s in steps)
+        sheets[profile.name] = tuple(Row(s.label, format_number(s.value), s.unit, s.source) for s in steps)
     return dict(sorted(sheets.items()))
 
 
@@ -119,7 +119,7 @@ def _marking_sheets(
     for profile in qos.profiles:
         kinds = [kind for kind in links if kind[0] == profile.speed_gbps]
         rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
-        low, high = wanted(marking, profile.speed_gbps, rtt, mtu=mtu, cell_bytes=cell)
+        low, high = wanted_thresholds(marking, profile.speed_gbps, rtt, mtu=mtu, cell_bytes=cell)
         rule = f"{marking.name}: {marking.source}"
         buffer = model.sources.get("buffers.total_bytes", "catalog")
         steps = [
@@ -146,7 +146,7 @@ def _marking_sheets(
                 Step("Kmax", profile.ecn.max_bytes, "B", "as wanted, at most the highest"),
                 Step("Pmax", profile.ecn.max_percent, "%", rule),
             ]
-        sheets[profile.name] = tuple(Row(s.label, rounded(s.value), s.unit, s.source) for s in steps)
+        sheets[profile.name] = tuple(Row(s.label, format_number(s.value), s.unit, s.source) for s in steps)
     return dict(sorted(sheets.items()))
 
 
@@ -180,7 +180,7 @@ def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
     mtu = TABLE_MTU_BYTES if tabled else case.mtu
     pooled = has_shared_headroom(case.model.buffers, case.oversubscription)
     kind = group.speed_gbps, group.headroom.cable_m
-    result = computed(formula, *kind, mtu, lanes=group.lanes, shared_pool=pooled)
+    result = compute_headroom(formula, *kind, mtu, lanes=group.lanes, shared_pool=pooled)
     if result is None:
         return
     for step in result.steps:
@@ -243,7 +243,7 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     if marking is None:
         return
     highest = ceiling_bytes(case.pause, case.mtu, cell)
-    low, high = wanted(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
+    low, high = wanted_thresholds(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
     rule = f"{marking.name}: {marking.source}"
     floor = "" if isinstance(marking, FixedMarking) else f"; {FLOOR_MTUS} MTU at least"
     yield Step("buffer cell", cell, "B", case.cited("buffers.cell_bytes"))
@@ -270,7 +270,7 @@ def _watchdog_steps(qos: SwitchQos) -> Iterator[Step]:
         yield Step("watchdog, poll", qos.watchdog.poll_ms, "ms", "half of the time to detect")
 
 
-def rounded(value: Fraction | int) -> int | float:
+def format_number(value: Fraction | int) -> int | float:
     """A number for people: whole, or with three decimals."""
     number = round(float(value), 3)
     return int(number) if number.is_integer() else number

@@ -40,7 +40,7 @@ _CAUSES = (
 """What the layout does not handle, how to write it, and a pattern whose first group is the place."""
 
 
-def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
+def format_spec(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
     """The text in its canonical layout, or as it is with what is wrong with it.
 
     Two spaces of indentation, two more for items of a list below a key; one space after colons and commas; one blank
@@ -48,16 +48,16 @@ def canonical(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
     keys, quotes, numbers as written and anchors stay. The result is read again: unless it holds the same value and
     the same comments it is refused with FAB0041. Laying out the result changes nothing more.
     """
-    plain = _plain(text)
+    plain = _normalize_text(text)
     document = parse_yaml(plain, file)
     if not document.usable or any(d.severity is Severity.ERROR for d in document.diagnostics):
         return text, document.diagnostics
-    if (whole := _whole(plain, document)) is not None:
+    if (whole := _lay_out_text(plain, document)) is not None:
         return whole, ()
-    return text, (_refusal(plain, file),)
+    return text, (_report_cause(plain, file),)
 
 
-def _refusal(text: str, file: str) -> Diagnostic:
+def _report_cause(text: str, file: str) -> Diagnostic:
     """Return FAB0041 at the first place of a likely cause, or at the first line of the file."""
     message = "it cannot be laid out without changing what it says"
     for cause, remedy, known in _CAUSES:
@@ -71,7 +71,7 @@ def _refusal(text: str, file: str) -> Diagnostic:
     return Diagnostic("FAB0041", Severity.ERROR, message, Position(file, 1, 1), remedy)
 
 
-def _whole(text: str, document: Document) -> str | None:
+def _lay_out_text(text: str, document: Document) -> str | None:
     """The text laid out, None where it would not say the same or where a stricter reader refuses it."""
     try:
         trivia = taken_out(text, document.positions)
@@ -79,19 +79,19 @@ def _whole(text: str, document: Document) -> str | None:
     except (ScanError, YAMLError):
         return None
     between = parse_yaml(bare, document.file)
-    if not between.usable or not _same(between.value, document.value):
+    if not between.usable or not _is_equal(between.value, document.value):
         return None
     whole = put_back(trivia, bare, document.positions, between.positions)
-    same = _same(parse_yaml(whole, document.file).value, document.value)
-    return whole if same and _comments(whole) == _comments(text) else None
+    same = _is_equal(parse_yaml(whole, document.file).value, document.value)
+    return whole if same and _count_comments(whole) == _count_comments(text) else None
 
 
-def edited(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
+def edit_text(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
     """A YAML text, which can be read, in its canonical layout with other values; comments stay with what stays.
 
     `changes`: path -> value, a mapping of plain values, or None for a key that goes; the path above it is there.
     """
-    plain = _plain(text)
+    plain = _normalize_text(text)
     before = parse_yaml(plain, file).positions
     trivia = taken_out(plain, before)
     bare = _laid_out(trivia.text, trivia.opened, changes)
@@ -101,7 +101,7 @@ def edited(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
     return put_back(trivia, bare, {path: at for path, at in before.items() if path in after}, after)
 
 
-def _plain(text: str) -> str:
+def _normalize_text(text: str) -> str:
     """Return a text with line feeds alone, without blanks at the ends of lines.
 
     By lines, for a pattern that looks for blanks before an end tries each blank of an indentation.
@@ -117,18 +117,18 @@ def first_difference(before: str, after: str) -> int:
     return next(same, min(len(old), len(new))) + 1
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_equal(one: Any, other: Any) -> bool:
     """Equal values of equal types: 1, 1.0 and true are three."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
-        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
+        return list(one) == list(other) and all(_is_equal(one[key], other[key]) for key in one)
     if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(_is_equal, one, other))
     return bool(one == other)
 
 
-def _comments(text: str) -> Counter[str]:
+def _count_comments(text: str) -> Counter[str]:
     return Counter(comment.rstrip() for comment in _COMMENT.findall(text))
 
 
@@ -153,13 +153,13 @@ def _laid_out(
     out = StringIO()
     tree = yaml.load(text)
     for path, value in changes.items():
-        _change(tree, path, value)
-    _unfold(tree, (), 0, opened)
+        _write_value(tree, path, value)
+    _unfold_collections(tree, (), 0, opened)
     yaml.dump(tree, out)
     return out.getvalue()
 
 
-def _change(node: Any, path: KeyPath, value: object) -> None:
+def _write_value(node: Any, path: KeyPath, value: object) -> None:
     """Write a value into a tree in which every plain scalar is text."""
     for part in path[:-1]:
         node = node[part]
@@ -182,26 +182,26 @@ def _plain_node(value: object) -> object:
     return section
 
 
-def _unfold(node: Any, path: KeyPath, column: int, opened: AbstractSet[KeyPath]) -> None:
+def _unfold_collections(node: Any, path: KeyPath, column: int, opened: AbstractSet[KeyPath]) -> None:
     """Turn collections in brackets that are too wide, or to be opened, into blocks, from the outside in."""
     if not isinstance(node, dict | list) or not node:
         return
     if node.fa.flow_style():  # type: ignore[union-attr]
-        if path not in opened and column + _width(node) <= WIDEST:
+        if path not in opened and column + _flow_width(node) <= WIDEST:
             return
         node.fa.set_block_style()  # type: ignore[union-attr]
     if isinstance(node, dict):
         for key, value in node.items():
-            _unfold(value, (*path, str(key)), column + _INDENT + len(str(key)), opened)
+            _unfold_collections(value, (*path, str(key)), column + _INDENT + len(str(key)), opened)
     else:
         for index, item in enumerate(node):
-            _unfold(item, (*path, index), column + 2 * _INDENT, opened)
+            _unfold_collections(item, (*path, index), column + 2 * _INDENT, opened)
 
 
-def _width(node: Any) -> int:
+def _flow_width(node: Any) -> int:
     """Columns of a flow collection or scalar on one line, quotes and separators counted."""
     if isinstance(node, dict):
-        return sum(_width(key) + _width(value) + 4 for key, value in node.items())
+        return sum(_flow_width(key) + _flow_width(value) + 4 for key, value in node.items())
     if isinstance(node, list):
-        return sum(_width(item) + 2 for item in node)
+        return sum(_flow_width(item) + 2 for item in node)
     return len(str(node)) + 2 * (type(node) is not str)

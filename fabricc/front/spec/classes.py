@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.front.spec.document import listed
+from fabricc.front.spec.document import join_words
 from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, TrimmingWish
 from fabricc.front.spec.weights import check_weights
 
@@ -28,7 +28,7 @@ def build_priorities(
     raw: Mapping[str, Mapping[str, Any]], findings: Findings, assumptions: Assumptions, congestion: Congestion
 ) -> tuple[Priority, ...]:
     """The classes sorted by name, with `default` added when no class takes the remaining code points."""
-    classes = [_priority(name, raw[name]) for name in sorted(raw)]
+    classes = [_read_priority(name, raw[name]) for name in sorted(raw)]
     _check_code_points(classes, findings)
     rest = [each for each in classes if not each.dscps and not each.lossless]
     if not rest and not any(each.name == REST for each in classes):
@@ -62,7 +62,7 @@ def effective_priority(each: Priority) -> int:
     return min(each.dscps) >> 3 if each.dscps else 0
 
 
-def _priority(name: str, raw: Mapping[str, Any]) -> Priority:
+def _read_priority(name: str, raw: Mapping[str, Any]) -> Priority:
     dscp, sends = raw.get("dscp", []), raw.get("sends")
     dscps = tuple(sorted(set(dscp))) if isinstance(dscp, list) else (dscp,)
     unsent = () if sends is None else tuple(point for point in dscps if sends is False or point != sends)
@@ -79,13 +79,13 @@ def _check_code_points(classes: list[Priority], findings: Findings) -> None:
             if point in owner:
                 near = sorted(free, key=lambda other, to=point: abs(int(other) - to))[:3]  # type: ignore[misc]
                 message = f"code point {point} belongs to '{owner[point]}' and to '{each.name}'"
-                help_ = f"A packet has one class. Nearest free: {listed(near)}."
+                help_ = f"A packet has one class. Nearest free: {join_words(near)}."
                 findings.error("FAB2010", message, "priorities", each.name, "dscp", help=help_)
             owner.setdefault(point, each.name)
         if each.sends is not None and each.sends not in each.dscps:
             message = f"'{each.name}' sends with code point {each.sends}, which is none of the class"
             help_ = (
-                f"One of `dscp`: {listed(list(map(str, each.dscps)))}."
+                f"One of `dscp`: {join_words(list(map(str, each.dscps)))}."
                 if each.dscps
                 else "The class of the rest has no code point of its own: leave `sends` out."
             )
@@ -126,7 +126,7 @@ def _check_priorities(classes: list[Priority], findings: Findings) -> None:
             computed = " (its lowest code point over 8)" if each.dscps else " (rest)"
             how, key = (computed, []) if each.priority is None else ("", ["priority"])
             message = f"'{each.name}' gets priority {priority}{how}, which '{taken[priority]}' has"
-            help_ = f"Add `priority: {free[0]}`. Free: {listed(free)}." if free else "Merge two classes."
+            help_ = f"Add `priority: {free[0]}`. Free: {join_words(free)}." if free else "Merge two classes."
             findings.error("FAB2013", message, "priorities", each.name, *key, help=help_)
         taken.setdefault(priority, each.name)
         if priority == 7 and each.name != CNP:
@@ -147,10 +147,10 @@ def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
         help_ = f"Remove `ecn`, or choose another profile than {PFC_ONLY}."
         findings.error("FAB2022", message, *path, help=help_)
     if preset is not None and numbers:
-        message = f"both a preset and {listed(numbers, 'and')}"
+        message = f"both a preset and {join_words(numbers, 'and')}"
         findings.error("FAB2023", message, *path, numbers[0], help="Keep the preset, or the three numbers.")
     elif numbers and missing:
-        message = f"{listed(numbers, 'and')} without {listed(missing, 'and')}"
+        message = f"{join_words(numbers, 'and')} without {join_words(missing, 'and')}"
         findings.error("FAB2023", message, *path, help="Give all three, or a preset.")
     elif numbers and ecn["min_kb"] >= ecn["max_kb"]:
         message = f"min_kb {ecn['min_kb']} is not below max_kb {ecn['max_kb']}"
@@ -158,11 +158,11 @@ def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
         findings.error("FAB2023", message, *path, "min_kb", help=help_)
     elif numbers and preset is None:
         stated = EcnThresholds(KB * ecn["min_kb"], KB * ecn["max_kb"], ecn["max_percent"])
-        return Congestion(profile, None, stated, _trimming(raw), raw["link_retry"])
-    return Congestion(profile, preset, None, _trimming(raw), raw["link_retry"])
+        return Congestion(profile, None, stated, _read_trimming(raw), raw["link_retry"])
+    return Congestion(profile, preset, None, _read_trimming(raw), raw["link_retry"])
 
 
-def _trimming(raw: Mapping[str, Any]) -> TrimmingWish | None:
+def _read_trimming(raw: Mapping[str, Any]) -> TrimmingWish | None:
     wish: Mapping[str, Any] | None = raw.get("trimming")
     return TrimmingWish(wish["class"], wish["size_bytes"]) if wish is not None else None
 
@@ -174,7 +174,7 @@ def _check_trimming(classes: list[Priority], wish: TrimmingWish | None, findings
     path = ("congestion", "trimming", "class")
     carrier = next((each for each in classes if each.name == wish.class_name), None)
     if carrier is None:
-        names = listed([f"'{each.name}'" for each in classes if each.dscps and not each.lossless], "and")
+        names = join_words([f"'{each.name}'" for each in classes if each.dscps and not each.lossless], "and")
         message = f"no class '{wish.class_name}' for trimmed packets"
         findings.error("FAB2024", message, *path, help=f"Lossy classes with a code point: {names or 'none'}.")
         return

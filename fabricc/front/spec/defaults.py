@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.front.spec.document import dotted
-from fabricc.front.spec.resources import cluster_schema, resolved
+from fabricc.front.spec.document import format_path
+from fabricc.front.spec.resources import cluster_schema, resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,12 +40,12 @@ class Assumptions:
 
     def in_schema_order(self) -> Mapping[str, Any]:
         """Dotted path -> value, in the order in which the schema lists its properties."""
-        return {dotted(path): self.by_path[path] for path in sorted(self.by_path, key=_rank)}
+        return {format_path(path): self.by_path[path] for path in sorted(self.by_path, key=_rank_path)}
 
 
-def filled(value: Any, assumptions: Assumptions) -> dict[str, Any]:
+def fill_defaults(value: Any, assumptions: Assumptions) -> dict[str, Any]:
     """A copy of a schema-valid spec (or of its valid sections) with every default in place."""
-    whole: dict[str, Any] = _filled(value, cluster_schema(), (), assumptions)
+    whole: dict[str, Any] = _fill_value(value, cluster_schema(), (), assumptions)
     addressing = whole.get("addressing")
     if addressing is not None:
         for pool in (
@@ -72,38 +72,38 @@ def unused_pools(raw: Mapping[str, Any], *, spines: bool) -> dict[str, str]:
     return unused
 
 
-def _filled(value: Any, schema: dict[str, Any], path: KeyPath, assumptions: Assumptions) -> Any:
-    schema = resolved(schema)
+def _fill_value(value: Any, schema: dict[str, Any], path: KeyPath, assumptions: Assumptions) -> Any:
+    schema = resolve_schema(schema)
     if "anyOf" in schema and isinstance(value, dict):
-        schema = next((b for b in map(resolved, schema["anyOf"]) if b["type"] == "object"), schema)
+        schema = next((b for b in map(resolve_schema, schema["anyOf"]) if b["type"] == "object"), schema)
     if isinstance(value, list) and "items" in schema:
-        return [_filled(item, schema["items"], (*path, i), assumptions) for i, item in enumerate(value)]
+        return [_fill_value(item, schema["items"], (*path, i), assumptions) for i, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
     result: dict[str, Any] = {}
     properties: dict[str, Any] = schema.get("properties", {})
     for key, part in properties.items():
         if key in value:
-            result[key] = _filled(value[key], part, (*path, key), assumptions)
+            result[key] = _fill_value(value[key], part, (*path, key), assumptions)
         elif "default" in part:
             default = part["default"]
             if default != {}:
                 assumptions.take(default, *path, key)
-            result[key] = _filled(default, part, (*path, key), assumptions)
+            result[key] = _fill_value(default, part, (*path, key), assumptions)
     if isinstance(others := schema.get("additionalProperties"), dict):
         for key, part in value.items():
-            result[key] = _filled(part, others, (*path, key), assumptions)
+            result[key] = _fill_value(part, others, (*path, key), assumptions)
     return result
 
 
-def _rank(path: KeyPath) -> tuple[tuple[int, str], ...]:
+def _rank_path(path: KeyPath) -> tuple[tuple[int, str], ...]:
     """Sorts by place in the schema; names that users give sort among themselves by spelling."""
     rank: list[tuple[int, str]] = []
     schema = cluster_schema()
     for part in path:
-        schema = resolved(schema)
+        schema = resolve_schema(schema)
         if "anyOf" in schema:
-            schema = next((b for b in map(resolved, schema["anyOf"]) if b["type"] == "object"), {})
+            schema = next((b for b in map(resolve_schema, schema["anyOf"]) if b["type"] == "object"), {})
         properties = schema.get("properties", {})
         if part in properties:
             rank.append((list(properties).index(part), ""))

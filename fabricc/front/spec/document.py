@@ -30,7 +30,7 @@ class Findings:
         self.diagnostics.append(Diagnostic(code, severity, message, self.document.value_position(path), help))
 
 
-def dotted(path: KeyPath) -> str:
+def format_path(path: KeyPath) -> str:
     """A path as people write it: `gpus.groups[0].model`."""
     words = ""
     for part in path:
@@ -38,7 +38,7 @@ def dotted(path: KeyPath) -> str:
     return words
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as a message names it."""
     match value:
         case None:
@@ -55,6 +55,6 @@ def shown(value: Any) -> str:
             return "a mapping"
 
 
-def listed(words: list[str], last: str = "or") -> str:
+def join_words(words: list[str], last: str = "or") -> str:
     """Words in a row: `a, b or c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""

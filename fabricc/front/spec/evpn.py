@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.evpn import VXLAN_BYTES, Segment, Vrf
-from fabricc.front.spec.document import dotted, listed
+from fabricc.front.spec.document import format_path, join_words
 from fabricc.front.spec.model import EvpnWish
 from fabricc.front.spec.pools import network_of
 
@@ -39,8 +39,8 @@ def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findin
             name,
             each["vlan"],
             base + each["vlan"],
-            _vrf(name, each, vrfs, findings),
-            *(_subnet(name, key, each, family, findings) for key in ("subnet", "subnet6")),
+            _vrf_of_segment(name, each, vrfs, findings),
+            *(_read_subnet(name, key, each, family, findings) for key in ("subnet", "subnet6")),
         )
         for name, each in sorted(raw["segments"].items(), key=lambda item: (item[1]["vlan"], item[0]))
     ]
@@ -58,7 +58,7 @@ def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findin
     return EvpnWish(tuple(segments), vrfs_used, raw["anycast_mac"].lower(), groups, mtu)
 
 
-def subnets(wish: EvpnWish | Evpn) -> Iterator[tuple[KeyPath, Pool]]:
+def list_subnets(wish: EvpnWish | Evpn) -> Iterator[tuple[KeyPath, Pool]]:
     """The subnets, each with the path of its key."""
     for segment in wish.segments:
         for key, pool in (("subnet", segment.subnet4), ("subnet6", segment.subnet6)):
@@ -72,14 +72,16 @@ def check_subnets(wish: EvpnWish, own: Mapping[str, Network], findings: Findings
     The pool of the links to hosts is no such network: with segments there are none.
     """
     taken = [(key, network) for key, network in own.items() if not key.startswith("addressing.hosts")]
-    for path, pool in subnets(wish):
+    for path, pool in list_subnets(wish):
         mine = ip_network(str(pool))
         for key, other in taken:
             if mine.version == other.version and mine.overlaps(other):
                 help_ = "Take a network that nothing else has; it may lie in the pool of `addressing.hosts`."
-                findings.error("FAB3305", f"{dotted(path)}: {mine} overlaps {key} {other}", *path, help=help_)
+                findings.error(
+                    "FAB3305", f"{format_path(path)}: {mine} overlaps {key} {other}", *path, help=help_
+                )
                 break
-        taken.append((dotted(path), mine))
+        taken.append((format_path(path), mine))
 
 
 def _check_fabric(spec: Mapping[str, Any], family: str, findings: Findings) -> None:
@@ -119,14 +121,14 @@ def _check_vlans(raw: Mapping[str, Any], findings: Findings) -> None:
     for kind in ("segments", "vrfs"):
         for name, each in sorted(raw[kind].items()):
             path = (SECTION, kind, name)
-            if (other := first.setdefault(each["vlan"], dotted(path))) != dotted(path):
+            if (other := first.setdefault(each["vlan"], format_path(path))) != format_path(path):
                 used = {e["vlan"] for k in ("segments", "vrfs") for e in raw[k].values()}
                 free = next(vlan for vlan in range(each["vlan"], 4095) if vlan not in used)
-                message = f"{dotted(path)}: VLAN {each['vlan']} is that of {other}"
+                message = f"{format_path(path)}: VLAN {each['vlan']} is that of {other}"
                 findings.error("FAB3307", message, *path, "vlan", help=f"Free is {free}.")
 
 
-def _vrf(name: str, raw: Mapping[str, Any], vrfs: tuple[Vrf, ...], findings: Findings) -> str:
+def _vrf_of_segment(name: str, raw: Mapping[str, Any], vrfs: tuple[Vrf, ...], findings: Findings) -> str:
     """The VRF of a segment: the one it names, or the only one there is."""
     known, wanted = [vrf.name for vrf in vrfs], raw.get("vrf")
     if wanted in known:
@@ -134,17 +136,17 @@ def _vrf(name: str, raw: Mapping[str, Any], vrfs: tuple[Vrf, ...], findings: Fin
     if wanted is None and len(known) == 1:
         return known[0]
     path = (SECTION, "segments", name)
-    message = f"{dotted(path)} does not say its VRF" if wanted is None else f"no VRF is named {wanted}"
-    findings.error("FAB3306", message, *path, help=f"Write `vrf: {listed(known)}`.")
+    message = f"{format_path(path)} does not say its VRF" if wanted is None else f"no VRF is named {wanted}"
+    findings.error("FAB3306", message, *path, help=f"Write `vrf: {join_words(known)}`.")
     return known[0]
 
 
-def _subnet(name: str, key: str, raw: Mapping[str, Any], family: str, findings: Findings) -> Pool | None:
+def _read_subnet(name: str, key: str, raw: Mapping[str, Any], family: str, findings: Findings) -> Pool | None:
     path = (SECTION, "segments", name, key)
     if key not in raw:
         return None
     if key == "subnet6" and family == "ipv4":
-        message = f"{dotted(path)}: the fabric carries no IPv6"
+        message = f"{format_path(path)}: the fabric carries no IPv6"
         findings.error("FAB3308", message, *path, help="Remove it, or write `addressing: {family: dual}`.")
         return None
     found = network_of(raw[key], path, findings)

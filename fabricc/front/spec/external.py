@@ -10,8 +10,8 @@ from fabricc.fabric.external import ExternalLink, Outsider
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.fabric.routing import PrefixRule
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
-from fabricc.front.spec.document import dotted
-from fabricc.front.spec.pools import management_networks, parsed
+from fabricc.front.spec.document import format_path
+from fabricc.front.spec.pools import management_networks, parse_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,7 +78,7 @@ def build_external(
         taken.add(network, key)
     families = {"ipv4": (4,), "ipv6": (6,), "dual": (4, 6)}[family]
     numbered = {
-        name: _numbered(raw[name], families, taken, ("external", name), findings) for name in sorted(raw)
+        name: _link_networks(raw[name], families, taken, ("external", name), findings) for name in sorted(raw)
     }
     found = []
     for name in sorted(raw):
@@ -87,12 +87,12 @@ def build_external(
         _check_asn(asn, asn_base, path, findings)
         if asn is None:
             _check_static(party, path, findings)
-        accept = _accepted(party, families, own, path, findings)
+        accept = _accepted_prefixes(party, families, own, path, findings)
         inside = numbered[name]
         links = [
             link
             for index, each in enumerate(party["links"])
-            if (link := _link(each, families, taken, inside, (*path, "links", index), findings))
+            if (link := _read_link(each, families, taken, inside, (*path, "links", index), findings))
         ]
         secret, by_bgp = party.get("password"), asn is not None
         found.append(
@@ -121,7 +121,7 @@ def own_networks(addressing: Addressing, management: Management, *, spines: bool
         for pool in IPV4_POOLS + IPV6_POOLS
         if pool not in unused and (network := getattr(addressing, pool)) is not None
     }
-    outside = {dotted(path): network for path, network in management_networks(management).items()}
+    outside = {format_path(path): network for path, network in management_networks(management).items()}
     return {key: ip_network(str(each)) for key, each in (pools | outside).items()}
 
 
@@ -133,19 +133,19 @@ def _check_asn(asn: int | None, base: int, path: KeyPath, findings: Findings) ->
         why = f"AS {asn} is one of the {size:,} from routing.asn_base {base} on, which are the fabric's"
     else:
         return
-    message = f"{dotted(path)}: {why}"
+    message = f"{format_path(path)}: {why}"
     findings.error("FAB2095", message, *path, "asn", help="Write the AS number of the party's own routers.")
 
 
 def _check_static(party: Mapping[str, Any], path: KeyPath, findings: Findings) -> None:
     for key in _BGP_ALONE:
         if key in party:
-            message = f"{dotted((*path, key))} is a setting of BGP, and the party has no asn"
+            message = f"{format_path((*path, key))} is a setting of BGP, and the party has no asn"
             help_ = "Remove it, or add `asn` of the party's routers."
             findings.error("FAB2090", message, *path, key, help=help_)
 
 
-def _accepted(
+def _accepted_prefixes(
     party: Mapping[str, Any],
     families: tuple[int, ...],
     own: Mapping[str, Network],
@@ -157,19 +157,19 @@ def _accepted(
     for index, text in enumerate(party.get("accept", [DEFAULT_ROUTES[family] for family in families])):
         at = (*path, "accept", index)
         prefix, _, longest = text.partition(" le ")
-        network = _network(prefix, at, findings)
+        network = _parse_network(prefix, at, findings)
         if network is None:
             continue
         rule = PrefixRule(str(network), le=int(longest) if longest else None)
-        for wrong, help_ in _unacceptable(network, rule, "asn" in party, families, own):
-            findings.error("FAB2092", f"{dotted(at)}: {wrong}", *at, help=help_)
+        for wrong, help_ in _explain_rejection(network, rule, "asn" in party, families, own):
+            findings.error("FAB2092", f"{format_path(at)}: {wrong}", *at, help=help_)
         if (first := rules.setdefault(rule, index)) != index:
             help_ = f"It is accept[{first}] already."
-            findings.error("FAB2092", f"{dotted(at)}: {text} stands twice", *at, help=help_)
+            findings.error("FAB2092", f"{format_path(at)}: {text} stands twice", *at, help=help_)
     return tuple(rules)
 
 
-def _unacceptable(
+def _explain_rejection(
     network: Network, rule: PrefixRule, by_bgp: bool, families: tuple[int, ...], own: Mapping[str, Network]
 ) -> Iterator[tuple[str, str]]:
     """What is wrong with an accepted prefix, and what to do."""
@@ -190,7 +190,7 @@ def _unacceptable(
             return
 
 
-def _numbered(
+def _link_networks(
     party: Mapping[str, Any], families: tuple[int, ...], taken: Taken, path: KeyPath, findings: Findings
 ) -> Inside:
     """The networks that a party's links are numbered from, noted as taken."""
@@ -198,19 +198,21 @@ def _numbered(
     for family, key in ((4, "network"), (6, "network6")):
         if key not in party:
             continue
-        network, at = _network(party[key], (*path, key), findings), (*path, key)
+        network, at = _parse_network(party[key], (*path, key), findings), (*path, key)
         if network is None:
             continue
         if family not in families:
-            findings.error("FAB2093", f"{dotted(at)}: the fabric carries no IPv{family}", *at, help=_DUAL)
+            findings.error(
+                "FAB2093", f"{format_path(at)}: the fabric carries no IPv{family}", *at, help=_DUAL
+            )
         elif network.num_addresses < 2:
-            findings.error("FAB2093", f"{dotted(at)}: {network} has no two addresses for a link", *at)
-        elif _apart(network, taken, at, findings):
+            findings.error("FAB2093", f"{format_path(at)}: {network} has no two addresses for a link", *at)
+        elif _claim_subnet(network, taken, at, findings):
             found[family] = network
     return Inside(found, Taken())
 
 
-def _link(
+def _read_link(
     raw: Mapping[str, Any],
     families: tuple[int, ...],
     taken: Taken,
@@ -224,7 +226,7 @@ def _link(
         if local not in raw and remote not in raw and family not in families:
             continue
         if family not in families:
-            message = f"{dotted(path)}: the fabric carries no IPv{family}"
+            message = f"{format_path(path)}: the fabric carries no IPv{family}"
             help_ = "Remove the address, or write `addressing: {family: dual}`."
             findings.error("FAB2093", message, *path, local if local in raw else remote, help=help_)
             return None
@@ -233,18 +235,18 @@ def _link(
         if local not in raw:
             findings.error(
                 "FAB2093",
-                f"{dotted(path)} has no {local} address, and the fabric carries IPv{family}",
+                f"{format_path(path)} has no {local} address, and the fabric carries IPv{family}",
                 *path,
                 help=f"For example: {local}: {'192.0.2.0/31' if family == 4 else '2001:db8::/127'}, or a "
                 f"`network{'6' if family == 6 else ''}` of the party that its links are numbered from.",
             )
             return None
-        found = _ends(raw[local], raw.get(remote), (*path, local), (*path, remote), findings)
+        found = _resolve_ends(raw[local], raw.get(remote), (*path, local), (*path, remote), findings)
         if found is None:
             return None
         subnet, base = found[0].network, inside.networks.get(family)
         within = base is not None and base.prefixlen <= subnet.prefixlen and base.overlaps(subnet)
-        if not _apart(subnet, inside.taken if within else taken, (*path, local), findings):
+        if not _claim_subnet(subnet, inside.taken if within else taken, (*path, local), findings):
             return None
         ends[family] = (str(found[0]), found[1])
     return ExternalLink(
@@ -253,14 +255,14 @@ def _link(
     )  # fmt: skip
 
 
-def _ends(
+def _resolve_ends(
     local: str, remote: str | None, at: KeyPath, remote_at: KeyPath, findings: Findings
 ) -> tuple[Interface, str] | None:
     """Own address, and the far end's: the other one of a subnet of two, or as stated."""
     try:
         own = ip_interface(local)
     except ValueError:
-        findings.error("FAB2030", f"{dotted(at)}: '{local}' is no address with a prefix length", *at)
+        findings.error("FAB2030", f"{format_path(at)}: '{local}' is no address with a prefix length", *at)
         return None
     subnet = own.network
     hosts = list(subnet.hosts()) if subnet.num_addresses <= 4 else None
@@ -269,39 +271,39 @@ def _ends(
         help_ = "A link needs two addresses."
         if hosts and len(hosts) > 1:
             help_ = f"Usable in it: {hosts[0]} to {hosts[-1]}."
-        message = f"{dotted(at)}: {own.ip} is no host address of a link in {subnet}"
+        message = f"{format_path(at)}: {own.ip} is no host address of a link in {subnet}"
         findings.error("FAB2093", message, *at, help=help_)
         return None
     if remote is None:
         if hosts is None or len(hosts) != 2:
             help_ = f"Add `{remote_at[-1]}`, an address in {subnet}."
-            message = f"{dotted(at)}: the far end has no address in {subnet}"
+            message = f"{format_path(at)}: the far end has no address in {subnet}"
             findings.error("FAB2093", message, *at, help=help_)
             return None
         return own, str(next(each for each in hosts if each != own.ip))
     try:
         far = ip_address(remote)
     except ValueError:
-        findings.error("FAB2030", f"{dotted(remote_at)}: '{remote}' is no address", *remote_at)
+        findings.error("FAB2030", f"{format_path(remote_at)}: '{remote}' is no address", *remote_at)
         return None
     if far.version != own.version or far not in subnet or far == own.ip:
         why = "is the switch's own" if far == own.ip else f"is not in {subnet}"
         help_ = f"Write another address of {subnet}."
-        findings.error("FAB2093", f"{dotted(remote_at)} {remote} {why}", *remote_at, help=help_)
+        findings.error("FAB2093", f"{format_path(remote_at)} {remote} {why}", *remote_at, help=help_)
         return None
     return own, str(far)
 
 
-def _apart(subnet: Network, taken: Taken, at: KeyPath, findings: Findings) -> bool:
+def _claim_subnet(subnet: Network, taken: Taken, at: KeyPath, findings: Findings) -> bool:
     """Note the subnet of a link; False when it is somebody's already."""
     if other := taken.overlapping(subnet):
         help_ = "Number the link from a network that neither the fabric nor another link has."
-        findings.error("FAB2094", f"{dotted(at)}: {subnet} overlaps {other}", *at, help=help_)
+        findings.error("FAB2094", f"{format_path(at)}: {subnet} overlaps {other}", *at, help=help_)
         return False
-    taken.add(subnet, dotted(at))
+    taken.add(subnet, format_path(at))
     return True
 
 
-def _network(text: str, at: KeyPath, findings: Findings) -> Network | None:
-    network = parsed(text, at, findings)
+def _parse_network(text: str, at: KeyPath, findings: Findings) -> Network | None:
+    network = parse_network(text, at, findings)
     return None if network is None else ip_network(str(network))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
 from fabricc.front.spec.classes import CNP, default_rdma_class
-from fabricc.front.spec.document import dotted, listed
+from fabricc.front.spec.document import format_path, join_words
 from fabricc.front.spec.model import Gpus, HostGroup
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumpti
         assumptions.take(rails_per_tor, "gpus", "rails_per_tor")
     if "capacity" not in raw:
         assumptions.take(sum(group.hosts for group in known if group.beside is None), "gpus", "capacity")
-    return Gpus(tuple(known), wiring, rails_per_tor, _capacity(raw, known, findings), rails_apart)
+    return Gpus(tuple(known), wiring, rails_per_tor, _read_capacity(raw, known, findings), rails_apart)
 
 
 def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[Mapping[str, Any], KeyPath]]:
@@ -64,7 +64,7 @@ def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[M
 
 def build_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
     """A group of hosts; None when it cannot be made out."""
-    group = _group(raw, path, wiring, findings)
+    group = _read_group(raw, path, wiring, findings)
     further: dict[str, Any] = {key: raw.get(key) for key in ("os", "nic", "rails_per_tor", "beside")}
     further["socket_interface"] = raw.get("socket_interface") or ""
     further["leave_out"] = tuple(sorted(raw.get("leave_out") or ()))
@@ -72,8 +72,8 @@ def build_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Fi
     return group and replace(group, rdma_class=raw.get("class"), **further)
 
 
-def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
-    where = dotted(path)
+def _read_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
+    where = format_path(path)
     per_unit = _hosts_per_unit(raw, path, wiring, findings)
     if "beside" in raw and "racks" in raw:
         message = f"{where} has 'racks' and stands beside {raw['beside']}"
@@ -103,7 +103,7 @@ def _group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Finding
         _check_rack_list(racks, path, findings)
         racks = dict.fromkeys(racks, ())
         return HostGroup(name, model, len(racks) * per_unit, per_unit, racks=racks, path=path)
-    named = _racks(racks, per_unit, path, findings)
+    named = _sort_racks(racks, per_unit, path, findings)
     total = sum(len(hosts) or per_unit for hosts in named.values())
     return HostGroup(name, model, total, per_unit, racks=named, path=path)
 
@@ -114,21 +114,21 @@ def _rail_racks(
     """Racks that hold hosts and no ToR: their hosts fill units in the order of the racks."""
     racks, per_rack = raw["racks"], raw.get("hosts_per_rack")
     if isinstance(racks, int):
-        message = f"{dotted(path)}.racks: {racks} says nothing with rail wiring, where racks have no ToR"
+        message = f"{format_path(path)}.racks: {racks} says nothing with rail wiring, where racks have no ToR"
         help_ = "Name the racks, add `wiring: rack` to gpus, or give `hosts`."
         findings.error("FAB2004", message, *path, "racks", help=help_)
         return None
     if isinstance(racks, list):
         _check_rack_list(racks, path, findings)
         if per_rack is None:
-            message = f"{dotted(path)} does not say how many hosts the racks hold"
+            message = f"{format_path(path)} does not say how many hosts the racks hold"
             help_ = f"Add `hosts_per_rack: 4`, or write the number of each: `{{{racks[0]}: 4, …}}`."
             findings.error("FAB3056", message, *path, "racks", help=help_)
             return None
         racks = dict.fromkeys(racks, per_rack)
     rack_of: dict[str, str] = {}
     names: list[str] = []
-    for rack in sorted(racks, key=_natural):
+    for rack in sorted(racks, key=_natural_key):
         hosts = racks[rack]
         named = hosts
         if isinstance(hosts, int):
@@ -147,7 +147,7 @@ def _rail_racks(
 
 def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> int | None:
     key = "hosts_per_rack" if wiring == "rack" else "hosts_per_unit"
-    where = dotted(path)
+    where = format_path(path)
     if wiring == "rack" and "hosts_per_unit" in raw and "hosts_per_rack" in raw:
         message = f"{where} has both 'hosts_per_unit' and 'hosts_per_rack'"
         findings.error("FAB2003", message, *path, "hosts_per_rack", help=f"They mean the same: keep '{key}'.")
@@ -171,17 +171,17 @@ def _check_rack_list(racks: list[str], path: KeyPath, findings: Findings) -> Non
     first: dict[str, int] = {}
     for index, rack in enumerate(racks):
         if rack in first:
-            help_ = f"It stands at {dotted((*path, 'racks', first[rack]))} already."
+            help_ = f"It stands at {format_path((*path, 'racks', first[rack]))} already."
             findings.error("FAB2006", f"rack '{rack}' is listed twice", *path, "racks", index, help=help_)
         first.setdefault(rack, index)
 
 
-def _racks(
+def _sort_racks(
     racks: Mapping[str, int | list[str]], per_unit: int, path: KeyPath, findings: Findings
 ) -> dict[str, tuple[str, ...]]:
     """Racks by name, in natural order of their names, so that the order in the file means nothing."""
     result: dict[str, tuple[str, ...]] = {}
-    for rack in sorted(racks, key=_natural):
+    for rack in sorted(racks, key=_natural_key):
         hosts = racks[rack]
         count = hosts if isinstance(hosts, int) else len(hosts)
         result[rack] = () if isinstance(hosts, int) else tuple(hosts)
@@ -199,7 +199,7 @@ def _racks(
     return result
 
 
-def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
+def _natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     return (*((0, int(part, 16), part) if part[0] in "0123456789" else (1, 0, part) for part in parts),)
 
@@ -212,7 +212,7 @@ def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Find
         earlier = first.setdefault((kind, name), path)
         if earlier != path:
             at = findings.document.key_position(earlier)
-            help_ = f"It stands at {dotted(earlier)} ({at.line}:{at.column}) already."
+            help_ = f"It stands at {format_path(earlier)} ({at.line}:{at.column}) already."
             findings.error("FAB2006", f"{kind} '{name}' is named twice", *path, help=help_)
 
     for index, part in enumerate(raw.get("groups", ())):
@@ -227,14 +227,14 @@ def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Find
 
 
 def _check_beside(groups: Sequence[HostGroup], findings: Findings) -> None:
-    for group, message, remedy in misplaced(groups):
+    for group, message, remedy in find_misplaced(groups):
         findings.error("FAB2077", message, *group.path, "beside", help=remedy)
 
 
-def misplaced(groups: Sequence[HostGroup]) -> Iterator[tuple[HostGroup, str, str]]:
+def find_misplaced(groups: Sequence[HostGroup]) -> Iterator[tuple[HostGroup, str, str]]:
     """Groups beside one that has no units of its own, each with what is wrong and the remedy (FAB2077)."""
     names = {group.name: group for group in groups}
-    own = listed([f"`beside: {group.name}`" for group in groups if group.beside is None])
+    own = join_words([f"`beside: {group.name}`" for group in groups if group.beside is None])
     for group in groups:
         if group.beside is None:
             continue
@@ -250,7 +250,7 @@ def check_classes(groups: Iterable[HostGroup], priorities: Iterable[Priority], f
     fitting = {each.name for each in priorities if each.dscps and each.name != CNP}
     for group in groups:
         if group.rdma_class is not None and group.rdma_class not in fitting:
-            names = listed([f"`{name}`" for name in sorted(fitting)])
+            names = join_words([f"`{name}`" for name in sorted(fitting)])
             message = f"the class '{group.rdma_class}' is none for RDMA"
             help_ = (
                 f"Classes with a code point: {names}." if names else "Give a class of `priorities` a `dscp`."
@@ -268,7 +268,7 @@ def check_senders(groups: Sequence[HostGroup], priorities: Sequence[Priority], f
             f"{len(names)} have a code point" if names else "none has a code point"
         )
         help_ = (
-            f"Write `class` in `gpus`, one of {listed(names)}."
+            f"Write `class` in `gpus`, one of {join_words(names)}."
             if names
             else "Add `rdma: {dscp: 26, lossless: true}`."
         )
@@ -281,7 +281,7 @@ def check_senders(groups: Sequence[HostGroup], priorities: Sequence[Priority], f
             findings.warning("FAB2026", message, "priorities", each.name, help=help_)
 
 
-def _capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:
+def _read_capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:
     """Hosts to plan for, those of groups beside others aside."""
     present = sum(group.hosts for group in groups if group.beside is None)
     capacity: int | None = raw.get("capacity")

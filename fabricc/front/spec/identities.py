@@ -63,14 +63,14 @@ def with_identities(spec: ClusterSpec, folder: Path) -> tuple[ClusterSpec, list[
     def filled(each: ClusterSpec) -> ClusterSpec:
         if not each.identities:
             return each
-        devices = _table(each, folder, "devices", DEVICES, DEVICES[:1], findings, sources)
-        links = _table(each, folder, "links", LINKS, LINKS[:4], findings, sources)
-        management = _table(each, folder, "management", MANAGEMENT, MANAGEMENT[:2], findings, sources)
+        devices = _read_table(each, folder, "devices", DEVICES, DEVICES[:1], findings, sources)
+        links = _read_table(each, folder, "links", LINKS, LINKS[:4], findings, sources)
+        management = _read_table(each, folder, "management", MANAGEMENT, MANAGEMENT[:2], findings, sources)
         return replace(
             each,
-            given_devices=tuple(_devices(devices, findings)),
-            given_links=tuple(_links(links, findings)),
-            given_management=tuple(_management(management, findings)),
+            given_devices=tuple(_read_devices(devices, findings)),
+            given_links=tuple(_read_links(links, findings)),
+            given_management=tuple(_read_management(management, findings)),
             given_racks={
                 line.cells.get("name", line.cells["device"]): line.cells["rack"]
                 for line in devices
@@ -84,7 +84,7 @@ def with_identities(spec: ClusterSpec, folder: Path) -> tuple[ClusterSpec, list[
     return whole, findings, sources
 
 
-def _table(
+def _read_table(
     spec: ClusterSpec,
     folder: Path,
     key: str,
@@ -117,17 +117,19 @@ def read_table(
         text = files.read(path, root=files.root_below(folder, path), limit=_LARGEST).decode("utf-8-sig")
         if (conflict := conflict_in(text, str(path))) is not None:
             return Table((), (conflict,), text)
-        rows = list(_rows(text))
+        rows = list(_read_rows(text))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is no CSV in UTF-8"
         told = f"the table {path} cannot be read: {reason}"
-        return Table((), (_wrong("FAB2145", told, asked_at, "Its path counts from the spec's folder."),), "")
+        return Table(
+            (), (_error_at("FAB2145", told, asked_at, "Its path counts from the spec's folder."),), ""
+        )
     head = [word.strip().lower() for word in rows[0][1]] if rows else []
     unknown = [word for word in head if word not in columns]
     if unknown or len(set(head)) != len(head) or not set(needed) <= set(head) or len(head) == len(needed):
         told = "the first line does not name the columns" + (f": {clip(unknown[0])!r}" if unknown else "")
         help_ = f"It has {', '.join(needed)}, and any of {', '.join(columns[len(needed) :])}."
-        return Table((), (_wrong("FAB2146", told, Position(str(path), 1, 1), help_),), text)
+        return Table((), (_error_at("FAB2146", told, Position(str(path), 1, 1), help_),), text)
     lines = []
     for number, row in rows[1:]:
         if not any(row):
@@ -141,29 +143,29 @@ def read_table(
     return Table(tuple(lines), (), text)
 
 
-def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+def _read_rows(text: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     for row in reader:
         yield reader.line_num, row
 
 
-def _devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[DeviceRow]:
+def _read_devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[DeviceRow]:
     first: dict[str, Line] = {}
     for line in lines:
         device = line.cells.get("device", "")
         if (other := first.setdefault(device, line)) is not line or not device:
             earlier = f"{clip(device)} stands in line {other.start.line} already"
             told = earlier if device else "no device is named"
-            findings.append(_wrong("FAB2148", told, line.start, "Give each device one line."))
+            findings.append(_error_at("FAB2148", told, line.start, "Give each device one line."))
             continue
         read = _Cells(line, findings)
         row = DeviceRow(
             device,
-            name=read.of("name", _name, f"a name: {_NAME['patternErrorMessage']}"),
-            asn=read.of("asn", _asn, f"a private ASN: {_ASNS}"),
-            loopback4=read.of("loopback4", _ipv4, "an IPv4 address"),
-            loopback6=read.of("loopback6", _ipv6, "an IPv6 address"),
-            management=read.of("management", _address, "an address"),
+            name=read.of("name", _parse_name, f"a name: {_NAME['patternErrorMessage']}"),
+            asn=read.of("asn", _parse_asn, f"a private ASN: {_ASNS}"),
+            loopback4=read.of("loopback4", _parse_ipv4, "an IPv4 address"),
+            loopback6=read.of("loopback6", _parse_ipv6, "an IPv6 address"),
+            management=read.of("management", _parse_address, "an address"),
             hosts4=read.of("hosts4", IPv4Network, f"an IPv4 prefix: such as 10.1.0.0/24, {_PREFIX}"),
             hosts6=read.of("hosts6", IPv6Network, f"an IPv6 prefix: such as 2001:db8::/120, {_PREFIX}"),
             positions=line.positions,
@@ -172,24 +174,30 @@ def _devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[De
             yield row
 
 
-def _links(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[LinkRow]:
+def _read_links(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[LinkRow]:
     for line in lines:
         read = _Cells(line, findings)
-        ends4 = read.of("a_ipv4", _ipv4, "an IPv4 address"), read.of("b_ipv4", _ipv4, "an IPv4 address")
-        ends6 = read.of("a_ipv6", _ipv6, "an IPv6 address"), read.of("b_ipv6", _ipv6, "an IPv6 address")
+        ends4 = (
+            read.of("a_ipv4", _parse_ipv4, "an IPv4 address"),
+            read.of("b_ipv4", _parse_ipv4, "an IPv4 address"),
+        )
+        ends6 = (
+            read.of("a_ipv6", _parse_ipv6, "an IPv6 address"),
+            read.of("b_ipv6", _parse_ipv6, "an IPv6 address"),
+        )
         a, b = ((line.cells.get(f"{end}_device", ""), line.cells.get(f"{end}_port", "")) for end in "ab")
         yield LinkRow(a, b, ends4, ends6, line.positions)
 
 
-def _management(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[ManagementRow]:
+def _read_management(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterator[ManagementRow]:
     first: dict[tuple[str, str], Line] = {}
     for line in lines:
         whose = line.cells.get("device", ""), line.cells.get("port", "")
         if (other := first.setdefault(whose, line)) is not line:
             told = f"{clip(' '.join(whose))} stands in line {other.start.line} already"
-            findings.append(_wrong("FAB2148", told, line.start, "Give each port one line."))
+            findings.append(_error_at("FAB2148", told, line.start, "Give each port one line."))
             continue
-        address = _Cells(line, findings).of("address", _ipv4, "an IPv4 address")
+        address = _Cells(line, findings).of("address", _parse_ipv4, "an IPv4 address")
         if address is not None:
             yield ManagementRow(*whose, address, line.positions)
 
@@ -210,7 +218,7 @@ class _Cells:
         except ValueError:
             told = f"{column} {clip(text)!r} is not {wanted.partition(':')[0]}"
             help_ = f"Write {wanted}, or leave it empty for the computed one."
-            self.findings.append(_wrong("FAB2147", told, self.line.positions[column], help_))
+            self.findings.append(_error_at("FAB2147", told, self.line.positions[column], help_))
             return None
 
 
@@ -218,33 +226,33 @@ _NAME = cluster_schema()["$defs"]["name"]
 _ASNS = f"{TWO_BYTE_BASES[0]} to {_LAST_TWO_BYTE}, or {PRIVATE_ASNS[0]} to {PRIVATE_ASNS[1]} (RFC 6996)"
 
 
-def _name(text: str) -> str:
+def _parse_name(text: str) -> str:
     if not re.fullmatch(_NAME["pattern"], text):
         raise ValueError(text)
     return text
 
 
-def _asn(text: str) -> int:
+def _parse_asn(text: str) -> int:
     number = int(text) if re.fullmatch(r"[0-9]{1,10}", text) else 0
     if not (TWO_BYTE_BASES[0] <= number <= _LAST_TWO_BYTE or PRIVATE_ASNS[0] <= number <= PRIVATE_ASNS[1]):
         raise ValueError(text)
     return number
 
 
-def _address(text: str) -> IPv4Address | IPv6Address:
-    return _ipv6(text) if ":" in text else _ipv4(text)
+def _parse_address(text: str) -> IPv4Address | IPv6Address:
+    return _parse_ipv6(text) if ":" in text else _parse_ipv4(text)
 
 
-def _ipv4(text: str) -> IPv4Address:
+def _parse_ipv4(text: str) -> IPv4Address:
     return IPv4Address(text.partition("/")[0])
 
 
-def _ipv6(text: str) -> IPv6Address:
+def _parse_ipv6(text: str) -> IPv6Address:
     address = IPv6Address(text.partition("/")[0])
     if address.scope_id is not None:
         raise ValueError(text)
     return address
 
 
-def _wrong(code: str, message: str, at: Position, help: str) -> Diagnostic:
+def _error_at(code: str, message: str, at: Position, help: str) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, message, at, help)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.infiniband.model import ServiceClass
 from fabricc.front.spec.model import Infiniband, Ipoib, PartitionSpec
-from fabricc.front.spec.pools import parsed
+from fabricc.front.spec.pools import parse_network
 from fabricc.front.spec.weights import check_weights
 
 if TYPE_CHECKING:
@@ -58,17 +58,17 @@ def sections_of(value: Mapping[str, Any], unfit: frozenset[str]) -> dict[str, An
 
 def build_infiniband(fit: Mapping[str, Any], findings: Findings) -> Infiniband | None:
     """The section as values; None when a part of it does not fit. Refuses what has no meaning on InfiniBand."""
-    _refuse(findings)
+    _reject_ethernet_keys(findings)
     if "infiniband" not in fit or "priorities" not in fit:
         return None
     raw = fit["infiniband"]
-    classes = _classes(fit["priorities"], findings)
+    classes = _read_classes(fit["priorities"], findings)
     partitions = tuple(
         PartitionSpec(name, part["pkey"], tuple(part["units"]), tuple(part["hosts"]), part.get("priority"))
         for name, part in sorted(raw["partitions"].items())
     )
     _check_partitions(partitions, {each.name for each in classes}, findings)
-    ipoib = _ipoib(raw["ipoib"], findings) if raw["ipoib"] is not False else None
+    ipoib = _read_ipoib(raw["ipoib"], findings) if raw["ipoib"] is not False else None
     return Infiniband(raw["routing"], raw.get("guids"), classes, partitions, ipoib)
 
 
@@ -86,7 +86,7 @@ def forget_ethernet(assumptions: Assumptions) -> None:
             assumptions.forget(*path)
 
 
-def _refuse(findings: Findings) -> None:
+def _reject_ethernet_keys(findings: Findings) -> None:
     value = findings.document.value
     for section, (why, instead) in MEANINGLESS.items():
         if section in value:
@@ -100,26 +100,26 @@ def _refuse(findings: Findings) -> None:
 def _ethernet_keys(value: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """Keys of Ethernet inside sections that both kinds of fabric have, with the reason."""
     for tier in ("tors", "spines", "cores"):
-        if "nos" in _mapping(value.get(tier)):
+        if "nos" in _mapping_or_empty(value.get(tier)):
             yield (tier, "nos"), "the subnet manager configures switches"
     for key in ("border", "border_links"):
-        if key in _mapping(value.get("tors")):
+        if key in _mapping_or_empty(value.get("tors")):
             yield ("tors", key), "a subnet ends at its routers, and fabricc plans none"
-    for name, part in _mapping(value.get("priorities")).items():
+    for name, part in _mapping_or_empty(value.get("priorities")).items():
         for key, why in CLASS_KEYS.items():
-            if key in _mapping(part):
+            if key in _mapping_or_empty(part):
                 yield ("priorities", name, key), why
-    for name, part in _mapping(value.get("overrides")).items():
+    for name, part in _mapping_or_empty(value.get("overrides")).items():
         for key in ("nos", "drain", "fabric_links"):
-            if key in _mapping(part):
+            if key in _mapping_or_empty(part):
                 yield ("overrides", name, key), "there is neither a NOS nor BGP"
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping_or_empty(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _classes(raw: Mapping[str, Mapping[str, Any]], findings: Findings) -> tuple[ServiceClass, ...]:
+def _read_classes(raw: Mapping[str, Mapping[str, Any]], findings: Findings) -> tuple[ServiceClass, ...]:
     """Classes by service level: the one stated as `priority`, `default` on 0, else the lowest that is free."""
     levels: dict[str, int] = {}
     owners: dict[int, str] = {}
@@ -137,14 +137,14 @@ def _classes(raw: Mapping[str, Mapping[str, Any]], findings: Findings) -> tuple[
     free = iter(level for level in range(LEVELS) if level not in owners)
     for name in sorted(raw.keys() - levels.keys()):
         levels[name] = next(free, LEVELS - 1)
-    weights = _weights(raw)
+    weights = _read_weights(raw)
     return tuple(
         ServiceClass(name, level, raw[name]["strict"], weights[name])
         for name, level in sorted(levels.items(), key=lambda item: (item[1], item[0]))
     )
 
 
-def _weights(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+def _read_weights(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     """Percent of each class: as stated, the rest in equal parts among those that state none; 0 for strict ones."""
     shared = [name for name in sorted(raw) if not raw[name]["strict"]]
     stated = {name: raw[name]["weight_percent"] for name in shared if "weight_percent" in raw[name]}
@@ -172,12 +172,12 @@ def _check_partitions(partitions: tuple[PartitionSpec, ...], classes: set[str], 
             findings.error("FAB5804", message, *path, "priority", help=f"Classes: {known}.")
 
 
-def _ipoib(raw: Mapping[str, Any], findings: Findings) -> Ipoib | None:
+def _read_ipoib(raw: Mapping[str, Any], findings: Findings) -> Ipoib | None:
     path = ("infiniband", "ipoib")
     most = DATAGRAM_MTU if raw["mode"] == "datagram" else CONNECTED_MTU
     mtu = raw.get("mtu", most)
     if mtu > most:
         message = f"infiniband.ipoib.mtu {mtu} does not fit {raw['mode']} mode"
         findings.error("FAB5805", message, *path, "mtu", help=f"The largest that fits is {most}.")
-    network = parsed(raw["pool"], (*path, "pool"), findings)
+    network = parse_network(raw["pool"], (*path, "pool"), findings)
     return Ipoib(network.cidr, raw["mode"], mtu) if network is not None else None

@@ -17,7 +17,7 @@ from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
-from fabricc.front.spec.defaults import Assumptions, filled
+from fabricc.front.spec.defaults import Assumptions, fill_defaults
 from fabricc.front.spec.document import Findings
 from fabricc.front.spec.evpn import build_evpn, check_subnets
 from fabricc.front.spec.external import build_external, own_networks
@@ -40,7 +40,7 @@ from fabricc.front.spec.model import (
 )
 from fabricc.front.spec.moves import build_replaced, check_moves
 from fabricc.front.spec.network_groups import Stated, groups_of
-from fabricc.front.spec.networks import INHERITED, numbered, section_of
+from fabricc.front.spec.networks import INHERITED, number_networks, section_of
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
 from fabricc.front.spec.validate import schema_problems
 
@@ -76,7 +76,7 @@ def load_spec(path: FilePath, numbers: Mapping[str, int] | None = None) -> Loade
 
     `numbers`: those that further networks have in the lock.
     """
-    raw = _read(path)
+    raw = _read_file(path)
     if isinstance(raw, Diagnostic):
         return Loaded(None, (raw,), "")
     return read_spec(raw, STDIN if str(path) == "-" else path.as_posix(), numbers)
@@ -95,16 +95,16 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
     accept: tuple[Acceptance, ...] = ()
     if isinstance(document.value, dict) and not any(code.code == "FAB1009" for _, code in problems):
         unfit = {path[0] for path, _ in problems if path} | {path[0] for path in document.broken if path}
-        spec, accept = _assembled(document, frozenset(map(str, unfit)), findings)
+        spec, accept = _assemble_spec(document, frozenset(map(str, unfit)), findings)
         if not unfit & {"networks", "management", *INHERITED}:
             if spec is not None and spec.infiniband is not None and "networks" in document.value:
                 message = "further networks stand beside a fabric of Ethernet, not of InfiniBand"
                 findings.error("FAB2114", message, "networks", help="Describe them in a spec of their own.")
-            networks = _networks(document, spec, numbers or {}, findings)
+            networks = _read_networks(document, spec, numbers or {}, findings)
             spec = spec and replace(spec, networks=networks)
     failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
-    ordered = in_file_order(accepted(findings.diagnostics, accept))
-    return Loaded(None if failed else spec, _shortened(ordered), text)
+    ordered = in_file_order(apply_severities(findings.diagnostics, accept))
+    return Loaded(None if failed else spec, _limit_diagnostics(ordered), text)
 
 
 GAPS = "FAB5"
@@ -113,7 +113,7 @@ BETS = frozenset({"FAB4004"})
 """Codes of what is not lossless in the worst case, which a spec may bet against."""
 
 
-def softened(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
+def soften_errors(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
     """The diagnostics, errors that the spec accepts and may accept as warnings."""
     codes = {entry.code for entry in accept}
     return [
@@ -124,7 +124,7 @@ def softened(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) ->
     ]
 
 
-def accepted(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
+def apply_severities(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
     """The diagnostics with each warning that the spec speaks of as grave as it says there; errors stay errors."""
     known = {each.code: each for each in accept if not each.line}
     result = []
@@ -146,7 +146,7 @@ def in_file_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(sorted(once, key=lambda each: (each.position or nowhere, each.code, each.message)))
 
 
-def _shortened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def _limit_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """The first 200, and one that counts the others and is as grave as they are."""
     if not (rest := diagnostics[MAX_LISTED:]):
         return diagnostics
@@ -156,7 +156,7 @@ def _shortened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     return (*diagnostics[:MAX_LISTED], more)
 
 
-def _read(path: FilePath) -> bytes | Diagnostic:
+def _read_file(path: FilePath) -> bytes | Diagnostic:
     """At most one byte more than the limit, so that the reader refuses what is larger."""
 
     def refused(code: str, message: str, help: str = "") -> Diagnostic:
@@ -167,19 +167,19 @@ def _read(path: FilePath) -> bytes | Diagnostic:
             return sys.stdin.buffer.read(MAX_BYTES + 1)
         return files.read(path, limit=MAX_BYTES)
     except FileNotFoundError:
-        return refused("FAB0001", "there is no such file", _nearby(path.parent))
+        return refused("FAB0001", "there is no such file", _suggest_specs(path.parent))
     except files.TooLargeError:
         return too_large(path.as_posix())
     except files.ForeignFileError as error:
         if path.is_dir():
-            return refused("FAB0002", "this is a folder, not a spec", _nearby(path))
+            return refused("FAB0002", "this is a folder, not a spec", _suggest_specs(path))
         return refused("FAB0002", f"this is no spec: {error.strerror}", "Use `-` to read standard input.")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return refused("FAB0001", f"the file cannot be read: {why}")
 
 
-def _nearby(folder: FilePath) -> str:
+def _suggest_specs(folder: FilePath) -> str:
     """A remedy that names specs in a folder."""
     try:
         with os.scandir(folder) as entries:
@@ -191,13 +191,13 @@ def _nearby(folder: FilePath) -> str:
     return f"Name {' or '.join(clip(str(folder / name), _LONGEST_PATH) for name in names)}."
 
 
-def _networks(
+def _read_networks(
     document: Document, spec: ClusterSpec | None, numbers: Mapping[str, int], findings: Findings
 ) -> dict[str, ClusterSpec]:
     """The specs of the further networks, each read as one of its own."""
     named, moved = document.value.get("networks", {}), document.value.get("moved", {})
     numbers = {moved.get(name, name) if name not in named else name: own for name, own in numbers.items()}
-    stated = numbered(named, numbers)
+    stated = number_networks(named, numbers)
     sections = [section_of(document, name, stated[name]) for name in sorted(stated, key=stated.__getitem__)]
     told = {
         each.network.name: Findings(
@@ -212,7 +212,7 @@ def _networks(
             for each in sections
             for name in [each.network.name]
         ]
-        os = filled({"gpus": document.value["gpus"]}, Assumptions())["gpus"]["os"]
+        os = fill_defaults({"gpus": document.value["gpus"]}, Assumptions())["gpus"]["os"]
         alone = groups_of(parts, [group.name for group in spec.gpus.groups], os)
     found = {}
     for section in sections:
@@ -220,7 +220,7 @@ def _networks(
         if spec is not None:
             rails = section.rails_per_tor
             gpus = replace(spec.gpus, wiring=section.wiring, rails_per_tor=rails, rails_apart=False)
-        read, _ = _assembled(section.document, frozenset(), told[name], section.assumptions, gpus)
+        read, _ = _assemble_spec(section.document, frozenset(), told[name], section.assumptions, gpus)
         if read is not None:
             network = replace(section.network, groups=alone[name])
             check_classes(network.groups, read.priorities, told[name])
@@ -229,7 +229,7 @@ def _networks(
     return found
 
 
-def _assembled(
+def _assemble_spec(
     document: Document,
     unfit: frozenset[str],
     findings: Findings,
@@ -242,7 +242,7 @@ def _assembled(
     none.
     """
     assumptions = assumptions or Assumptions()
-    raw = filled(sections_of(document.value, unfit), assumptions)
+    raw = fill_defaults(sections_of(document.value, unfit), assumptions)
     fit = {key: value for key, value in raw.items() if key not in unfit}
     if "gpus" in fit:
         gpus = build_gpus(fit["gpus"], findings, assumptions)
@@ -271,15 +271,15 @@ def _assembled(
     )
     semantics.check_acceptances(accept, findings)
     if "spines" in fit and "cores" not in document.value:
-        semantics.check_spines(_tier(fit["spines"]), findings)
+        semantics.check_spines(_read_tier(fit["spines"]), findings)
     if not unfit:
         semantics.check_tiers(document.value, findings)
     if "mtu" in fit:
         semantics.check_mtu(fit["mtu"]["host"], fit["mtu"]["switch"], findings)
-    routing = _routing(fit["routing"]) if "routing" in fit else None
+    routing = _read_routing(fit["routing"]) if "routing" in fit else None
     if routing is not None:
         semantics.check_routing(routing, findings)
-    cables = _cables(fit["cables"]) if "cables" in fit else None
+    cables = _read_cables(fit["cables"]) if "cables" in fit else None
     if cables is not None:
         semantics.check_cables(cables, findings)
     external: tuple[Outsider, ...] = ()
@@ -310,9 +310,9 @@ def _assembled(
         file=document.file,
         catalog_files=tuple(fit["catalog"]),
         gpus=gpus,
-        tors=_tier(fit["tors"]),
-        spines=_tier(fit["spines"]) if "spines" in fit else None,
-        cores=_tier(fit["cores"]) if "cores" in fit else None,
+        tors=_read_tier(fit["tors"]),
+        spines=_read_tier(fit["spines"]) if "spines" in fit else None,
+        cores=_read_tier(fit["cores"]) if "cores" in fit else None,
         planes=fit["planes"],
         priorities=priorities,
         addressing=addressing,
@@ -323,13 +323,13 @@ def _assembled(
         switch_mtu=fit["mtu"]["switch"],
         unused_silent=fit.get("unused_ports") == "silent",
         descriptions=Descriptions(**fit.get("descriptions", {})),
-        overrides={name: _override(fit["overrides"][name]) for name in sorted(fit["overrides"])},
+        overrides={name: _read_override(fit["overrides"][name]) for name in sorted(fit["overrides"])},
         accept=accept,
         congestion=congestion,
         load_balancing=balancing,
-        headroom_oversubscription=_ratio(fit["buffers"].get("headroom_oversubscription")),
+        headroom_oversubscription=_exact_fraction(fit["buffers"].get("headroom_oversubscription")),
         infiniband=infiniband,
-        overlays=tuple(_overlay(each) for each in fit.get("overlays", ())),
+        overlays=tuple(_read_overlay(each) for each in fit.get("overlays", ())),
         external=external,
         evpn=evpn,
         identities=dict(fit.get("identities", {})),
@@ -342,11 +342,11 @@ def _assembled(
     return spec, accept
 
 
-def _ratio(number: float | None) -> Fraction | None:
+def _exact_fraction(number: float | None) -> Fraction | None:
     return None if number is None else Fraction(str(number))
 
 
-def _tier(raw: Mapping[str, Any]) -> Tier:
+def _read_tier(raw: Mapping[str, Any]) -> Tier:
     """The section with the keys of the schema; a list of units per pod is said twice."""
     stated = {**raw, "nos": NosChoice.of(raw.get("nos", ""))}
     if isinstance(per_pod := raw.get("units_per_pod"), list):
@@ -356,7 +356,7 @@ def _tier(raw: Mapping[str, Any]) -> Tier:
     return Tier(**stated)
 
 
-def _routing(raw: Mapping[str, Any]) -> Routing:
+def _read_routing(raw: Mapping[str, Any]) -> Routing:
     """The section with the keys of the schema, but for those of BFD, which are below one of their own."""
     bfd = raw["bfd"] or {"interval_ms": None, "multiplier": 3}
     return Routing(
@@ -369,19 +369,19 @@ def _load_balancing(raw: Mapping[str, Any]) -> LoadBalancing:
     return LoadBalancing(Spreading(raw["mode"]), raw["queue_pairs"], raw.get("flowlet_idle_us"))
 
 
-def _cables(raw: Mapping[str, Any]) -> Cables:
+def _read_cables(raw: Mapping[str, Any]) -> Cables:
     return Cables(
         *(CableKind(raw[link]["medium"], raw[link]["length_m"]) for link in ("host", "spine", "core"))
     )
 
 
-def _overlay(raw: Mapping[str, Any]) -> OverlayFile:
+def _read_overlay(raw: Mapping[str, Any]) -> OverlayFile:
     tiers, devices = tuple(raw.get("tiers", ())), tuple(raw.get("devices", ()))
     removes = raw.get("removes", False)
     return OverlayFile(raw["file"], raw["nos"], raw.get("into", ""), tiers, devices, removes)
 
 
-def _override(raw: Mapping[str, Any]) -> Override:
+def _read_override(raw: Mapping[str, Any]) -> Override:
     ports = {
         port: PortOverride(values.get("cable_m"), values.get("medium"), values["shutdown"])
         for port, values in sorted(raw["ports"].items())

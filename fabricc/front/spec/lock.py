@@ -81,14 +81,14 @@ def format_lock(lock: Lock) -> str:
     Raises:
         ValueError: a key or number that a lock cannot hold.
     """
-    lines = _items(lock)
+    lines = _format_items(lock)
     for name, each in sorted(lock.networks.items()):
-        lines += [f"network {name} {item}" for item in (each.number, *_items(each))]
+        lines += [f"network {name} {item}" for item in (each.number, *_format_items(each))]
     owner = [f"cluster {lock.cluster}"] if lock.cluster else []
     return "\n".join((f"version {VERSION}", HEADER.rstrip(), *owner, *lines)) + "\n"
 
 
-def _items(lock: Lock) -> list[str]:
+def _format_items(lock: Lock) -> list[str]:
     lines = [f"stride {name} {value}" for name, value in sorted(lock.strides.items())]
     lines += [f"unit {key} {coordinate}" for key, coordinate in sorted(lock.units.items())]
     lines += [f"host {name} {unit} {slot}" for name, (unit, slot) in sorted(lock.hosts.items())]
@@ -101,7 +101,7 @@ def _items(lock: Lock) -> list[str]:
     return lines
 
 
-def renewed(lock: Lock, cluster: str, before: str | None) -> str:
+def renew_lock(lock: Lock, cluster: str, before: str | None) -> str:
     """The text of a cluster's lock; one that names no cluster stays as it is while its numbers do.
 
     `before` is what the lock file holds; None when there is none.
@@ -152,21 +152,21 @@ class _Reader:
             if not line or line.startswith("#"):
                 continue
             if line.startswith(CONFLICT):
-                self._conflict(line, number)
+                self._report_conflict(line, number)
             elif line.startswith("version "):
                 versions += 1
-                self._version(line, number)
+                self._read_version(line, number)
             elif (match := CLUSTER.fullmatch(line)) is not None:
-                self._owner(match[1], number)
+                self._read_owner(match[1], number)
             elif (match := LINE.fullmatch(line)) is not None:
-                self._item(match, number)
+                self._read_item(match, number)
             elif (match := NETWORK.fullmatch(line)) is None or not self._network(match, number):
-                self._report("FAB0030", f"not a line of a lock: {clip(line)}", number, _LINES)
+                self._report_problem("FAB0030", f"not a line of a lock: {clip(line)}", number, _LINES)
         if not versions:
-            self._report("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
+            self._report_problem("FAB0031", "the lock has no version line", 1, "Restore the file from Git.")
         for name, part in self.networks.items():
             if not part.number:
-                self._report(
+                self._report_problem(
                     "FAB0030",
                     f"network '{name}' has items and no number",
                     min(part.lines.values(), default=1),
@@ -189,7 +189,7 @@ class _Reader:
         part.diagnostics = self.diagnostics
         if stated is None:
             if (item := LINE.fullmatch(rest)) is not None:
-                part._item(item, number)
+                part._read_item(item, number)
             return item is not None
         if not 1 <= int(stated) <= _MOST_NETWORKS:
             return False
@@ -202,31 +202,31 @@ class _Reader:
                 else f"network '{name}' and network '{owner}' have the number {stated}"
             )
             help_ = "Delete the line that was not committed first."
-            self._report("FAB0033" if first != number else "FAB0034", told, number, help_)
+            self._report_problem("FAB0033" if first != number else "FAB0034", told, number, help_)
         else:
             part.number = int(stated)
         return True
 
-    def _report(self, code: str, message: str, line: int, help: str) -> None:
+    def _report_problem(self, code: str, message: str, line: int, help: str) -> None:
         self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, Position(self.file, line, 1), help))
 
-    def _conflict(self, line: str, number: int) -> None:
-        self._report(
+    def _report_conflict(self, line: str, number: int) -> None:
+        self._report_problem(
             "FAB0032",
             f"a merge conflict is not resolved: {line[:7]}",
             number,
             "Keep the item lines of both sides and delete the markers; then build again.",
         )
 
-    def _version(self, line: str, number: int) -> None:
+    def _read_version(self, line: str, number: int) -> None:
         if line != f"version {VERSION}":
             message = f"the lock is of {clip(line)}, this program reads version {VERSION}"
-            self._report("FAB0031", message, number, "Use the release of fabricc that wrote it.")
+            self._report_problem("FAB0031", message, number, "Use the release of fabricc that wrote it.")
 
-    def _owner(self, cluster: str, number: int) -> None:
+    def _read_owner(self, cluster: str, number: int) -> None:
         self.cluster = self.cluster or cluster
         if self.wanted and cluster != self.wanted:
-            self._report(
+            self._report_problem(
                 "FAB2070",
                 f"this is the lock of cluster '{cluster}', and the spec is of '{self.wanted}'",
                 number,
@@ -234,19 +234,19 @@ class _Reader:
                 f"cluster was renamed, write `cluster {self.wanted}` in this line: no number changes.",
             )
 
-    def _item(self, match: re.Match[str], number: int) -> None:
+    def _read_item(self, match: re.Match[str], number: int) -> None:
         kind, key = next((match[at], match[at + 1]) for at in (1, 4, 8, 11) if match[at])
         if (first := self.lines.setdefault((kind, key), number)) != number:
             message = f"{kind} '{clip(key)}' stands in line {first} already"
-            self._report("FAB0033", message, number, "Delete the line that was not committed first.")
+            self._report_problem("FAB0033", message, number, "Delete the line that was not committed first.")
             return
         if kind == "stride":
-            self._stride(key, int(match[3]), number)
+            self._read_stride(key, int(match[3]), number)
         elif kind == "switch":
             self.switches[key] = int(match[3])
             self._own((-1, self.switches[key]), kind, key, number)
         elif kind == "link":
-            self._link(key, int(match[10]), number)
+            self._claim_link(key, int(match[10]), number)
         elif kind == "unit":
             self.units[key] = int(match[3])
             self._own((self.units[key],), kind, key, number)
@@ -256,22 +256,22 @@ class _Reader:
             self.hosts[key] = (int(match[6]), int(match[7]))
             self._own(self.hosts[key], kind, key, number)
 
-    def _stride(self, name: str, value: int, number: int) -> None:
+    def _read_stride(self, name: str, value: int, number: int) -> None:
         """Names have a few digits, and links that are spread are at least one."""
         counts = _COUNTS.fullmatch(name)
         if counts and (not value or (counts["digits"] and value > _MOST_DIGITS)):
             fits = f"1 to {_MOST_DIGITS}" if counts["digits"] else "1 or more"
             message = f"the stride {name} is {value}, a build writes {fits}"
-            self._report("FAB6040", message, number, "Restore the line from Git.")
+            self._report_problem("FAB6040", message, number, "Restore the line from Git.")
             return
         self.strides[name] = value
 
-    def _link(self, key: str, value: int, number: int) -> None:
+    def _claim_link(self, key: str, value: int, number: int) -> None:
         """No two links of a party have one number."""
         self.links[key] = value
         party = key.partition("/")[0]
         if (owner := self.numbers.setdefault((party, value), key)) != key:
-            self._report(
+            self._report_problem(
                 "FAB0034",
                 f"link '{clip(key)}' and link '{clip(owner)}' (line {self.lines['link', owner]}) share number {value}",
                 number,
@@ -287,7 +287,7 @@ class _Reader:
                 "host": f"unit {coordinate[0]} slot {coordinate[-1]}",
                 "switch": f"number {coordinate[-1]}",
             }[kind]
-            self._report(
+            self._report_problem(
                 "FAB0034",
                 f"{kind} '{clip(key)}' and {kind} '{clip(owner)}' (line {self.lines[kind, owner]}) share {where}",
                 number,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.document import Findings
 
 
-def misfit(
+def find_misfit(
     raw: Mapping[str, Any], network: IPNetwork, length: int, tier: TierName | Beyond
 ) -> tuple[str, str, str] | None:
     """What of a network's keys does not go together: why, the key and a remedy."""
@@ -30,14 +30,14 @@ def misfit(
         return "`per_host` is of networks with `tier: host`", "per_host", "Remove it."
     if tier not in IN_UNITS:
         if key := next((key for key in ("from", "units") if key in raw), None):
-            return f"{_whose(tier)} are in no unit, so `{key}` says nothing", key, "Remove it."
+            return f"{_describe_tier(tier)} are in no unit, so `{key}` says nothing", key, "Remove it."
     elif length > network.prefixlen and "units" not in raw:
-        remedy = f"Add `units`: how many units' {_whose(tier)} share a subnet."
+        remedy = f"Add `units`: how many units' {_describe_tier(tier)} share a subnet."
         return f"nothing says which units a /{length} holds", "prefix_length", remedy
     return None
 
 
-def _whose(tier: TierName | Beyond | None) -> str:
+def _describe_tier(tier: TierName | Beyond | None) -> str:
     """`ToRs`, `spines`, `hosts`, `management switches`."""
     named: dict[TierName | Beyond | None, str] = {TierName.TOR: "ToRs", Beyond.OOB: "management switches"}
     return named.get(tier, f"{tier}s")
@@ -57,7 +57,7 @@ def in_turn(
     for index, (network, section) in enumerate(zip(networks, raw, strict=True)):
         before = found[last[network.tier]] if network.tier in last else None
         first = section["from"] - 1 if "from" in section else before.end if before else 0
-        if before and (clash := _clash(network, before, first)):
+        if before and (clash := _find_clash(network, before, first)):
             message, remedy = clash
             findings.error("FAB2160", message, "management", "networks", index, help=remedy)
             continue
@@ -70,11 +70,11 @@ def in_turn(
     return tuple(found)
 
 
-def _clash(
+def _find_clash(
     network: ManagementNetwork, before: ManagementNetwork, first: int | None
 ) -> tuple[str, str] | None:
     """Why a network cannot follow another of its tier, and a remedy; None where it begins behind that one."""
-    whose = _whose(network.tier)
+    whose = _describe_tier(network.tier)
     if network.tier not in IN_UNITS:
         remedy = f"Keep one network of {whose}, cut into subnets by `prefix_length` where it has to be."
         return f"{network.key}: {before.key} has all {whose}", remedy
@@ -90,8 +90,8 @@ def _clash(
 def build_switches(raw: Mapping[str, Any]) -> ManagementWish:
     """The section `management.switches`, valid and with its defaults, as values."""
     return ManagementWish(
-        _tier(raw),
-        _tier(raw["aggregation"]) if "aggregation" in raw else None,
+        _read_tier(raw),
+        _read_tier(raw["aggregation"]) if "aggregation" in raw else None,
         by_unit=raw["per"] == "unit",
         row=raw["row"],
         outside=tuple(raw["to"]),
@@ -100,6 +100,6 @@ def build_switches(raw: Mapping[str, Any]) -> ManagementWish:
     )
 
 
-def _tier(raw: Mapping[str, Any]) -> ManagementTier:
+def _read_tier(raw: Mapping[str, Any]) -> ManagementTier:
     nos = NosChoice.of(raw["nos"]) if "nos" in raw else None
     return ManagementTier(raw["model"], nos, raw.get("count"), raw.get("uplinks"))

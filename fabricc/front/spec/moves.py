@@ -67,7 +67,7 @@ def check_moves(
             findings.error("FAB3400", f"'{old}' becomes itself", *path, help="Leave it out.")
 
 
-def renames(spec: ClusterSpec) -> dict[str, str]:
+def list_renames(spec: ClusterSpec) -> dict[str, str]:
     """Every former name that the spec gives -> the present one, of what moved and of what was replaced."""
     return {**spec.moved, **{old: new.by for old, new in spec.replaced.items() if new.by != old}}
 
@@ -99,8 +99,8 @@ def kinds_of(spec: ClusterSpec) -> Kinds:
     """Of which kind each thing is that has another name now: what the spec calls by the new one, and not by the old."""
     found: dict[str, dict[str, str]] = {kind: {} for kind in (*KINDS, "devices")}
     names = names_of(spec) if spec.moved or spec.replaced else {}
-    for old, new in renames(spec).items():
-        kind = next(fitting(names, old, new), "devices")
+    for old, new in list_renames(spec).items():
+        kind = next(fitting_kinds(names, old, new), "devices")
         found[kind][old] = new
     found["hosts"] |= {
         old + host.removeprefix(new): host
@@ -109,11 +109,11 @@ def kinds_of(spec: ClusterSpec) -> Kinds:
         for host, rack in group.rack_of.items()
         if rack == new
         and host.startswith(f"{new}-host")
-        and old + host.removeprefix(new) not in renames(spec)
+        and old + host.removeprefix(new) not in list_renames(spec)
     }
     return Kinds(**found)
 
 
-def fitting(names: Mapping[str, frozenset[str]], old: str, new: str) -> Iterator[str]:
+def fitting_kinds(names: Mapping[str, frozenset[str]], old: str, new: str) -> Iterator[str]:
     """The kinds of things that have the new name and not the old one."""
     return (kind for kind, known in names.items() if new in known and old not in known)

@@ -67,9 +67,9 @@ def read_export(path: Path) -> Export:
     tables: dict[str, list[dict[str, str]]] = {}
     findings: list[Diagnostic] = []
     try:
-        read = _files(path)
+        read = _read_files(path)
     except OSError as error:
-        return Export(findings=(_wrong(path, f"{path} cannot be read: {error.strerror}"),))
+        return Export(findings=(_error_in_file(path, f"{path} cannot be read: {error.strerror}"),))
     for file, name in read.items():
         try:
             text = files.read(file, limit=_LARGEST).decode("utf-8-sig")
@@ -77,29 +77,29 @@ def read_export(path: Path) -> Export:
                 return Export(findings=(conflict,))
             if file.suffix == ".csv":
                 tables[name] = netbox_csv.rows_of(text)
-                findings += netbox_csv.lacking(name, file, tables[name])
+                findings += netbox_csv.missing_columns(name, file, tables[name])
             else:
                 value = json.loads(text)
                 several = not path.is_dir() and isinstance(value, dict) and not value.keys().isdisjoint(LISTS)
                 parts = value if several else {name: value}
-                found |= {key: _items(part) for key, part in parts.items() if key in LISTS}
+                found |= {key: _list_objects(part) for key, part in parts.items() if key in LISTS}
         except (OSError, ValueError, RecursionError, csv.Error) as error:
             kind = "CSV" if file.suffix == ".csv" else "JSON"
             reason = (isinstance(error, OSError) and error.strerror) or f"it is no {kind}"
-            return Export(findings=(_wrong(file, f"{file} cannot be read: {reason}"),))
-    found = netbox_csv.objects(tables) | found
-    devices = tuple(_devices(found.get("devices", [])))
+            return Export(findings=(_error_in_file(file, f"{file} cannot be read: {reason}"),))
+    found = netbox_csv.objects_of_tables(tables) | found
+    devices = tuple(_read_devices(found.get("devices", [])))
     if not devices:
-        return Export(findings=(*findings, _wrong(path, f"{path} has no list of devices")))
+        return Export(findings=(*findings, _error_in_file(path, f"{path} has no list of devices")))
     if lists := [name for name in LISTS[1:3] if name not in found]:
         told = f"there is no list of {' nor of '.join(lists)}: what they would tell stays as computed"
         findings.append(Diagnostic("FAB3271", Severity.NOTE, told, Position(str(path), 1, 1), _HELP))
-    addresses, cables = _addresses(found.get("ip-addresses", [])), _cables(found.get("cables", []))
-    prefixes = tuple(_text(each, "prefix") for each in found.get("prefixes", []))
+    addresses, cables = _read_addresses(found.get("ip-addresses", [])), _read_cables(found.get("cables", []))
+    prefixes = tuple(_text_at(each, "prefix") for each in found.get("prefixes", []))
     return Export(devices, tuple(addresses), tuple(cables), prefixes, tuple(read), tuple(findings))
 
 
-def _files(path: Path) -> dict[Path, str]:
+def _read_files(path: Path) -> dict[Path, str]:
     """File -> list. A single file is of devices unless its name says more."""
     known = {".json": LISTS, ".csv": netbox_csv.TABLES}
     if not path.is_dir():
@@ -122,17 +122,17 @@ _HELP = (
 )
 
 
-def _wrong(path: Path, message: str) -> Diagnostic:
+def _error_in_file(path: Path, message: str) -> Diagnostic:
     return Diagnostic("FAB2149", Severity.ERROR, message, Position(str(path), 1, 1), _HELP)
 
 
-def _items(value: Any) -> list[Any]:
+def _list_objects(value: Any) -> list[Any]:
     """The objects of an answer of the API, or of a bare list."""
     listed = value.get("results") if isinstance(value, dict) else value
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
-def _text(value: Any, *path: str) -> str:
+def _text_at(value: Any, *path: str) -> str:
     """The text at a path of keys; "" where there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -141,43 +141,43 @@ def _text(value: Any, *path: str) -> str:
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
-def _devices(items: Iterable[dict[str, Any]]) -> Iterator[Device]:
+def _read_devices(items: Iterable[dict[str, Any]]) -> Iterator[Device]:
     for each in items:
-        role = _text(each, "role", "slug") or _text(each, "device_role", "slug")  # before NetBox 3.6
-        primary = _text(each, "primary_ip4", "address") or _text(each, "primary_ip", "address")
-        rack, unit = _text(each, "rack", "name"), _text(each, "position")
-        height = _text(each, "device_type", "u_height")
-        asn = _text(each, "custom_fields", "asn")
-        if name := _text(each, "name"):
+        role = _text_at(each, "role", "slug") or _text_at(each, "device_role", "slug")  # before NetBox 3.6
+        primary = _text_at(each, "primary_ip4", "address") or _text_at(each, "primary_ip", "address")
+        rack, unit = _text_at(each, "rack", "name"), _text_at(each, "position")
+        height = _text_at(each, "device_type", "u_height")
+        asn = _text_at(each, "custom_fields", "asn")
+        if name := _text_at(each, "name"):
             yield Device(name, role, rack, unit, height, primary, asn)
 
 
-def _addresses(items: Iterable[dict[str, Any]]) -> Iterator[Address]:
+def _read_addresses(items: Iterable[dict[str, Any]]) -> Iterator[Address]:
     for each in items:
         device, interface = (
-            _text(each, "assigned_object", "device", "name"),
-            _text(each, "assigned_object", "name"),
+            _text_at(each, "assigned_object", "device", "name"),
+            _text_at(each, "assigned_object", "name"),
         )
-        if device and (address := _text(each, "address")):
-            yield Address(address, _text(each, "role", "value"), device, interface)
+        if device and (address := _text_at(each, "address")):
+            yield Address(address, _text_at(each, "role", "value"), device, interface)
 
 
-def _cables(items: Iterable[dict[str, Any]]) -> Iterator[tuple[End, End]]:
+def _read_cables(items: Iterable[dict[str, Any]]) -> Iterator[tuple[End, End]]:
     for each in items:
-        ends = [list(_ends(each, side)) for side in "ab"]
+        ends = [list(_list_ends(each, side)) for side in "ab"]
         if all(len(end) == 1 for end in ends):
             yield ends[0][0], ends[1][0]
 
 
-def _ends(cable: dict[str, Any], side: str) -> Iterator[End]:
+def _list_ends(cable: dict[str, Any], side: str) -> Iterator[End]:
     """The interfaces at one side: a list since NetBox 3.3, one object before."""
     listed = cable.get(f"{side}_terminations")
     ends = (
-        [each.get("object") for each in _items(listed)]
+        [each.get("object") for each in _list_objects(listed)]
         if listed is not None
         else [cable.get(f"termination_{side}")]
     )
     for end in ends:
-        device, name = _text(end, "device", "name"), _text(end, "name")
+        device, name = _text_at(end, "device", "name"), _text_at(end, "name")
         if device and name:
             yield device, name

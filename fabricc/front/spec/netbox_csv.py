@@ -50,7 +50,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return [dict(zip(head, (cell.strip() for cell in row), strict=False)) for row in rows[1:] if any(row)]
 
 
-def lacking(name: str, path: Path, rows: Sequence[Row]) -> Iterator[Diagnostic]:
+def missing_columns(name: str, path: Path, rows: Sequence[Row]) -> Iterator[Diagnostic]:
     """The columns of a list that the exported view did not show."""
     there = rows[0].keys() if rows else {label for labels in _WANTED[name] for label in labels.split("|")}
     lacks = [labels for labels in _WANTED[name] if not there & set(labels.split("|"))]
@@ -60,34 +60,34 @@ def lacking(name: str, path: Path, rows: Sequence[Row]) -> Iterator[Diagnostic]:
         yield Diagnostic("FAB3270", Severity.WARNING, told, Position(str(path), 1, 1), help_)
 
 
-def objects(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Object]]:
+def objects_of_tables(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Object]]:
     """The tables as lists of the API; interfaces stand in for addresses and cables without a table of their own."""
-    racks = {_text(each.get("name", ""), each.get("facility id")): each.get("name", "")
+    racks = {_format_name(each.get("name", ""), each.get("facility id")): each.get("name", "")
              for each in tables.get("racks", ())}  # fmt: skip
-    found = {"devices": [_device(each, racks) for each in tables.get("devices", ())]}
+    found = {"devices": [_device_of_row(each, racks) for each in tables.get("devices", ())]}
     known = {each["name"] for each in found["devices"]}
     if (interfaces := tables.get("interfaces")) is not None:
         found["ip-addresses"] = list(_of_interfaces(interfaces, known))
         found["cables"] = list(_to_peers(interfaces, known))
     if (addresses := tables.get("ip-addresses")) is not None:
-        found["ip-addresses"] = [_address(each, known) for each in addresses]
+        found["ip-addresses"] = [_address_of_row(each, known) for each in addresses]
     if (cables := tables.get("cables")) is not None:
-        found["cables"] = [_cable(each, known) for each in cables]
+        found["cables"] = [_cable_of_row(each, known) for each in cables]
     if (prefixes := tables.get("prefixes")) is not None:
         found["prefixes"] = [{"prefix": each.get("prefix (flat)") or each.get("prefix")} for each in prefixes]
     return {name: each for name, each in found.items() if each}
 
 
-def _text(name: str, more: str | None) -> str:
+def _format_name(name: str, more: str | None) -> str:
     return f"{name} ({more})" if more else name
 
 
-def _bare(text: str, known: Collection[str] = ()) -> str:
+def _strip_suffix(text: str, known: Collection[str] = ()) -> str:
     """A name without what NetBox shows after it."""
     return text if text in known else _MORE.sub("", text)
 
 
-def _device(row: Row, racks: Mapping[str, str]) -> Object:
+def _device_of_row(row: Row, racks: Mapping[str, str]) -> Object:
     rack, role = row.get("rack", ""), row.get("role", "").lower()
     return {
         "name": row.get("name", ""),
@@ -100,15 +100,15 @@ def _device(row: Row, racks: Mapping[str, str]) -> Object:
     }
 
 
-def _end(device: str, interface: str, known: Collection[str]) -> Object:
-    return {"name": _bare(interface), "device": {"name": _bare(device, known)}}
+def _end_of_cable(device: str, interface: str, known: Collection[str]) -> Object:
+    return {"name": _strip_suffix(interface), "device": {"name": _strip_suffix(device, known)}}
 
 
-def _address(row: Row, known: Collection[str]) -> Object:
+def _address_of_row(row: Row, known: Collection[str]) -> Object:
     return {
         "address": row.get("ip address"),
         "role": {"value": row.get("role", "").lower()},
-        "assigned_object": _end(row.get("parent", ""), row.get("interface", ""), known),
+        "assigned_object": _end_of_cable(row.get("parent", ""), row.get("interface", ""), known),
     }
 
 
@@ -117,17 +117,19 @@ def _of_interfaces(rows: Iterable[Row], known: Collection[str]) -> Iterator[Obje
         for address in row.get("ip addresses", "").split(","):
             yield {
                 "address": address.strip(),
-                "assigned_object": _end(row.get("device", ""), row.get("name", ""), known),
+                "assigned_object": _end_of_cable(row.get("device", ""), row.get("name", ""), known),
             }
 
 
-def _cable(row: Row, known: Collection[str]) -> Object:
+def _cable_of_row(row: Row, known: Collection[str]) -> Object:
     """A cable; several things at one end, which are told apart by commas, are none that the plan has."""
     found: Object = {}
     for side in "ab":
         device, interface = row.get(f"device {side}", ""), row.get(f"termination {side}", "")
         single = "," not in device + interface
-        found[f"{side}_terminations"] = [{"object": _end(device, interface, known)}] if single else []
+        found[f"{side}_terminations"] = (
+            [{"object": _end_of_cable(device, interface, known)}] if single else []
+        )
     return found
 
 
@@ -137,7 +139,7 @@ def _to_peers(rows: Iterable[Row], known: Collection[str]) -> Iterator[Object]:
     for row in rows:
         peer, _, port = row.get("link peers", "").partition(" > ")
         near = {"device a": row.get("device", ""), "termination a": row.get("name", "")}
-        cable = _cable(near | {"device b": peer, "termination b": port}, known)
+        cable = _cable_of_row(near | {"device b": peer, "termination b": port}, known)
         ends = [cable[f"{side}_terminations"] for side in "ab"]
         if not all(ends):
             continue

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
-from fabricc.front.spec.document import dotted, listed
+from fabricc.front.spec.document import format_path, join_words
 from fabricc.front.spec.gpus import build_group
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def groups_of(sections: Sequence[Stated], rails: Iterable[str], os: str) -> dict
     """
     homes = dict.fromkeys(rails, "")
     stated = {
-        (each.network, index): _stated(each, index, homes, os)
+        (each.network, index): _read_stated_group(each, index, homes, os)
         for each in sections
         for index, raw in enumerate(each.groups)
         if "model" in raw
@@ -55,14 +55,14 @@ def groups_of(sections: Sequence[Stated], rails: Iterable[str], os: str) -> dict
     found: dict[str, tuple[HostGroup, ...]] = {}
     for each in sections:
         groups = [
-            stated[each.network, index] if "model" in raw else _joining(each, index, known, homes)
+            stated[each.network, index] if "model" in raw else _read_joining_group(each, index, known, homes)
             for index, raw in enumerate(each.groups)
         ]
         found[each.network] = tuple(group for group in groups if group is not None)
     return found
 
 
-def _stated(section: Stated, index: int, homes: dict[str, str], os: str) -> HostGroup | None:
+def _read_stated_group(section: Stated, index: int, homes: dict[str, str], os: str) -> HostGroup | None:
     raw, path = section.groups[index], ("groups", index)
     home = homes.setdefault(raw["name"], section.network)
     if home != section.network or any(each["name"] == raw["name"] for each in section.groups[:index]):
@@ -80,10 +80,10 @@ def _stated(section: Stated, index: int, homes: dict[str, str], os: str) -> Host
     if section.hosts_per_unit is not None and not whole.keys() & {"hosts_per_unit", "hosts_per_rack"}:
         whole["hosts_per_unit"] = section.hosts_per_unit
     group = build_group(whole, path, section.wiring, section.findings)
-    return group and _named(replace(group, alone=True))
+    return group and _name_hosts(replace(group, alone=True))
 
 
-def _named(group: HostGroup) -> HostGroup:
+def _name_hosts(group: HostGroup) -> HostGroup:
     """With a name for every host, so that it is the same in each network."""
     if group.racks:
         racks = {
@@ -97,14 +97,14 @@ def _named(group: HostGroup) -> HostGroup:
     return replace(group, host_names=tuple(f"{stem}{n:03d}" for n in range(1, group.hosts + 1)))
 
 
-def _joining(
+def _read_joining_group(
     section: Stated, index: int, known: Mapping[str, HostGroup], homes: Mapping[str, str]
 ) -> HostGroup | None:
     """A group that another network states, as it is attached in this one."""
     raw, path = section.groups[index], ("groups", index)
     name, own = raw["name"], next((key for key in raw if key not in _SHARED), None)
     if own is not None:
-        told = f"{dotted(path)}.{own} without a model"
+        told = f"{format_path(path)}.{own} without a model"
         help_ = f"Say it where group '{name}' has its model, or add the model here."
         section.findings.error("FAB3231", told, *path, own, help=help_)
     elif not homes.get(name):
@@ -113,7 +113,7 @@ def _joining(
             "Leave it out.",
         )
         if name not in homes:
-            others = listed([f"`{each}`" for each in sorted(known)])
+            others = join_words([f"`{each}`" for each in sorted(known)])
             what = "has no model"
             help_ = f"Add `model` and `hosts`{f', or name {others}' if others else ''}."
         section.findings.error("FAB3231", f"group '{name}' {what}", *path, "name", help=help_)
@@ -138,7 +138,7 @@ def _refuse_twice(sections: Iterable[Stated], stated: Mapping[tuple[str, int], H
     for (network, _), group in stated.items():
         if group is None:
             continue
-        for kind, name in _names(group):
+        for kind, name in _list_names(group):
             if (kind, name) in first:
                 message = f"{kind} '{name}' is named twice"
                 help_ = f"Group '{first[kind, name]}' has it already."
@@ -147,7 +147,7 @@ def _refuse_twice(sections: Iterable[Stated], stated: Mapping[tuple[str, int], H
             first[kind, name] = group.name
 
 
-def _names(group: HostGroup) -> Iterator[tuple[str, str]]:
+def _list_names(group: HostGroup) -> Iterator[tuple[str, str]]:
     yield from (("rack", rack) for rack in group.racks)
     yield from (("host", host) for hosts in group.racks.values() for host in hosts)
     yield from (("host", host) for host in group.host_names)

@@ -46,7 +46,7 @@ class Section:
     assumptions: Assumptions
 
 
-def numbered(names: Mapping[str, Any], known: Mapping[str, int]) -> dict[str, int]:
+def number_networks(names: Mapping[str, Any], known: Mapping[str, int]) -> dict[str, int]:
     """The number of each network: the known one, or the lowest that none ever had, in the order of names."""
     free = (number for number in count(1) if number not in known.values())
     return {name: known[name] if name in known else next(free) for name in sorted(names)}
@@ -71,7 +71,9 @@ def section_of(document: Document, name: str, number: int) -> Section:
     nowhere = {
         (key,): document.key_position(("networks", name)) for key in (*cluster_schema()["properties"], *_OWN)
     }
-    places, of_values = (_moved(each, name) for each in (document.positions, document.value_positions))
+    places, of_values = (
+        _map_positions(each, name) for each in (document.positions, document.value_positions)
+    )
     own = replace(
         document, value=value, positions=nowhere | places, value_positions=of_values, diagnostics=()
     )
@@ -102,7 +104,7 @@ def free_numbers(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str],
     }
 
 
-def _moved(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Position]:
+def _map_positions(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Position]:
     """The places of a network's values, and of what it has from the top level, by the paths of its own document."""
     own, inherited = ("networks", name), {(key,) for key in (*INHERITED, "gpus")}
     found = {
@@ -117,7 +119,7 @@ def _moved(positions: Mapping[KeyPath, Position], name: str) -> dict[KeyPath, Po
     return found
 
 
-def _beside(spec: ClusterSpec, group: HostGroup, wanted: int | None) -> int:
+def _hosts_beside(spec: ClusterSpec, group: HostGroup, wanted: int | None) -> int:
     """Hosts of a group beside each unit of a network: as on the rails, and as many more as the unit is larger."""
     home = next((each.hosts_per_unit for each in spec.gpus.groups if each.name == group.beside), 0)
     if wanted is None or not home:
@@ -147,7 +149,7 @@ def hosts_of(spec: ClusterSpec, fabric: Fabric, left_out: frozenset[int]) -> Clu
         )  # fmt: skip
         if wanted is not None or group.beside is not None or fabric.attachments[index].sets > 1:
             names = tuple(host for hosts in racks.values() for host in hosts)
-            each = _beside(spec, group, wanted) if wanted is None or beside else wanted
+            each = _hosts_beside(spec, group, wanted) if wanted is None or beside else wanted
             whole = replace(whole, hosts_per_unit=each, host_names=names, racks={})
         groups.append(whole)
     groups += [replace(group, alone=spec.network.capacity is None) for group in spec.network.groups]

@@ -12,8 +12,8 @@ from fabricc.fabric.management import Beyond, ManagementNetwork
 from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
-from fabricc.front.spec.document import dotted
-from fabricc.front.spec.management import build_switches, in_turn, misfit
+from fabricc.front.spec.document import format_path
+from fabricc.front.spec.management import build_switches, find_misfit, in_turn
 from fabricc.front.spec.model import Addressing, Management
 
 if TYPE_CHECKING:
@@ -76,12 +76,12 @@ def build_management(
     network = gateway = None
     if everywhere:
         network = network_of(raw["network"], ("management", "network"), findings)
-        gateway = network and _gateway(raw, network, ("management",), findings, assumptions)
+        gateway = network and _read_gateway(raw, network, ("management",), findings, assumptions)
     else:
         assumptions.forget("management", "network")
     servers = {
         service: tuple(
-            _server(each, ("management", service, i), findings) for i, each in enumerate(raw[service])
+            _parse_server(each, ("management", service, i), findings) for i, each in enumerate(raw[service])
         )
         for service in ("ntp", "dns", "syslog")
     }
@@ -97,9 +97,9 @@ def build_management(
     services = Services(
         **servers,
         users=users,
-        access=_access(raw["access"], findings),
-        tacacs=_tacacs(raw["tacacs"], findings) if "tacacs" in raw else None,
-        snmp=_snmp(raw["snmp"]) if "snmp" in raw else None,
+        access=_read_access(raw["access"], findings),
+        tacacs=_read_tacacs(raw["tacacs"], findings) if "tacacs" in raw else None,
+        snmp=_read_snmp(raw["snmp"]) if "snmp" in raw else None,
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
     )
@@ -117,44 +117,44 @@ def build_networks(
         network = network_of(each["network"], (*path, "network"), findings)
         if network is None:
             continue
-        length, tier = each.get("prefix_length", network.prefixlen), _tier(each["tier"])
-        if wrong := misfit(each, network, length, tier):
+        length, tier = each.get("prefix_length", network.prefixlen), _parse_tier(each["tier"])
+        if wrong := find_misfit(each, network, length, tier):
             message, key, remedy = wrong
-            findings.error("FAB2161", f"{dotted(path)}: {message}", *path, key, help=remedy)
+            findings.error("FAB2161", f"{format_path(path)}: {message}", *path, key, help=remedy)
             continue
         subnet = IPNetwork(f"{network.network}/{length}")
-        if (gateway := _gateway(each, subnet, path, findings, assumptions)) is None:
+        if (gateway := _read_gateway(each, subnet, path, findings, assumptions)) is None:
             continue
         pool = Pool(int(network.first), int(network.prefixlen), 4)
         per_host = each.get("per_host", PER_HOST) if tier is Beyond.HOST else 0
         one = ManagementNetwork(
-            dotted(path), pool, length, int(gateway) - pool.first, tier,
+            format_path(path), pool, length, int(gateway) - pool.first, tier,
             units=each.get("units", 0), per_host=per_host,
         )  # fmt: skip
         found.append(one)
     return in_turn(found, raw, findings) if len(found) == len(raw) else None
 
 
-def _tier(text: str) -> TierName | Beyond:
+def _parse_tier(text: str) -> TierName | Beyond:
     return Beyond(text) if text in tuple(Beyond) else TierName(text)
 
 
-def _access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
+def _read_access(networks: Sequence[str], findings: Findings) -> tuple[str, ...]:
     """Networks in canonical form; any are fine here, the whole Internet included, so only their spelling is checked."""
     for index, text in enumerate(networks):
-        parsed(text, ("management", "access", index), findings)
+        parse_network(text, ("management", "access", index), findings)
     return tuple(networks)
 
 
-def _tacacs(raw: Mapping[str, Any], findings: Findings) -> Tacacs:
+def _read_tacacs(raw: Mapping[str, Any], findings: Findings) -> Tacacs:
     servers = tuple(
-        _server(text, ("management", "tacacs", "servers", index), findings)
+        _parse_server(text, ("management", "tacacs", "servers", index), findings)
         for index, text in enumerate(raw["servers"])
     )
     return Tacacs(servers, SECRET_PREFIX + raw["key"]["secret"])
 
 
-def _snmp(raw: Mapping[str, Any]) -> Snmp:
+def _read_snmp(raw: Mapping[str, Any]) -> Snmp:
     return Snmp(SECRET_PREFIX + raw["community"]["secret"], raw.get("location", ""), raw.get("contact", ""))
 
 
@@ -183,13 +183,13 @@ def management_networks(management: Management) -> dict[KeyPath, IPNetwork]:
 
 
 @cache
-def _networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
+def _parse_networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
     return tuple(IPNetwork(text) for text in texts)
 
 
-def parsed(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
+def parse_network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
     """A network, whatever it holds; None after saying what is wrong with the text."""
-    name = dotted(path)
+    name = format_path(path)
     try:
         network = IPNetwork(text)
     except (AddrFormatError, ValueError):
@@ -205,15 +205,15 @@ def parsed(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
 
 def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
     """A network that interfaces can have addresses of; None after saying what is wrong with the text."""
-    name, network = dotted(path), parsed(text, path, findings)
+    name, network = format_path(path), parse_network(text, path, findings)
     if network is None:
         return None
-    if any(network in special or special in network for special in _networks(SPECIAL)):
+    if any(network in special or special in network for special in _parse_networks(SPECIAL)):
         message = f"{name}: {text} holds addresses that no interface can have"
         help_ = "Take a private network, such as 10.0.0.0/10 or fd00::/48."
         findings.error("FAB2034", message, *path, help=help_)
         return None
-    if not any(network in private for private in _networks(PRIVATE)):
+    if not any(network in private for private in _parse_networks(PRIVATE)):
         help_ = "Use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or fc00::/7, or accept this."
         findings.warning("FAB2035", f"{name}: {text} is not private", *path, help=help_)
     return network
@@ -233,7 +233,7 @@ def _check_overlaps(
                 if stated not in findings.document.positions and earlier_path in findings.document.positions:
                     stated, other, its = earlier_path, path, network
                 mine = pools[stated]
-                message = f"{dotted(stated)} {mine} overlaps {dotted(other)} {its}"
+                message = f"{format_path(stated)} {mine} overlaps {format_path(other)} {its}"
                 help_ = free_pool([network for _, network in named], mine)
                 findings.error("FAB2032", message, *stated, help=help_)
 
@@ -242,7 +242,7 @@ def free_pool(taken: Iterable[IPNetwork], wanted: IPNetwork | None) -> str:
     """A remedy: the first private network of the wanted size that overlaps nothing."""
     if wanted is None:
         return ""
-    free = IPSet(private for private in _networks(PRIVATE) if private.version == wanted.version)
+    free = IPSet(private for private in _parse_networks(PRIVATE) if private.version == wanted.version)
     for network in taken:
         free.remove(network)
     for block in free.iter_cidrs():
@@ -251,7 +251,7 @@ def free_pool(taken: Iterable[IPNetwork], wanted: IPNetwork | None) -> str:
     return "Make one of them smaller."
 
 
-def _gateway(
+def _read_gateway(
     raw: Mapping[str, Any], network: IPNetwork, path: KeyPath, findings: Findings, assumptions: Assumptions
 ) -> IPAddress | None:
     """The gateway that a section names, or the first address of its network."""
@@ -263,7 +263,7 @@ def _gateway(
     try:
         gateway = IPAddress(text)
     except (AddrFormatError, ValueError):
-        message = f"{dotted(path)}.gateway: '{text}' is not an address"
+        message = f"{format_path(path)}.gateway: '{text}' is not an address"
         help_ = f"The first address of the network is {first}."
         findings.error("FAB2030", message, *path, "gateway", help=help_)
         return None
@@ -272,12 +272,16 @@ def _gateway(
         its = "management.network " if path == ("management",) else ""
         why = f"outside {its}{network}" if outside else f"no host address of {network}"
         findings.error(
-            "FAB2036", f"{dotted(path)}.gateway {gateway} is {why}", *path, "gateway", help=f"Write {first}."
+            "FAB2036",
+            f"{format_path(path)}.gateway {gateway} is {why}",
+            *path,
+            "gateway",
+            help=f"Write {first}.",
         )
     return gateway
 
 
-def _server(text: str, path: KeyPath, findings: Findings) -> str:
+def _parse_server(text: str, path: KeyPath, findings: Findings) -> str:
     """A server's address in canonical form, or its name as it stands."""
     looks_like_address = ":" in text or not any(character.isalpha() for character in text)
     if not looks_like_address:
@@ -285,6 +289,6 @@ def _server(text: str, path: KeyPath, findings: Findings) -> str:
     try:
         return str(IPAddress(text))
     except (AddrFormatError, ValueError):
-        message = f"{dotted(path)}: '{text}' is neither an address nor a name"
+        message = f"{format_path(path)}: '{text}' is neither an address nor a name"
         findings.error("FAB2030", message, *path, help="For example: 172.16.0.2")
         return text

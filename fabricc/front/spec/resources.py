@@ -12,10 +12,10 @@ def cluster_schema() -> dict[str, Any]:
     return schema("cluster")
 
 
-def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+def resolve_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """A subschema with its `$ref` to a definition or section followed; what stands beside the reference wins."""
     if (reference := schema.get("$ref")) is None:
         return schema
     _, part, name = reference.split("/")
-    target = resolved(cluster_schema()[part][name])
+    target = resolve_schema(cluster_schema()[part][name])
     return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}

@@ -43,7 +43,7 @@ class Trivia:
 
 def taken_out(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
     """The text without comments and blank lines, and these by the values they belong to."""
-    spans, brackets = _tokens(text)
+    spans, brackets = _token_spans(text)
     starts = _by_line(positions)
     lines = text.split("\n")
     offset = 0
@@ -54,7 +54,7 @@ def taken_out(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
     last: KeyPath = ()
     waiting = False
     for number, line in enumerate(lines, 1):
-        comment = _comment(line, offset, spans)
+        comment = _comment_column(line, offset, spans)
         bare = line if comment is None else line[:comment]
         if number in starts:
             first, last = starts[number]
@@ -62,16 +62,16 @@ def taken_out(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
                 trivia.above.setdefault(first, []).extend(pending)
                 inside += [first] if waiting else []
                 pending, waiting = [], False
-        if bare.strip() or _within(offset, spans):
+        if bare.strip() or _is_within(offset, spans):
             kept.append(bare.rstrip())
             trivia.indents[number] = len(line) - len(line.lstrip(" "))
             if comment is not None:
                 trivia.beside.setdefault(last, []).append(line[comment:].rstrip())
-                inside += [last] if _within(offset + comment, brackets) else []
+                inside += [last] if _is_within(offset + comment, brackets) else []
         else:
             text_of = "" if comment is None else line[comment:].rstrip()
             pending.append((comment or 0, text_of))
-            waiting = waiting or (bool(text_of) and _within(offset, brackets))
+            waiting = waiting or (bool(text_of) and _is_within(offset, brackets))
         offset += len(line) + 1
     trivia.end = pending
     trivia.text = "\n".join(kept) + "\n"
@@ -101,24 +101,24 @@ def put_back(
     source = {
         after[first].line: trivia.indents[line] for line, (first, _) in reversed(_by_line(before).items())
     }
-    _align(lines, beside)
+    _align_comments(lines, beside)
     out: list[str] = []
     levels: list[tuple[int, int]] = []
     for number, line in enumerate(lines, 1):
         level = source.get(number, 0), len(line) - len(line.lstrip(" "))
         for column, comment in above.get(number, ()):
-            _add(out, column, comment, levels, level)
+            _add_comment(out, column, comment, levels, level)
         if number in source:
             while levels and levels[-1][0] >= level[0]:
                 levels.pop()
             levels.append(level)
         out.append(line)
     for column, comment in trivia.end:
-        _add(out, column, comment, levels, (0, 0))
+        _add_comment(out, column, comment, levels, (0, 0))
     return "\n".join(out).strip("\n") + "\n"
 
 
-def _add(
+def _add_comment(
     out: list[str], column: int, comment: str, levels: list[tuple[int, int]], next_level: tuple[int, int]
 ) -> None:
     """A blank line, of which one is enough, or a comment indented as what it belongs to."""
@@ -132,7 +132,7 @@ def _add(
     out.append(" " * indent + comment)
 
 
-def _align(lines: list[str], beside: Mapping[int, str]) -> None:
+def _align_comments(lines: list[str], beside: Mapping[int, str]) -> None:
     """Write the comments at the end of lines, two columns from the longest of a run of neighbours."""
     run: list[int] = []
     for number in sorted(beside):
@@ -160,7 +160,7 @@ def _by_line(positions: Mapping[KeyPath, Position]) -> dict[int, tuple[KeyPath, 
     return found
 
 
-def _tokens(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _token_spans(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Extents of quoted and block scalars, and of collections in brackets, as offsets in the text."""
     spans: list[tuple[int, int]] = []
     brackets: list[tuple[int, int]] = []
@@ -177,13 +177,13 @@ def _tokens(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     return spans, brackets
 
 
-def _within(offset: int, spans: Sequence[tuple[int, int]]) -> bool:
+def _is_within(offset: int, spans: Sequence[tuple[int, int]]) -> bool:
     """Whether the offset is inside one of the extents, which are in order and apart."""
     place = bisect_right(spans, (offset, 1 << 62)) - 1
     return place >= 0 and spans[place][0] < offset < spans[place][1]
 
 
-def _comment(line: str, offset: int, spans: Sequence[tuple[int, int]]) -> int | None:
+def _comment_column(line: str, offset: int, spans: Sequence[tuple[int, int]]) -> int | None:
     """The column, from 0, at which a comment starts."""
     found = (match.start() for match in _COMMENT.finditer(line))
-    return next((column for column in found if not _within(offset + column, spans)), None)
+    return next((column for column in found if not _is_within(offset + column, spans)), None)

@@ -12,8 +12,8 @@ from fabricc.base.documents.document import clip
 from fabricc.base.documents.fitting import pattern as compiled
 from fabricc.base.documents.schema import breaches, validator
 from fabricc.base.order import gathered
-from fabricc.front.spec.document import dotted, listed, shown
-from fabricc.front.spec.resources import cluster_schema, resolved
+from fabricc.front.spec.document import format_path, format_value, join_words
+from fabricc.front.spec.resources import cluster_schema, resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def schema_problems(document: Document) -> tuple[tuple[KeyPath, Diagnostic], ...
     """
     found: list[tuple[KeyPath, Diagnostic]] = []
     errors = breaches(document.value, "cluster")
-    for error in islice((part for whole in errors for part in _relevant(whole)), 50 * MAX_PROBLEMS):
+    for error in islice((part for whole in errors for part in _relevant_errors(whole)), 50 * MAX_PROBLEMS):
         path: KeyPath = tuple(error.absolute_path)
         if any(path[:length] in document.broken for length in range(len(path) + 1)):
             continue
@@ -64,7 +64,7 @@ def schema_problems(document: Document) -> tuple[tuple[KeyPath, Diagnostic], ...
     return tuple(found)
 
 
-def _relevant(error: ValidationError) -> Iterator[ValidationError]:
+def _relevant_errors(error: ValidationError) -> Iterator[ValidationError]:
     """The error itself, or those of the one alternative whose type the value has."""
     if error.validator != "anyOf":
         yield error
@@ -79,7 +79,7 @@ def _relevant(error: ValidationError) -> Iterator[ValidationError]:
         yield error
         return
     for part in fitting[0]:
-        yield from _relevant(part)
+        yield from _relevant_errors(part)
 
 
 def _diagnostics_of(
@@ -89,12 +89,12 @@ def _diagnostics_of(
     schema: dict[str, Any] = error.schema if isinstance(error.schema, dict) else {}
     value: Any = error.instance
     expected: Any = error.validator_value
-    name = dotted(path) or "the file"
+    name = format_path(path) or "the file"
     place = document.value_position(path)
     if "propertyNames" in error.absolute_schema_path:
         path = (*path, value)
         place = document.key_position(path)
-        name = f"the name {shown(value)} in {name}"
+        name = f"the name {format_value(value)} in {name}"
 
     def problem(code: str, message: str, help: str = "") -> tuple[KeyPath, Diagnostic]:
         return path, Diagnostic(code, Severity.ERROR, message, place, help)
@@ -108,28 +108,32 @@ def _diagnostics_of(
         case "required":
             # One error per missing key; the message of jsonschema is the only place that names it.
             missing = next(key for key in schema["required"] if error.message.startswith(f"{key!r} "))
-            example = _example(resolved(schema)["properties"][missing])
+            example = _first_example(resolve_schema(schema)["properties"][missing])
             yield problem(
                 "FAB1002", f"{name} needs '{missing}'", f"Add `{missing}: {example}`." if example else ""
             )
         case "type":
             wanted = (
-                TYPES[expected] if schema.get("enum") is None else listed([shown(v) for v in schema["enum"]])
+                TYPES[expected]
+                if schema.get("enum") is None
+                else join_words([format_value(v) for v in schema["enum"]])
             )
             yield problem(
-                "FAB1003", f"{name} must be {wanted}, not {shown(value)}", _type_help(expected, value, schema)
+                "FAB1003",
+                f"{name} must be {wanted}, not {format_value(value)}",
+                _type_help(expected, value, schema),
             )
         case "anyOf":
-            wanted = listed([branch["title"] for branch in expected])
+            wanted = join_words([branch["title"] for branch in expected])
             yield problem(
-                "FAB1003", f"{name} must be {wanted}, not {shown(value)}", _anyof_help(value, schema)
+                "FAB1003", f"{name} must be {wanted}, not {format_value(value)}", _anyof_help(value, schema)
             )
         case "enum":
             # A value of the wrong type is told once, by its type.
             if "type" not in schema or _has_type(value, schema["type"]):
-                words = [shown(word) for word in expected]
+                words = [format_value(word) for word in expected]
                 yield problem(
-                    "FAB1004", f"{name} cannot be {shown(value)}", _enum_help(value, expected, words)
+                    "FAB1004", f"{name} cannot be {format_value(value)}", _enum_help(value, expected, words)
                 )
         case "minimum" | "maximum" if not _has_type(value, schema.get("type", "number")):
             pass  # told once, by its type
@@ -138,13 +142,15 @@ def _diagnostics_of(
             nearest = least if error.validator == "minimum" else most
             yield problem(
                 "FAB1005",
-                f"{name} cannot be {shown(value)}",
+                f"{name} cannot be {format_value(value)}",
                 f"It ranges from {least} to {most}; the nearest that fits is {nearest}.",
             )
         case "pattern":
             what = schema.get("patternErrorMessage", "")
             label = (
-                name if "propertyNames" in error.absolute_schema_path else f"{name} cannot be {shown(value)}:"
+                name
+                if "propertyNames" in error.absolute_schema_path
+                else f"{name} cannot be {format_value(value)}:"
             )
             yield problem(
                 "FAB1006",
@@ -161,7 +167,7 @@ def _has_type(value: Any, kind: str) -> bool:
 
 def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[KeyPath, Diagnostic]:
     key = str(path[-1])
-    where = f" in {dotted(path[:-1])}" if path[:-1] else ""
+    where = f" in {format_path(path[:-1])}" if path[:-1] else ""
     close = get_close_matches(clip(key).lower().replace("-", "_"), known, 1, 0.6)
     if path[:-1] and key in cluster_schema()["properties"]:
         remedy = f"'{key}' is a section of its own: indent it like `cluster`."
@@ -173,18 +179,18 @@ def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[K
     return path, Diagnostic("FAB1001", Severity.ERROR, message, document.key_position(path), remedy)
 
 
-def _example(schema: dict[str, Any]) -> str:
+def _first_example(schema: dict[str, Any]) -> str:
     """The first example of a property, as one would write it in a spec."""
-    examples = resolved(schema).get("examples") or resolved(schema).get("enum")
-    return _yaml(examples[0]) if examples else ""
+    examples = resolve_schema(schema).get("examples") or resolve_schema(schema).get("enum")
+    return _format_yaml(examples[0]) if examples else ""
 
 
-def _yaml(value: Any) -> str:
+def _format_yaml(value: Any) -> str:
     match value:
         case dict():
-            return "{" + ", ".join(f"{key}: {_yaml(part)}" for key, part in value.items()) + "}"
+            return "{" + ", ".join(f"{key}: {_format_yaml(part)}" for key, part in value.items()) + "}"
         case list():
-            return "[" + ", ".join(_yaml(part) for part in value) + "]"
+            return "[" + ", ".join(_format_yaml(part) for part in value) + "]"
         case bool():
             return "true" if value else "false"
         case _:
@@ -201,12 +207,12 @@ def _type_help(kind: str, value: Any, schema: dict[str, Any]) -> str:
     if isinstance(value, float) and kind == "integer" and value.is_integer() and abs(value) < 1e15:
         return f"Write {int(value)}."
     if kind == "string" and value is not None and not isinstance(value, (dict, list)):
-        return f'Put it in quotes to make it a text: "{_yaml(value)}".'
+        return f'Put it in quotes to make it a text: "{_format_yaml(value)}".'
     if kind == "array" and isinstance(value, (str, int)) and not isinstance(value, bool):
-        return f"Write a list of one: [{_yaml(value) if isinstance(value, int) else clip(value)}]."
+        return f"Write a list of one: [{_format_yaml(value) if isinstance(value, int) else clip(value)}]."
     if kind == "object" and value is None:
         return "Write {} for an empty mapping, or indent its entries below the key."
-    example = _example(schema)
+    example = _first_example(schema)
     return f"For example: {example}" if example else ""
 
 
@@ -221,7 +227,7 @@ def _anyof_help(value: Any, schema: dict[str, Any]) -> str:
         return f"{clip(value)} is code point {code_point}: write {code_point}."
     if isinstance(value, str) and YAML_1_1_BOOLEANS.get(value.lower(), value.lower()) == "false":
         return "Write false, without quotes."
-    example = _example(schema)
+    example = _first_example(schema)
     return f"For example: {example}" if example else ""
 
 
@@ -240,11 +246,13 @@ def _enum_help(value: Any, allowed: list[Any], words: list[str]) -> str:
     if isinstance(value, str):
         by_name = {word: word for word in allowed if isinstance(word, str)}
         if close := get_close_matches(clip(value).lower(), by_name, 1, 0.6):
-            return f"Did you mean '{close[0]}'?" + (f" Allowed: {listed(words)}." if len(words) > 1 else "")
+            return f"Did you mean '{close[0]}'?" + (
+                f" Allowed: {join_words(words)}." if len(words) > 1 else ""
+            )
     elif isinstance(value, int) and (numbers := [one for one in allowed if isinstance(one, int)]):
         nearest = min(numbers, key=lambda candidate: abs(candidate - value))
-        return f"The nearest that fits is {nearest}. Allowed: {listed(words)}."
-    return f"Allowed: {listed(words)}."
+        return f"The nearest that fits is {nearest}. Allowed: {join_words(words)}."
+    return f"Allowed: {join_words(words)}."
 
 
 def _other_family(value: str, path: KeyPath) -> str:
@@ -262,5 +270,5 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     for repaired in (plain, re.sub(r"[^a-z0-9]+", "-", plain).strip("-"), f"{words[0]}-{words[-1]}"):
         if repaired and repaired != value and compiled(schema["pattern"]).search(repaired):
             return f"Did you mean '{repaired}'?"
-    example = _example(schema)
+    example = _first_example(schema)
     return f"For example: {example}" if example else ""

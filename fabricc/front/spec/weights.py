@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.front.spec.document import listed
+from fabricc.front.spec.document import join_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -29,7 +29,7 @@ def check_weights(stated: Mapping[str, int | None], strict: Collection[str], fin
     if total > 100 or (total == 100 and unweighted):
         message = f"the weights add up to {total} %"
         if unweighted:
-            message += f" and leave nothing for {listed([repr(name) for name in unweighted], 'and')}"
+            message += f" and leave nothing for {join_words([repr(name) for name in unweighted], 'and')}"
         largest = max(weights, key=lambda name: (weights[name], name))
         help_ = f"They may add up to {100 - len(unweighted)} % at most."
         findings.error("FAB2021", message, "priorities", largest, "weight_percent", help=help_)

@@ -12,8 +12,8 @@ from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
-from fabricc.front.spec.canonical import edited
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.canonical import edit_text
+from fabricc.front.spec.document import format_path
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Words:
     @property
     def lines(self) -> list[str]:
         """The keys as a person writes them."""
-        return [f"{dotted(path)}: true" for path in self.keys]
+        return [f"{format_path(path)}: true" for path in self.keys]
 
 
 def words(target: Out, wirings: Mapping[str, Wiring]) -> Words:
@@ -79,7 +79,7 @@ def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
         for key in reversed(path[depth:]):
             value = {key: value}
         found[path[:depth]] = _merged(found.get(path[:depth]), value)
-    return edited(text, file, found) if found else text
+    return edit_text(text, file, found) if found else text
 
 
 def _merged(one: object, other: object) -> object:

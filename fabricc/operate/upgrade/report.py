@@ -13,7 +13,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line
 from fabricc.base.order import gathered
 from fabricc.base.values import replace
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.document import format_path
 from fabricc.operate.push.images import Wanted
 from fabricc.operate.push.run import kept_words, percent
 from fabricc.review.diff.phrases import phrases
@@ -118,7 +118,7 @@ def steps(found: Upgrade, spec: str) -> list[str]:
     """What to do, in order."""
     only = "".join(f" --only {quote(name)}" for name in found.wish.only)
     images = f" --images {quote(str(found.wish.images))}" if found.wish.images else ""
-    words = ", ".join(f"{dotted(path)}: {value}" for path, value in found.words.items())
+    words = ", ".join(f"{format_path(path)}: {value}" for path, value in found.words.items())
     tree = f"build/{found.cluster}"
     push = f"fabricc push {tree} --hook HOOK{images} --keep {percent(found.wish.keep)}{only}"
     if found.wish.most:
@@ -174,7 +174,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
         },
         "image_step": [each._asdict() for each in found.image_steps],
         "return": list(found.returns),
-        "words": {dotted(path): value for path, value in found.words.items()},
+        "words": {format_path(path): value for path, value in found.words.items()},
         "written": [str(path) for path in found.written],
         "steps": steps(found, spec),
         "findings": [entry(one) for one in found.findings],

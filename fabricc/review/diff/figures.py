@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.order import gathered
 from fabricc.fabric.model import Direction
-from fabricc.front.qos.pools import PortGroup, budget
+from fabricc.front.qos.pools import PortGroup, divide_buffer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -95,7 +95,7 @@ def _headroom_used(switch: Switch) -> Fraction:
         PortGroup(profile.speed_gbps, ports[profile.name], lanes.get(profile.name, 8), headroom)
         for profile, headroom in switch.qos.headrooms
     )
-    divided = budget(switch.model.buffers, groups, len(switch.qos.lossless))
+    divided = divide_buffer(switch.model.buffers, groups, len(switch.qos.lossless))
     reserved = divided.pools.headroom_bytes or divided.demand_bytes
     return Fraction(reserved, divided.capacity_bytes)
 

@@ -11,7 +11,7 @@ from fabricc.fabric.links import loopback_offset
 from fabricc.fabric.model import Host, HostPort
 from fabricc.fabric.queue_pairs import MOST
 from fabricc.fabric.shape import HostId, TierName
-from fabricc.front.planning.layout import speeds
+from fabricc.front.planning.layout import port_speeds
 from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas
 from fabricc.review.explain.addresses import explain_address
@@ -270,7 +270,7 @@ def _speed(subject: Subject, path: str, _value: Value) -> Closed:
         return Closed((), rows)
     low, high = (TierName.TOR, TierName.SPINE) if kind == "spine" else (TierName.SPINE, TierName.CORE)
     ends = [fabric.tiers[tier].model for tier in (low, high)]
-    shared = max(speeds(ends[0]) & speeds(ends[1]))
+    shared = max(port_speeds(ends[0]) & port_speeds(ends[1]))
     both = " and ".join(model.title for model in ends)
     return Closed((), (Row("fastest that both models share", shared, "Gb/s", both),))
 

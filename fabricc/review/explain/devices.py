@@ -14,7 +14,7 @@ from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.planning import topology
 from fabricc.front.planning.uplinks import PIN
 from fabricc.front.qos.worksheet import Row
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.document import format_path
 from fabricc.review.explain.formulas import formula
 from fabricc.review.explain.given import given_origins
 from fabricc.review.explain.model import Explanation, Source, Statement, SubjectError
@@ -134,7 +134,7 @@ def _host(subject: Subject, host: Host) -> Explanation:
     for port in host.ports:
         addresses = " ".join(address for address in (port.ipv4, port.ipv6) if address)
         details.append((port.name, f"{addresses}, {port.peer.device} {port.peer.port}, {port.speed_gbps}G"))
-    group = dotted(subject.group.path)
+    group = format_path(subject.group.path)
     keys = [f"{group}.{key}" for key in ("racks", "hosts", "hosts_per_unit", "hosts_per_rack")]
     origins = (*subject.plan.all_of(keys), *identity_origins(subject.plan, host.unit, host.slot))
     said = tuple(origin for origin in origins if origin.value or origin.position)

@@ -11,7 +11,7 @@ from fabricc.fabric.links import layout_key
 from fabricc.fabric.model import Host
 from fabricc.fabric.paths import compile_patterns
 from fabricc.fabric.shape import HostId
-from fabricc.front.planning.quality import worksheets
+from fabricc.front.planning.quality import list_worksheets
 from fabricc.review.explain.closed_forms import Closed, closed_form
 from fabricc.review.explain.given import DOCS, RULE, TABLES
 from fabricc.review.explain.model import Origin, Source, Statement
@@ -87,7 +87,7 @@ class Explainer:
 
     @cached_property
     def _sheets(self) -> tuple[Sheet, ...]:
-        return worksheets(self.plan.spec, self.plan.fabric)
+        return list_worksheets(self.plan.spec, self.plan.fabric)
 
 
 def _origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:

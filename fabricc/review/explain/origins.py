@@ -9,8 +9,8 @@ from fabricc.base.diagnostics import Position
 from fabricc.base.documents.document import clip
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.front.spec.document import dotted
-from fabricc.front.spec.resources import cluster_schema, resolved
+from fabricc.front.spec.document import format_path
+from fabricc.front.spec.resources import cluster_schema, resolve_schema
 from fabricc.review.explain.model import Origin, Source
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class PlanSources:
         for length in range(len(path) - 1, 1, -1):
             position = self.spec.positions.get(path[:length])
             if position is not None and self.snippet(position).rstrip(" ,}").endswith("false"):
-                return Origin(Source.SPEC, dotted(path[:length]), "", position, self.snippet(position))
+                return Origin(Source.SPEC, format_path(path[:length]), "", position, self.snippet(position))
         return None
 
     def lock_origin(self, name: str, value: object) -> Origin:
@@ -128,17 +128,17 @@ def description(path: KeyPath) -> str:
     """What the schema says of a key; "" where it says nothing."""
     schema: dict[str, Any] = cluster_schema()
     for part in path:
-        schema = _object(resolved(schema))
+        schema = _object(resolve_schema(schema))
         below = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
         below = below or schema.get("additionalProperties")
         if not isinstance(below, dict):
             return ""
         schema = below
-    return str(resolved(schema).get("description", ""))
+    return str(resolve_schema(schema).get("description", ""))
 
 
 def _object(schema: dict[str, Any]) -> dict[str, Any]:
-    branches: Iterator[dict[str, Any]] = map(resolved, schema.get("anyOf", ()))
+    branches: Iterator[dict[str, Any]] = map(resolve_schema, schema.get("anyOf", ()))
     return next((branch for branch in branches if branch.get("type") in ("object", "array")), schema)
 
 

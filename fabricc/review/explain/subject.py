@@ -12,7 +12,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.fabric.shape import HostId
-from fabricc.front.spec.document import dotted
+from fabricc.front.spec.document import format_path
 from fabricc.review.explain.places import TIERS, switch_text
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ _ADDRESS_RULES = {
 
 
 def _group_key(subject: Subject, key: str) -> tuple[str, ...]:
-    own = f"{dotted(subject.group.path)}.{key}"
+    own = f"{format_path(subject.group.path)}.{key}"
     return (own,) if own == f"gpus.{key}" else (own, f"gpus.{key}")
 
 

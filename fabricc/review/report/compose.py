@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity, worst
 from fabricc.base.diagnostics.wording import plural
 from fabricc.compiler.inputs import manifest_inputs
-from fabricc.front.planning.quality import worksheets
-from fabricc.front.planning.room import full, rooms
+from fabricc.front.planning.quality import list_worksheets
+from fabricc.front.planning.room import list_rooms, report_full
 from fabricc.review.report import infiniband, origins, quality, topology
 from fabricc.review.report.addressing import addressing
 from fabricc.review.report.capacity import capacity
@@ -60,9 +60,9 @@ def compose(compiled: Compiled) -> Page:
     folder = spec.file.rpartition("/")[0]
     found = kinds(fabric)
     pinned = compiled.lock_before is not None
-    told = (*compiled.diagnostics, *full(spec, fabric, rooms(fabric), pinned=pinned))
+    told = (*compiled.diagnostics, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
     lost = failures(fabric, hashed=ib is None)
-    sheets = () if ib else worksheets(spec, fabric)
+    sheets = () if ib else list_worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
     sections = [
         topology.topology(spec, fabric, found),

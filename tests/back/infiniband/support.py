@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back.infiniband.sm_files import sm_files
 from fabricc.catalog.load import load_catalog
 from fabricc.fabric.infiniband.wiring import Subnet
-from fabricc.front.planning.infiniband.plan import InfinibandPlan, plan
+from fabricc.front.planning.infiniband.plan import InfinibandPlan, plan_infiniband
 from fabricc.front.spec.load import read_spec
 from fabricc.front.spec.lock import EMPTY_LOCK, Lock
 
@@ -38,7 +38,7 @@ def found(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None = N
     """The plan of a spec that must load."""
     loaded = read_spec(json.dumps(spec, indent=1).encode(), "cluster.yaml")
     assert loaded.spec is not None, [d.message for d in loaded.diagnostics]
-    return plan(loaded.spec, CATALOG, lock, folder or Path(tempfile.gettempdir()))
+    return plan_infiniband(loaded.spec, CATALOG, lock, folder or Path(tempfile.gettempdir()))
 
 
 def planned(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None = None) -> InfinibandFabric:

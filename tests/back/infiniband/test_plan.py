@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.infiniband.identity import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
-from fabricc.front.planning.infiniband.plan import rooms
+from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology import spine_layer
 from tests.back.infiniband.support import codes, document, found, planned
 
@@ -218,7 +218,7 @@ def test_the_least_repin_of_lids_is_the_one_that_is_outgrown(tmp_path: Path) -> 
     assert front.repinned.touched.hosts == 8
     (tmp_path / "fabricc.lock").write_text(front.lock_text)
     assert compile_spec(spec).sound
-    found_rooms = {room.pin: (room.used, room.room) for room in rooms(front.infiniband)}
+    found_rooms = {room.pin: (room.used, room.room) for room in list_rooms(front.infiniband)}
     assert found_rooms["lid_slots"] == (4, 4)
     assert {"lid_unit", "links_per_spine", "tor_up_cage"} <= found_rooms.keys()
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.compiler.materials import materials
-from fabricc.front.planning import plan
-from fabricc.front.planning.alternatives import alternatives, betters, candidates, own_shape
+from fabricc.front.planning import plan_fabric
+from fabricc.front.planning.alternatives import find_alternatives, is_better, list_candidates, own_shape
 from fabricc.front.planning.host_cables import MEDIA, with_host_cable
-from fabricc.front.spec.canonical import edited
+from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.load import read_spec
 from fabricc.front.spec.lock import EMPTY_LOCK
 from fabricc.review.report.failures import failures
@@ -67,7 +67,7 @@ NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for nam
 
 
 def planner(spec: ClusterSpec) -> Fabric | None:
-    return plan(spec, CATALOG, EMPTY_LOCK, AnyNos()).fabric
+    return plan_fabric(spec, CATALOG, EMPTY_LOCK, AnyNos()).fabric
 
 
 def found(spec: ClusterSpec, text: dict[str, Any]) -> list[Candidate]:
@@ -75,7 +75,7 @@ def found(spec: ClusterSpec, text: dict[str, Any]) -> list[Candidate]:
     few = replace(
         CATALOG, switches={name: CATALOG.switches[name] for name in ("sn5400", "sn5600", "sn4700", "7808r3")}
     )
-    return list(candidates(spec, few, AnyNos()))
+    return list(list_candidates(spec, few, AnyNos()))
 
 
 @cache
@@ -90,7 +90,7 @@ def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[Clust
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
     _, pool, fabric_of = planned(name)
-    listed = alternatives(pool, fabric_of, AnyNos())
+    listed = find_alternatives(pool, fabric_of, AnyNos())
     assert listed.best
     built = [each for each in pool if fabric_of(each.spec) is not None]
     assert_best(listed.best, built)
@@ -102,7 +102,7 @@ def assert_best(listed: Any, built: list[Candidate]) -> None:
 
     def front(among: list[Candidate]) -> set[Any]:
         measures = {each.judged() for each in among}
-        return {mine for mine in measures if not any(betters(other, mine) for other in measures)}
+        return {mine for mine in measures if not any(is_better(other, mine) for other in measures)}
 
     mine = [each for each in built if each.own]
     assert {each.candidate.judged() for each in listed} == front(built) | front(mine)
@@ -116,7 +116,7 @@ def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
         return (len(spec.tors.model) + spec.planes + spec.gpus.groups[0].hosts_per_unit) % refuses != 0
 
     picky: Callable[[ClusterSpec], Fabric | None] = lambda spec: fabric_of(spec) if allowed(spec) else None  # noqa: E731
-    listed = alternatives(pool, picky, AnyNos())
+    listed = find_alternatives(pool, picky, AnyNos())
     assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
 
 
@@ -170,7 +170,7 @@ def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
                 pinned |= {"units_per_pod": counts.units_per_pod, "links_per_core": counts.links_per_core,
                            "spines_per_core_group": counts.spines_per_core_group}  # fmt: skip
             grown = replace(EMPTY_LOCK, strides=pinned)
-            return plan(spec, CATALOG, grown, AnyNos()).fabric
+            return plan_fabric(spec, CATALOG, grown, AnyNos()).fabric
 
         room = each.figures.room
         full = with_hosts(room)
@@ -184,8 +184,8 @@ def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
     text, pool, fabric_of = planned(name)
-    for each in alternatives(pool, fabric_of, AnyNos()).best:
-        changed = edited(json.dumps(text, indent=1), "spec.yaml", each.candidate.changes)
+    for each in find_alternatives(pool, fabric_of, AnyNos()).best:
+        changed = edit_text(json.dumps(text, indent=1), "spec.yaml", each.candidate.changes)
         again = read_spec(changed.encode(), "spec.yaml")
         assert again.spec is not None, [d.message for d in again.diagnostics]
         fabric = planner(again.spec)

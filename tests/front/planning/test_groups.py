@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
-from fabricc.front.planning.attachments import attachments
+from fabricc.front.planning.attachments import attach_groups
 from fabricc.front.planning.models import models_of
 from fabricc.front.planning.units import capacity_units
 from fabricc.front.spec.lock import EMPTY_LOCK
@@ -52,7 +52,7 @@ def test_growth_is_counted_in_units_of_the_smallest_group_with_gpus() -> None:
 def units_for(text: dict[str, Any]) -> int:
     spec = spec_of(text)
     models = models_of(spec, CATALOG)
-    return capacity_units(spec, models.hosts, attachments(spec, models))
+    return capacity_units(spec, models.hosts, attach_groups(spec, models))
 
 
 @pytest.mark.parametrize("model", NODES)

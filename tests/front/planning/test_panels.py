@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fabricc.fabric.model import Direction, Switch
-from fabricc.front.planning.room import rooms
+from fabricc.front.planning.room import list_rooms
 from tests.front.planning.support import document, fabric_of, planned
 
 FIRST = {"uplinks_first": True}
@@ -62,7 +62,7 @@ def test_the_lock_keeps_where_hosts_begin_and_growth_moves_no_port() -> None:
     assert more.fabric is None
     assert "room for 4" in " ".join(each.message for each in more.diagnostics)
     assert before.fabric is not None
-    (room,) = (each for each in rooms(before.fabric) if each.pin == "tor_down_cage")
+    (room,) = (each for each in list_rooms(before.fabric) if each.pin == "tor_down_cage")
     assert (room.used, room.room) == (4, 4)
 
 

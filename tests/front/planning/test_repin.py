@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from fabricc.front.planning import plan
-from fabricc.front.planning.repin import Repinned, minimal_sets, repin
-from fabricc.front.planning.touched import Touched, compared, touched
+from fabricc.front.planning import plan_fabric
+from fabricc.front.planning.repin import Repinned, find_repin, minimal_sets
+from fabricc.front.planning.touched import Touched, compare_fabrics, find_touched
 from tests.effort import examples
 from tests.front.planning.support import CATALOG, AnyNos, document, planned, spec_of
 from tests.front.planning.test_growth import GROWTH, ZONES, identity
@@ -43,11 +43,11 @@ PODS["gpus"] |= {"racks": 24, "capacity": 48}
 
 def repinned(text: dict[str, Any], lock: Lock, *keys: str) -> tuple[Plan, Repinned | None]:
     spec = spec_of(text)
-    return repin(
+    return find_repin(
         lock,
         keys,
-        lambda pins: plan(spec, CATALOG, pins, AnyNos()),
-        lambda after: touched(spec, CATALOG, lock, after.fabric),
+        lambda pins: plan_fabric(spec, CATALOG, pins, AnyNos()),
+        lambda after: find_touched(spec, CATALOG, lock, after.fabric),
     )
 
 
@@ -188,7 +188,7 @@ def test_the_least_repin_suffices_and_nothing_less_does(
 
     def without(keys: frozenset[str]) -> Plan:
         kept = {name: value for name, value in first.lock.strides.items() if name not in keys}
-        return plan(spec, CATALOG, replace(first.lock, strides=kept), AnyNos())
+        return plan_fabric(spec, CATALOG, replace(first.lock, strides=kept), AnyNos())
 
     def works(keys: frozenset[str]) -> bool:
         pinned = first.lock.strides
@@ -211,7 +211,10 @@ def test_the_least_repin_suffices_and_nothing_less_does(
     for keys in sufficient:
         fabric = without(keys).fabric
         if fabric is not None and not any(other < keys for other in sufficient):
-            assert found.touched.weight <= touched(spec, CATALOG, first.lock, fabric).weight, (found, keys)
+            assert found.touched.weight <= find_touched(spec, CATALOG, first.lock, fabric).weight, (
+                found,
+                keys,
+            )
     again, settled = repinned(text, after.lock)
     assert settled is not None
     assert (again.lock, settled.pins) == (after.lock, {})
@@ -252,7 +255,7 @@ def test_what_is_counted_as_touched_is_what_comes_out_otherwise(more: dict[str, 
     assert found.pins
     assert first.fabric is not None
     assert after.fabric is not None
-    counted = compared(first.fabric, after.fabric)
+    counted = compare_fabrics(first.fabric, after.fabric)
     others = {key.split()[0] for key in moved(first.fabric, after.fabric)}
     hosts = {name for unit in first.fabric.units.values() for name in unit.hosts.values()}
     assert counted.hosts == len(others & hosts)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fabricc.front.qos.classes import apportion, traffic_classes
+from fabricc.front.qos.classes import apportion_shares, traffic_classes
 from fabricc.front.spec.model import Priority
 from tests.samples import CLASSES
 
@@ -163,7 +163,7 @@ def test_every_code_point_is_in_one_class_and_weights_add_up(priorities: tuple[P
     st.dictionaries(st.text(max_size=3), st.integers(1, 1000), min_size=1, max_size=8), st.integers(8, 200)
 )
 def test_apportioning_is_exact_and_near_to_proportion(shares: dict[str, int], total: int) -> None:
-    parts = apportion(shares, total)
+    parts = apportion_shares(shares, total)
     assert sum(parts.values()) == total
     assert min(parts.values()) >= 1
     exact = {name: total * share / sum(shares.values()) for name, share in shares.items()}

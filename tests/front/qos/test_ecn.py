@@ -12,12 +12,12 @@ from fabricc.fabric.qos import Ecn
 from fabricc.front.qos.ecn import (
     base_rtt_ns,
     bdp_bytes,
-    ecn,
+    ecn_thresholds,
     leaves_room,
     most_lossy_queues,
     pause_point_bytes,
 )
-from fabricc.front.qos.watchdog import POLL_LIMITS_MS, longest_pause_ns, watchdog
+from fabricc.front.qos.watchdog import POLL_LIMITS_MS, longest_pause_ns, watchdog_timers
 
 FAR = 10**9
 
@@ -38,11 +38,11 @@ def test_the_round_trip_of_a_two_tier_path() -> None:
     ],
 )
 def test_thresholds_of_that_path_on_cells_of_192_bytes(speed: int, expected: Ecn) -> None:
-    assert ecn(speed, 7709, FAR, mtu=9216, cell_bytes=192) == expected
+    assert ecn_thresholds(speed, 7709, FAR, mtu=9216, cell_bytes=192) == expected
 
 
 def test_a_short_slow_path_marks_from_three_packets() -> None:
-    assert ecn(25, 2000, FAR, mtu=9216, cell_bytes=192) == Ecn(27_648, 110_592, 20)
+    assert ecn_thresholds(25, 2000, FAR, mtu=9216, cell_bytes=192) == Ecn(27_648, 110_592, 20)
 
 
 def test_the_pause_point_of_a_dynamic_threshold() -> None:
@@ -53,8 +53,8 @@ def test_the_pause_point_of_a_dynamic_threshold() -> None:
 
 
 def test_no_thresholds_where_the_pause_point_is_too_near() -> None:
-    assert ecn(400, 7709, 60_000, mtu=9216, cell_bytes=192) is None
-    assert ecn(400, 7709, 70_000, mtu=9216, cell_bytes=192) is not None
+    assert ecn_thresholds(400, 7709, 60_000, mtu=9216, cell_bytes=192) is None
+    assert ecn_thresholds(400, 7709, 70_000, mtu=9216, cell_bytes=192) is not None
 
 
 @given(
@@ -70,7 +70,7 @@ def test_ecn_acts_before_pfc(
     speed: int, rtt: int, shared: int, exponent: int, queues: int, mtu: int, cell: int
 ) -> None:
     pause = pause_point_bytes(shared, exponent, queues)
-    marking = ecn(speed, rtt, pause, mtu=mtu, cell_bytes=cell)
+    marking = ecn_thresholds(speed, rtt, pause, mtu=mtu, cell_bytes=cell)
     assert (marking is not None) == leaves_room(pause, mtu, cell)
     if marking is None:
         return
@@ -85,9 +85,9 @@ def test_ecn_acts_before_pfc(
     speed=st.sampled_from([100, 200, 400, 800]), rtt=st.integers(2000, 50_000), more=st.integers(1, 50_000)
 )
 def test_thresholds_never_fall_with_rate_or_round_trip(speed: int, rtt: int, more: int) -> None:
-    here = ecn(speed, rtt, FAR, mtu=9216, cell_bytes=192)
-    longer = ecn(speed, rtt + more, FAR, mtu=9216, cell_bytes=192)
-    faster = ecn(2 * speed, rtt, FAR, mtu=9216, cell_bytes=192)
+    here = ecn_thresholds(speed, rtt, FAR, mtu=9216, cell_bytes=192)
+    longer = ecn_thresholds(speed, rtt + more, FAR, mtu=9216, cell_bytes=192)
+    faster = ecn_thresholds(2 * speed, rtt, FAR, mtu=9216, cell_bytes=192)
     assert here is not None
     assert longer is not None
     assert faster is not None
@@ -111,7 +111,7 @@ def test_bdp() -> None:
     ],
 )
 def test_watchdog_timers_grow_with_ports(ports: int, timers: tuple[int, int]) -> None:
-    dog = watchdog(ports)
+    dog = watchdog_timers(ports)
     assert (dog.detect_ms, dog.restore_ms, dog.poll_ms, dog.action) == (
         timers[0],
         timers[0],
@@ -122,7 +122,7 @@ def test_watchdog_timers_grow_with_ports(ports: int, timers: tuple[int, int]) ->
 
 @given(st.integers(1, 5000))
 def test_watchdog_stays_within_limits_and_above_any_legal_pause(ports: int) -> None:
-    dog = watchdog(ports)
+    dog = watchdog_timers(ports)
     assert POLL_LIMITS_MS[0] <= dog.poll_ms <= min(POLL_LIMITS_MS[1], dog.detect_ms // 2, dog.restore_ms // 2)
     assert dog.detect_ms <= 5000
     assert dog.restore_ms <= 60_000
@@ -135,7 +135,7 @@ def test_a_pause_lasts_83_9_microseconds_at_400g() -> None:
 
 def test_a_switch_without_ports_has_no_watchdog() -> None:
     with pytest.raises(ValueError, match="at least one port"):
-        watchdog(0)
+        watchdog_timers(0)
 
 
 @given(st.integers(0, 10**9), st.integers(-8, 7), st.integers(1, 512), st.integers(-8, 7))

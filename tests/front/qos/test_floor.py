@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.library import Library
 from fabricc.catalog.model import HeadroomRow, SwitchModel
-from fabricc.front.qos import QosFinding, switch_qos, worksheet
-from fabricc.front.qos.floor import floor_bytes, floor_steps, neighbours, steep
-from fabricc.front.qos.headroom import headroom
+from fabricc.front.qos import QosFinding, build_worksheet, switch_qos
+from fabricc.front.qos.floor import adjacent_rows, floor_bytes, floor_steps, is_steep
+from fabricc.front.qos.headroom import find_headroom
 from tests.samples import CLASSES
 
 LIBRARY = Library()
@@ -64,7 +64,7 @@ def test_no_headroom_that_is_planned_without_an_error_is_below_the_floor(
     name: str, speed: int, metres: int, mtu: int
 ) -> None:
     model = LIBRARY.switch(name)
-    figures = headroom(model.buffers, speed, metres, mtu)
+    figures = find_headroom(model.buffers, speed, metres, mtu)
     if figures is None:
         return
     assert figures.cable_m >= metres
@@ -85,7 +85,7 @@ def test_a_shipped_row_below_the_floor_gives_way_to_the_formula(name: str, speed
     assert f"{row.xoff_bytes:,}" in finding.message
     assert "pg_profile_lookup.ini" in finding.message
     assert "buffer_headroom_mellanox.lua" in finding.message
-    figures = headroom(model.buffers, speed, metres, 9216)
+    figures = find_headroom(model.buffers, speed, metres, 9216)
     assert figures is not None
     assert figures.xoff_bytes > row.xoff_bytes
     assert figures.cable_m == metres
@@ -148,15 +148,15 @@ def test_headroom_that_follows_the_cable_cell_by_cell_is_never_a_step(
     near, far = sorted((near, far))
     more = floor_bytes(400, far, 9216) - floor_bytes(400, near, 9216)
     rows = [HeadroomRow(400, near, 0, 0, xoff, 0), HeadroomRow(400, far, 0, 0, xoff + factor * more, 0)]
-    assert not steep(rows[0], rows[1], 254)
-    assert not steep(rows[1], rows[0], 254)
+    assert not is_steep(rows[0], rows[1], 254)
+    assert not is_steep(rows[1], rows[0], 254)
     if near < far:
-        assert neighbours(rows[0], rows) == [rows[1]]
+        assert adjacent_rows(rows[0], rows) == [rows[1]]
 
 
 def test_the_worksheet_shows_the_floor_beside_the_figure() -> None:
     model, links = LIBRARY.switch("sn5600"), {(800, 40): 64}
     qos, _, _ = switch_qos(CLASSES, model, links, 9216, 7709)
-    (rows,) = worksheet(qos, model, links, 9216, 7709).values()
+    (rows,) = build_worksheet(qos, model, links, 9216, 7709).values()
     value = {row.label: row.value for row in rows}
     assert value["floor"] == floor_bytes(800, 40, 9216) < value["xoff"]

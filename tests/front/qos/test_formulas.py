@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricc.catalog.model import AnnexFigures, Buffers, TofinoFigures
 from fabricc.front.qos.annex import annex_headroom
-from fabricc.front.qos.headroom import headroom
+from fabricc.front.qos.headroom import find_headroom
 from fabricc.front.qos.spectrum import BYTE_SHARE, CONSTANT_PEER, spectrum_headroom
 from fabricc.front.qos.tofino import tofino_headroom
 from tests.front.qos import published
@@ -59,7 +59,7 @@ def test_a_platform_without_a_table_states_its_own_alpha(
     formula: TofinoFigures | AnnexFigures, exponent: int
 ) -> None:
     pools = replace(published.z9864f().buffers.pools)
-    found = headroom(Buffers(165_867_080, 256, (), formula, pools, 2), 100, 40, 9216)
+    found = find_headroom(Buffers(165_867_080, 256, (), formula, pools, 2), 100, 40, 9216)
     assert found is not None
     assert found.dynamic_th == exponent
     assert found.source.startswith(("Tofino formula 2023", "IEEE 802.1Q worst case annex-n"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricc.fabric.facts import switch_facts
-from fabricc.front.planning.quality import worksheets
+from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.qos import PRESETS
 from tests.front.planning.support import document, fabric_of, planned, spec_of
 
@@ -43,7 +43,7 @@ def test_a_declared_oversubscription_reaches_pools_and_worksheet() -> None:
     text = document(buffers={"headroom_oversubscription": 2.5})
     fabric = fabric_of(text)
     assert all(qos.pools and qos.pools.headroom_bytes > 0 for qos in fabric.qos.values())
-    for sheet in worksheets(spec_of(text), fabric):
+    for sheet in list_worksheets(spec_of(text), fabric):
         ratio = next(row.value for row in sheet.rows if row.label == "headroom pool oversubscription")
         assert 0 < float(ratio) <= 2.5
 
@@ -55,7 +55,7 @@ def test_a_buffer_over_budget_still_has_its_worksheet() -> None:
     assert result.fabric is None
     assert "FAB4003" in {d.code for d in result.diagnostics}
     assert result.draft is not None
-    sheets = worksheets(spec_of(text), result.draft)
+    sheets = list_worksheets(spec_of(text), result.draft)
     assert {sheet.switches for sheet in sheets} == {"tor", "spine"}
     excess = []
     for sheet in sheets:
@@ -67,7 +67,7 @@ def test_a_buffer_over_budget_still_has_its_worksheet() -> None:
 def test_the_worksheet_agrees_with_every_planned_profile() -> None:
     text = document()
     fabric = fabric_of(text)
-    sheets = worksheets(spec_of(text), fabric)
+    sheets = list_worksheets(spec_of(text), fabric)
     planned_profiles = {
         ("tor" if key == "tor0" else key, p.name): p for key, qos in fabric.qos.items() for p in qos.profiles
     }

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.qos import Ecn
-from fabricc.front.qos import PRESETS, PROFILES, FixedMarking, switch_qos, worksheet
+from fabricc.front.qos import PRESETS, PROFILES, FixedMarking, build_worksheet, switch_qos
 from fabricc.front.qos.classes import traffic_classes
-from fabricc.front.qos.ecn import ceiling_bytes, ecn, leaves_room
+from fabricc.front.qos.ecn import ceiling_bytes, ecn_thresholds, leaves_room
 from fabricc.front.qos.marking import DCTCP, UEC
 from fabricc.front.spec.classes import PFC_ONLY
 from fabricc.front.spec.model import Priority
@@ -58,21 +58,21 @@ def test_a_preset_is_as_published(name: str) -> None:
     by_speed, percent = PUBLISHED[name]
     for speed, thresholds in by_speed.items():
         assert PRESETS[name].at(speed) == thresholds
-        marked = ecn(speed, RTT, FAR, mtu=9216, cell_bytes=1, marking=PRESETS[name])
+        marked = ecn_thresholds(speed, RTT, FAR, mtu=9216, cell_bytes=1, marking=PRESETS[name])
         assert marked == Ecn(*thresholds, percent)
 
 
 def test_a_preset_is_rounded_down_to_the_cell() -> None:
-    marked = ecn(400, RTT, FAR, mtu=9216, cell_bytes=192, marking=PRESETS["sonic-default"])
+    marked = ecn_thresholds(400, RTT, FAR, mtu=9216, cell_bytes=192, marking=PRESETS["sonic-default"])
     assert marked == Ecn(1_048_512, 2_097_024, 5)
 
 
 def test_uec_marks_between_a_fifth_and_four_fifths_of_the_bdp() -> None:
-    assert ecn(400, 8000, FAR, mtu=9216, cell_bytes=1, marking=UEC) == Ecn(80_000, 320_000, 100)
+    assert ecn_thresholds(400, 8000, FAR, mtu=9216, cell_bytes=1, marking=UEC) == Ecn(80_000, 320_000, 100)
 
 
 def test_dctcp_marks_by_a_step() -> None:
-    assert ecn(400, 8000, FAR, mtu=9216, cell_bytes=192, marking=DCTCP) == Ecn(57_024, 57_216, 100)
+    assert ecn_thresholds(400, 8000, FAR, mtu=9216, cell_bytes=192, marking=DCTCP) == Ecn(57_024, 57_216, 100)
 
 
 @given(
@@ -84,7 +84,7 @@ def test_dctcp_marks_by_a_step() -> None:
 )
 def test_no_marking_reaches_the_pause_point(name: str, speed: int, rtt: int, pause: int, cell: int) -> None:
     marking = PRESETS.get(name) or PROFILES[name]
-    marked = ecn(speed, rtt, pause, mtu=9216, cell_bytes=cell, marking=marking)
+    marked = ecn_thresholds(speed, rtt, pause, mtu=9216, cell_bytes=cell, marking=marking)
     assert (marked is not None) == leaves_room(pause, 9216, cell)
     if marked is not None:
         assert 0 < marked.min_bytes < marked.max_bytes <= ceiling_bytes(pause, 9216, cell) < pause
@@ -119,7 +119,7 @@ def test_pfc_only_has_profiles_without_thresholds_and_a_worksheet_without_marks(
     assert [p.ecn for p in qos.profiles] == [None]
     assert set(names.values()) == {"400g-300m"}
     assert [f.code for f in findings] == []
-    labels = {row.label for row in worksheet(qos, sn5600(), links, 9216, RTT)["400g-300m"]}
+    labels = {row.label for row in build_worksheet(qos, sn5600(), links, 9216, RTT)["400g-300m"]}
     assert "pause point" in labels
     assert not labels & {"Kmin", "Kmax", "Pmax"}
 

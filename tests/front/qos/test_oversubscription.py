@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.model import HeadroomRow, Limits, SwitchModel
-from fabricc.front.qos import QosFinding, switch_qos, worksheet
-from fabricc.front.qos.headroom import headroom
-from fabricc.front.qos.pools import PortGroup, budget, spectrum_reserved_bytes
-from fabricc.front.qos.watchdog import watchdog
+from fabricc.front.qos import QosFinding, build_worksheet, switch_qos
+from fabricc.front.qos.headroom import find_headroom
+from fabricc.front.qos.pools import PortGroup, divide_buffer, spectrum_reserved_bytes
+from fabricc.front.qos.watchdog import watchdog_timers
 from tests.front.qos.published import sn5600, z9864f
 from tests.samples import CLASSES
 
@@ -61,7 +61,7 @@ def test_a_declared_ratio_sets_the_pool_of_a_platform_that_has_one() -> None:
     assert declared.pools is not None
     assert declared.pools.headroom_bytes == -(-64 * 2 * 835_406 // 2 // 254) * 254
     assert declared.pools.ingress_lossless_bytes == shipped.pools.ingress_lossless_bytes
-    rows = worksheet(declared, model, links, 9216, RTT, oversubscription=Fraction(2))["800g-40m"]
+    rows = build_worksheet(declared, model, links, 9216, RTT, oversubscription=Fraction(2))["800g-40m"]
     sheet = {row.label: row for row in rows}
     assert sheet["headroom pool oversubscription"].value == 2
     assert sheet["headroom pool"].source == "spec"
@@ -71,10 +71,10 @@ def test_a_pool_beside_the_ingress_pool_takes_from_it() -> None:
     model = z9864f()
     outside = replace(model.buffers.pools, size_includes_headroom=False, ingress_lossless_bytes=129_165_096)
     buffers = replace(model.buffers, pools=outside)
-    found = headroom(buffers, 800, 40, 9216)
+    found = find_headroom(buffers, 800, 40, 9216)
     assert found is not None
     groups = (PortGroup(800, 64, 8, found),)
-    before, after = budget(buffers, groups, 2), budget(buffers, groups, 2, Fraction(2))
+    before, after = divide_buffer(buffers, groups, 2), divide_buffer(buffers, groups, 2, Fraction(2))
     assert after.pools.headroom_bytes > before.pools.headroom_bytes
     whole = before.pools.ingress_lossless_bytes + before.pools.headroom_bytes
     assert after.pools.ingress_lossless_bytes + after.pools.headroom_bytes == whole
@@ -90,10 +90,10 @@ def test_a_declared_pool_holds_its_share_and_one_group_at_least(
     ratio: Fraction, ports: int, spectrum: bool, two: bool
 ) -> None:
     model = sn5600() if spectrum else z9864f()
-    found = headroom(model.buffers, 400, 40, 9216, shared_pool=True)
+    found = find_headroom(model.buffers, 400, 40, 9216, shared_pool=True)
     assert found is not None
     group = PortGroup(400, ports, 4, found)
-    divided = budget(model.buffers, (group,), 1 + two, ratio)
+    divided = divide_buffer(model.buffers, (group,), 1 + two, ratio)
     pool = divided.pools.headroom_bytes
     assert pool * ratio >= divided.demand_bytes
     assert pool >= found.xoff_bytes
@@ -142,6 +142,6 @@ def test_more_profiles_than_the_platform_holds() -> None:
 
 def test_watchdog_timers_stay_within_the_platforms_limits() -> None:
     limits = Limits(detect_ms=(500, 1000), restore_ms=(300, 600), poll_ms=(100, 250))
-    assert (watchdog(1, limits).detect_ms, watchdog(256, limits).detect_ms) == (500, 1000)
-    assert (watchdog(1, limits).restore_ms, watchdog(256, limits).restore_ms) == (300, 600)
-    assert watchdog(256, limits).poll_ms == 250
+    assert (watchdog_timers(1, limits).detect_ms, watchdog_timers(256, limits).detect_ms) == (500, 1000)
+    assert (watchdog_timers(1, limits).restore_ms, watchdog_timers(256, limits).restore_ms) == (300, 600)
+    assert watchdog_timers(256, limits).poll_ms == 250

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.fabric.qos import Ecn
-from fabricc.front.qos import switch_qos, worksheet
-from fabricc.front.qos.plot import PANEL_HEIGHT, WIDTH, Panel, panel_of, size_text, svg, ticks
+from fabricc.front.qos import build_worksheet, switch_qos
+from fabricc.front.qos.plot import PANEL_HEIGHT, WIDTH, Panel, axis_ticks, draw_svg, panel_of, size_text
 from tests.front.qos.published import sn5600
 from tests.samples import CLASSES
 
@@ -25,8 +25,8 @@ def texts(picture: str) -> dict[str, float]:
 def test_a_panel_names_every_threshold() -> None:
     links = {(400, 40): 128}
     qos, _, _ = switch_qos(CLASSES, sn5600(), links, 9216, 7709)
-    rows = worksheet(qos, sn5600(), links, 9216, 7709)["400g-40m"]
-    picture = svg("zone <a>", [panel_of("tor0: 400g-40m", qos.profiles[0], rows)])
+    rows = build_worksheet(qos, sn5600(), links, 9216, 7709)["400g-40m"]
+    picture = draw_svg("zone <a>", [panel_of("tor0: 400g-40m", qos.profiles[0], rows)])
     named = texts(picture)
     assert {
         "zone <a>",
@@ -39,7 +39,7 @@ def test_a_panel_names_every_threshold() -> None:
 
 
 def test_without_marks_only_pause_and_headroom_are_shown() -> None:
-    named = texts(svg("pfc", [Panel("p", None, 2_000_000, 300_000, 500_000)]))
+    named = texts(draw_svg("pfc", [Panel("p", None, 2_000_000, 300_000, 500_000)]))
     assert not [text for text in named if text.startswith("K")]
     assert "pause point 2 MB, headroom (xoff) 300 kB" in named
 
@@ -56,7 +56,7 @@ def test_every_picture_is_well_formed_and_nothing_leaves_it(cases: list[tuple[in
         Panel("p", Ecn(min(low, high), max(low, high), 20), max(low, high) + over, room, low)
         for low, high, over, room in cases
     ]
-    tree = ElementTree.fromstring(svg("title", panels))
+    tree = ElementTree.fromstring(draw_svg("title", panels))
     assert int(tree.get("height", "")) >= PANEL_HEIGHT * len(panels)
     for element in tree.iter():
         if (x := element.get("x")) is not None:
@@ -65,7 +65,7 @@ def test_every_picture_is_well_formed_and_nothing_leaves_it(cases: list[tuple[in
 
 @given(st.integers(1, 10**12))
 def test_ticks_are_few_and_even(most: int) -> None:
-    marks = ticks(most)
+    marks = axis_ticks(most)
     assert marks[0] == 0
     assert 2 <= len(marks) <= 9
     assert marks[-1] <= most

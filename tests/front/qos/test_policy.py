@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.library import Library
 from fabricc.fabric.qos import Ecn, SwitchQos, Watchdog
-from fabricc.front.qos import QosFinding, switch_qos, worksheet
-from fabricc.front.qos.headroom import headroom
-from fabricc.front.qos.pools import PortGroup, budget, group_headroom_bytes, spectrum_reserved_bytes
+from fabricc.front.qos import QosFinding, build_worksheet, switch_qos
+from fabricc.front.qos.headroom import find_headroom
+from fabricc.front.qos.pools import PortGroup, divide_buffer, group_headroom_bytes, spectrum_reserved_bytes
 from tests.effort import examples
 from tests.front.qos.published import sn5600, z9864f
 from tests.samples import CLASSES
@@ -99,7 +99,7 @@ def test_reserves_explain_shipped_pools_without_lossless_classes(
     name: str, buffer: int, ports: int, pool: int
 ) -> None:
     model = sn5600()
-    found = headroom(model.buffers, 100, 40, 9216)
+    found = find_headroom(model.buffers, 100, 40, 9216)
     assert found is not None
     reserved = spectrum_reserved_bytes(model.buffers, (PortGroup(100, ports, 4, found),))
     assert buffer - reserved == pool, name
@@ -111,7 +111,7 @@ def test_a_shared_headroom_pool_is_the_catalogs_and_its_oversubscription_is_show
     assert findings == ()
     assert qos.pools is not None
     assert (qos.pools.ingress_lossless_bytes, qos.pools.headroom_bytes) == (162_539_680, 33_374_584)
-    rows = {r.label: r.value for r in worksheet(qos, model, {(800, 40): 64}, 9216, RTT)["800g-40m"]}
+    rows = {r.label: r.value for r in build_worksheet(qos, model, {(800, 40): 64}, 9216, RTT)["800g-40m"]}
     assert rows["headroom pool oversubscription"] == 3.204
     assert rows["xon offset"] == 3556
 
@@ -249,7 +249,7 @@ def test_a_policy_without_errors_is_lossless(
         assert private + qos.pools.ingress_lossless_bytes <= model.buffers.pools.egress_lossless_bytes
     else:
         assert qos.pools.ingress_lossless_bytes <= model.buffers.total_bytes
-    sheets = worksheet(qos, model, links, 9216, rtt)
+    sheets = build_worksheet(qos, model, links, 9216, rtt)
     assert set(sheets) == set(profiles)
     for name, profile in profiles.items():
         sheet = {row.label: row.value for row in sheets[name]}
@@ -261,7 +261,7 @@ def test_a_policy_without_errors_is_lossless(
 def test_the_worksheet_states_every_step() -> None:
     links = {(400, 40): 128}
     qos, _, _ = policy(links)
-    sheet = {row.label: row for row in worksheet(qos, sn5600(), links, 9216, RTT)["400g-40m"]}
+    sheet = {row.label: row for row in build_worksheet(qos, sn5600(), links, 9216, RTT)["400g-40m"]}
     figures = {label: row.value for label, row in sheet.items()}
     assert figures["pause response"] == 905
     assert figures["on the cable, both ways"] == 20202.02
@@ -277,18 +277,18 @@ def test_the_worksheet_states_every_step() -> None:
 def test_a_policy_without_profiles_has_no_worksheet() -> None:
     links = {(1600, 5): 2}
     qos, _, _ = policy(links, model=z9864f())
-    assert worksheet(qos, z9864f(), links, 9216, RTT) == {}
+    assert build_worksheet(qos, z9864f(), links, 9216, RTT) == {}
 
 
 def test_per_group_headroom_beside_fixed_pools_has_to_fit() -> None:
     model = sn5600()
     model = replace(model, buffers=replace(model.buffers, formula=None))
-    found = headroom(model.buffers, 400, 40, 9216)
+    found = find_headroom(model.buffers, 400, 40, 9216)
     assert found is not None
     group = PortGroup(400, 128, 4, found)
-    assert budget(model.buffers, (group,), 2).used_bytes == 52_161_690 + 2 * 128 * 303_104
+    assert divide_buffer(model.buffers, (group,), 2).used_bytes == 52_161_690 + 2 * 128 * 303_104
     inside = replace(model.buffers, pools=replace(model.buffers.pools, size_includes_headroom=True))
-    assert budget(inside, (group,), 1).shared_bytes == 52_161_690 - 128 * 303_104
+    assert divide_buffer(inside, (group,), 1).shared_bytes == 52_161_690 - 128 * 303_104
 
 
 @pytest.mark.parametrize("name", ["7060x6-64pe", "z9664f", "z9864f", "7060dx5-64s", "ds4000"])
@@ -298,7 +298,7 @@ def test_a_pool_that_is_read_as_counting_headroom_in_says_that_it_is_assumed_and
     model = Library().switch(name)
     links = {(400, 40): 32}
     qos, _, _ = switch_qos(CLASSES, model, links, 9216, RTT)
-    (rows,) = worksheet(qos, model, links, 9216, RTT).values()
+    (rows,) = build_worksheet(qos, model, links, 9216, RTT).values()
     (row,) = (row for row in rows if row.label == "ingress pool, if headroom lay beside it")
     assert row.source.startswith("assumed: ")
     assert "28657" in row.source

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.qos import Trimming
-from fabricc.front.qos import traffic_classes, trimming
+from fabricc.front.qos import plan_trimming, traffic_classes
 from fabricc.front.spec.model import Priority
 from tests.front.planning.support import document, fabric_of, planned, spec_of
 
@@ -72,8 +72,8 @@ def test_lossless_and_strict_classes_are_not_trimmed() -> None:
             Priority("default", (), False, False, None, None, None),
         ]
     )
-    assert trimming(classes, "trimmed", 256) == Trimming(256, 34, 4, (0, 1))
-    assert trimming(classes, "other", 256) is None
+    assert plan_trimming(classes, "trimmed", 256) == Trimming(256, 34, 4, (0, 1))
+    assert plan_trimming(classes, "other", 256) is None
 
 
 def test_a_size_that_the_chip_does_not_have_is_refused_with_its_range() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fabricc.base.documents.reader import parse_yaml
-from fabricc.front.spec.canonical import canonical, edited
+from fabricc.front.spec.canonical import edit_text, format_spec
 
 SPEC = """\
 # The cluster.
@@ -25,7 +25,7 @@ tors:
 
 
 def test_values_change_and_comments_stay() -> None:
-    text = edited(
+    text = edit_text(
         SPEC, "spec.yaml",
         {("gpus", "hosts_per_unit"): 4, ("planes",): 2, ("tors", "oversubscription"): 2.0,
          ("spines",): {"model": "c", "nos": "d"}},
@@ -47,11 +47,13 @@ def test_values_change_and_comments_stay() -> None:
     ):
         assert comment in text
     assert "  # Two racks.\n  hosts: 16\n" in text
-    assert canonical(text, "spec.yaml") == (text, ())
+    assert format_spec(text, "spec.yaml") == (text, ())
 
 
 def test_what_goes_takes_its_comments_along_and_no_others() -> None:
-    text = edited(SPEC, "spec.yaml", {("cores",): None, ("tors", "uplinks"): None, ("gpus", "nothing"): None})
+    text = edit_text(
+        SPEC, "spec.yaml", {("cores",): None, ("tors", "uplinks"): None, ("gpus", "nothing"): None}
+    )
     assert parse_yaml(text, "spec.yaml").value == {
         "cluster": "zone-a",
         "gpus": {"hosts": 16, "hosts_per_unit": 8},
@@ -61,8 +63,8 @@ def test_what_goes_takes_its_comments_along_and_no_others() -> None:
     assert "# soon" not in text
     assert "# spare" not in text
     assert "# a rack\n\n# Below.\ntors:" in text
-    assert canonical(text, "spec.yaml") == (text, ())
+    assert format_spec(text, "spec.yaml") == (text, ())
 
 
 def test_without_changes_it_is_laid_out() -> None:
-    assert edited(SPEC, "spec.yaml", {}) == canonical(SPEC, "spec.yaml")[0]
+    assert edit_text(SPEC, "spec.yaml", {}) == format_spec(SPEC, "spec.yaml")[0]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.front.spec.lock import EMPTY_LOCK, Lock, format_lock, lines_of, parse_lock, renewed
+from fabricc.front.spec.lock import EMPTY_LOCK, Lock, format_lock, lines_of, parse_lock, renew_lock
 
 KEYS = st.from_regex(re.compile(r"[a-z0-9][a-z0-9_./-]{0,20}", re.ASCII), fullmatch=True)
 NUMBERS = st.integers(0, 9_999_999_999)
@@ -86,7 +86,7 @@ def test_the_text() -> None:
 
 
 def test_a_lock_says_whose_it_is() -> None:
-    text = renewed(LOCK, "zone-a", None)
+    text = renew_lock(LOCK, "zone-a", None)
     lock, found = parse_lock(text, "fabricc.lock", "zone-a")
     assert (lock, found) == (replace(LOCK, cluster="zone-a"), ())
     _, (refused,) = parse_lock(text, "fabricc.lock", "zone-b")
@@ -99,9 +99,9 @@ def test_a_lock_says_whose_it_is() -> None:
 
 def test_a_lock_without_a_name_stays_as_it_is_until_a_number_is_added() -> None:
     assert parse_lock(TEXT, "fabricc.lock", "zone-a") == (LOCK, ())
-    assert renewed(LOCK, "zone-a", TEXT) == TEXT
+    assert renew_lock(LOCK, "zone-a", TEXT) == TEXT
     grown = replace(LOCK, units={**LOCK.units, "su003": 2})
-    assert set(renewed(grown, "zone-a", TEXT).splitlines()) == {
+    assert set(renew_lock(grown, "zone-a", TEXT).splitlines()) == {
         *TEXT.splitlines(), "unit su003 2", "cluster zone-a"
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from fabricc.base import installation
 from fabricc.base.documents.schema import schema_path
-from fabricc.front.spec.resources import cluster_schema, resolved
+from fabricc.front.spec.resources import cluster_schema, resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 def subschemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     yield path, schema
     for key, part in schema.get("properties", {}).items():
-        yield from subschemas(resolved(part), f"{path}/{key}")
+        yield from subschemas(resolve_schema(part), f"{path}/{key}")
     for key in ("items", "additionalProperties"):
         if isinstance(part := schema.get(key), dict):
-            yield from subschemas(resolved(part), f"{path}/*")
+            yield from subschemas(resolve_schema(part), f"{path}/*")
     for index, part in enumerate(schema.get("anyOf", ())):
-        yield from subschemas(resolved(part), f"{path}|{index}")
+        yield from subschemas(resolve_schema(part), f"{path}|{index}")
 
 
 ALL = dict(subschemas(cluster_schema()))
 PROPERTIES = {
-    f"{path}/{key}": resolved(part)
+    f"{path}/{key}": resolve_schema(part)
     for path, schema in ALL.items()
     for key, part in schema.get("properties", {}).items()
 }

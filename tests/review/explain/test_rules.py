@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back.nos import BUILT_IN
 from fabricc.fabric.paths import compile_patterns
-from fabricc.front.planning.quality import worksheets
+from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.strides import power_of_two
 from fabricc.review.diff.impact import vocabulary
 from fabricc.review.explain.closed_forms import FORMS
@@ -131,7 +131,7 @@ def test_a_prefix_limit_follows_from_the_switches_that_can_announce(cores: bool)
 @pytest.mark.parametrize("nos", ["host", *BUILT_IN])
 def test_rows_name_what_there_is(nos: str) -> None:
     known = known_of(document())
-    labels = {row.label for sheet in worksheets(known.spec, known.fabric) for row in sheet.rows}
+    labels = {row.label for sheet in list_worksheets(known.spec, known.fabric) for row in sheet.rows}
     for rule in reasons(nos):
         assert rule.formula in ("", *FORMS)
         assert not rule.docs or "{nos}" in rule.docs or is_page(rule.docs), rule.docs

@@ -24,7 +24,7 @@ def choose_engine(
     opensm falls back to minhop, which may deadlock, when an engine refuses a fabric, and says so only in its log.
     Hence the second name: updn takes what ftree refuses, and is free of credit loops.
     """
-    fitting, reason = _fitting(spec, wiring)
+    fitting, reason = _choose_engine(spec, wiring)
     asked = section.routing
     if asked in ("auto", fitting):
         return Engine(_with_fallback(fitting), reason)
@@ -40,7 +40,7 @@ def choose_engine(
     return Engine(_with_fallback(asked), "asked for by the spec")
 
 
-def _fitting(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
+def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
     shape, counts = wiring.shape, wiring.counts()
     tors = counts["tors"] // shape.planes
     if tors == 1:

@@ -47,39 +47,41 @@ def read_guids(
             _RULES,
         )
     except files.TooLargeError as error:
-        return {}, [_wrong(f"the file of GUIDs is {error.strerror}", start, _FORM)]
+        return {}, [_guid_error(f"the file of GUIDs is {error.strerror}", start, _FORM)]
     except OSError as error:
         message = f"the file of GUIDs cannot be read: {path}: {error.strerror}"
-        return {}, [_wrong(message, asked_at or start, "Its path counts from the spec's folder.")]
+        return {}, [_guid_error(message, asked_at or start, "Its path counts from the spec's folder.")]
     except UnicodeDecodeError:
         return {}, [_not_yaml(None, "", str(path))]
     if not document.usable or document.value is None:
         return {}, list(document.diagnostics)
     if not isinstance(document.value, dict):
-        return {}, [_wrong("the file of GUIDs is no mapping `name: GUID`", start, _FORM)]
-    found, problems = _entries(document, known)
+        return {}, [_guid_error("the file of GUIDs is no mapping `name: GUID`", start, _FORM)]
+    found, problems = _read_entries(document, known)
     return found, sorted([*document.diagnostics, *problems], key=lambda each: each.position or start)
 
 
-def _entries(document: Document, known: Collection[str]) -> tuple[Mapping[str, int], list[Diagnostic]]:
+def _read_entries(document: Document, known: Collection[str]) -> tuple[Mapping[str, int], list[Diagnostic]]:
     found: dict[str, int] = {}
     owners: dict[int, str] = {}
     problems: list[Diagnostic] = []
     for name, value in document.value.items():
         at = document.key_position((name,))
-        guid = _guid(value) if isinstance(value, str) else None
+        guid = _parse_guid(value) if isinstance(value, str) else None
         if name not in known:
-            problems.append(_wrong(f"the plan has no device {name[:60]!r}", at, _alike(name, known)))
+            problems.append(
+                _guid_error(f"the plan has no device {name[:60]!r}", at, _suggest_device(name, known))
+            )
         elif guid is None:
-            problems.append(_wrong(f"{name}: not a GUID", at, "For example: 0x506b4b0300a1b2c3."))
+            problems.append(_guid_error(f"{name}: not a GUID", at, "For example: 0x506b4b0300a1b2c3."))
         elif (owner := owners.setdefault(guid, name)) != name:
-            problems.append(_wrong(f"{name} has the GUID of {owner}", at, "Every port has its own."))
+            problems.append(_guid_error(f"{name} has the GUID of {owner}", at, "Every port has its own."))
         else:
             found[name] = guid
     return found, problems
 
 
-def _guid(text: str) -> int | None:
+def _parse_guid(text: str) -> int | None:
     """The number, or None for what is no unicast EUI-64."""
     if match := _PLAIN.fullmatch(text):
         digits = match[1]
@@ -91,17 +93,17 @@ def _guid(text: str) -> int | None:
     return guid if guid and not (guid >> 56) & _MULTICAST_OCTET else None
 
 
-def _alike(name: str, known: Collection[str]) -> str:
+def _suggest_device(name: str, known: Collection[str]) -> str:
     near = [each for each in known if each[:1] == name[:1] and abs(len(each) - len(name)) < 3][:2000]
     return suggestion_remedy(name[:60], near, "Names are those of plan/lids.csv.", 1)
 
 
-def _wrong(message: str, at: Position, remedy: str = "") -> Diagnostic:
+def _guid_error(message: str, at: Position, remedy: str = "") -> Diagnostic:
     return Diagnostic("FAB5813", Severity.ERROR, message, at, remedy)
 
 
 def _not_yaml(_: Exception | None, __: str, file: str) -> Diagnostic:
-    return _wrong("the file of GUIDs is not YAML", Position(file, 1, 1), _FORM)
+    return _guid_error("the file of GUIDs is not YAML", Position(file, 1, 1), _FORM)
 
 
 _NOT_YAML = ("FAB5813", "the file of GUIDs is not YAML", _FORM)

@@ -30,7 +30,7 @@ def partitions_of(
     found = []
     load: dict[str, int] = {}
     for each in section.partitions:
-        members = _members(spec, each, units, places, findings)
+        members = _resolve_members(spec, each, units, places, findings)
         for host in members:
             load[host] = load.get(host, 0) + 1
         level = levels.get(each.priority) if each.priority else None
@@ -47,7 +47,7 @@ def partitions_of(
     return tuple(found)
 
 
-def _members(
+def _resolve_members(
     spec: ClusterSpec,
     each: PartitionSpec,
     units: dict[str, tuple[str, ...]],

@@ -16,8 +16,8 @@ from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning import strides as stride_plan
-from fabricc.front.planning.attachments import attachments
-from fabricc.front.planning.changes import changes
+from fabricc.front.planning.attachments import attach_groups
+from fabricc.front.planning.changes import apply_overrides
 from fabricc.front.planning.host_cables import host_cable
 from fabricc.front.planning.infiniband.engines import choose_engine
 from fabricc.front.planning.infiniband.guids import read_guids
@@ -29,19 +29,19 @@ from fabricc.front.planning.infiniband.refusals import (
     connected_mode,
     ipoib_too_small,
     partition_interfaces,
-    placeholders,
     refuse_single,
+    report_placeholders,
 )
 from fabricc.front.planning.infiniband.subnet_manager import subnet_manager_findings
 from fabricc.front.planning.models import UnfitError, models_of
-from fabricc.front.planning.pods import check_pods, numbered
+from fabricc.front.planning.pods import check_pods, count_units
 from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
 from fabricc.front.planning.room import Room, port_rooms
-from fabricc.front.planning.shape import Sizing, check_joined, size
+from fabricc.front.planning.shape import Sizing, check_joined, size_fabric
 from fabricc.front.planning.tors import REPIN
-from fabricc.front.planning.touched import Touched, as_pinned, compared
-from fabricc.front.planning.units import capacity_units, digits, identities
-from fabricc.front.planning.uplinks import spread, spread_findings, spread_pins
+from fabricc.front.planning.touched import Touched, as_pinned, compare_fabrics
+from fabricc.front.planning.units import assign_identities, capacity_units, count_digits
+from fabricc.front.planning.uplinks import spread_findings, spread_links, spread_pins
 from fabricc.front.spec.lock import Lock
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class InfinibandPlan:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> InfinibandPlan:
+def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> InfinibandPlan:
     """Plan a fabric.
 
     Args:
@@ -141,33 +141,35 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
         models = models_of(spec, catalog)
         check_hardware(spec, models, NOS)
         refuse_single(spec, models)
-        attached = attachments(spec, models)
+        attached = attach_groups(spec, models)
         capacity = capacity_units(spec, models.hosts, attached)
-        width = digits(spec, attached, capacity, lock.strides)
-        found = identities(spec, lock.units, lock.hosts, width, attached, lock.strides.get("units_per_pod"))
+        width = count_digits(spec, attached, capacity, lock.strides)
+        found = assign_identities(
+            spec, lock.units, lock.hosts, width, attached, lock.strides.get("units_per_pod")
+        )
         check_joined(spec, models, found.places, lock.strides)
         check_pods(spec, models, catalog, found, lock)
         present = found.present
-        units = numbered(spec, present, capacity, lock)
-        sizing = size(spec, models, present, units, lock.strides, catalog)
-        uplinks = spread(spec, sizing, lock)
+        units = count_units(spec, present, capacity, lock)
+        sizing = size_fabric(spec, models, present, units, lock.strides, catalog)
+        uplinks = spread_links(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
         findings.extend(rack_findings(spec, found.units))
-        wiring = _wiring(spec, found, models, sizing, uplinks, units, findings)
-        wiring = changes(spec, wiring, models, PanelNames(), findings)
-        lids = _lids(spec, sizing, present, units, lock.strides)
+        wiring = _build_wiring(spec, found, models, sizing, uplinks, units, findings)
+        wiring = apply_overrides(spec, wiring, models, PanelNames(), findings)
+        lids = _plan_lids(spec, sizing, present, units, lock.strides)
         findings += check_lids(spec, models, sizing.shape, lids, units, NOS)
         findings += check_classes(spec, section, models, NOS)
-        ipoib = _ipoib(spec, section, lids, sizing, units, findings)
+        ipoib = _plan_ipoib(spec, section, lids, sizing, units, findings)
     except UnfitError as unfit:
         return InfinibandPlan(None, lock, (*findings, *unfit.diagnostics))
-    names = _names(wiring)
+    names = _guid_names(wiring)
     guids: Mapping[str, int] = {}
     if section.guids is not None:
         guids, wrong = read_guids(folder / section.guids, names, spec.position("infiniband", "guids"), folder)
         findings += wrong
     findings += subnet_manager_findings(spec, wiring)
-    findings += placeholders(spec, len(names) - len(guids), len(names))
+    findings += report_placeholders(spec, len(names) - len(guids), len(names))
     partitions = partitions_of(spec, section, wiring, findings)
     if partitions and ipoib is not None:
         findings += partition_interfaces(spec)
@@ -181,19 +183,21 @@ def plan(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Path) -> Infin
     return InfinibandPlan(None if worst(blocking) is Severity.ERROR else fabric, new_lock, tuple(findings))
 
 
-def touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: InfinibandFabric | None) -> Touched:
+def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: InfinibandFabric | None) -> Touched:
     """What of a fabric with the lock's pins is another in `after`, LIDs being its numbers; as of any fabric."""
     if after is None:
         return Touched()
     before = as_pinned(spec, catalog, lock, after.wiring)
     pins = lock.strides
     if before is None or not {"lid_spine", "lid_unit", "lid_slots"} <= pins.keys():
-        return compared(None, after.wiring)
+        return compare_fabrics(None, after.wiring)
     then = LidPlan(pins["lid_spine"], pins["lid_unit"], pins["lid_slots"])
-    return compared(before, after.wiring, _Lids(then, before.shape), _Lids(after.lids, after.wiring.shape))
+    return compare_fabrics(
+        before, after.wiring, _Lids(then, before.shape), _Lids(after.lids, after.wiring.shape)
+    )
 
 
-def rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
+def list_rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
     """The room of every pin."""
     shape, lids = ib.wiring.shape, ib.lids
     cores = [Room("lid_spine", "cores, by their LIDs", shape.cores, lids.spine - 1)] if shape.cores else []
@@ -207,7 +211,9 @@ def rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
     )
 
 
-def _lids(spec: ClusterSpec, sizing: Sizing, present: int, units: int, pins: Mapping[str, int]) -> LidPlan:
+def _plan_lids(
+    spec: ClusterSpec, sizing: Sizing, present: int, units: int, pins: Mapping[str, int]
+) -> LidPlan:
     """Where LIDs begin: as pinned, else with room for every pod the cores can join, and roomy units if they fit."""
     shape = sizing.shape
     pods = sizing.capacity_units // shape.units_per_pod if shape.cores else 1
@@ -237,7 +243,7 @@ def _lids(spec: ClusterSpec, sizing: Sizing, present: int, units: int, pins: Map
     return LidPlan(spine, unit, slots)
 
 
-def _ipoib(
+def _plan_ipoib(
     spec: ClusterSpec,
     section: Infiniband,
     lids: LidPlan,
@@ -259,7 +265,7 @@ def _ipoib(
     return plan_
 
 
-def _names(wiring: Fabric) -> set[str]:
+def _guid_names(wiring: Fabric) -> set[str]:
     """Every name that may have a GUID: switches, and host ports as `host/port`."""
     shape = wiring.shape
     ports = [
@@ -274,7 +280,7 @@ def _names(wiring: Fabric) -> set[str]:
     return named
 
 
-def _wiring(
+def _build_wiring(
     spec: ClusterSpec,
     found: Identities,
     models: Models,
@@ -300,7 +306,7 @@ def _wiring(
     return Fabric(
         cluster=spec.cluster,
         shape=shape,
-        strides=stride_plan.choose(shape, units, sizing.most_uplinks, addresses, spec.routing),
+        strides=stride_plan.choose_strides(shape, units, sizing.most_uplinks, addresses, spec.routing),
         units=found.units,
         host_models=models.hosts,
         attachments=sizing.bottom.attached,

@@ -120,7 +120,7 @@ def partition_interfaces(spec: ClusterSpec) -> Iterator[Diagnostic]:
             yield spec.warning("FAB5818", message, *group.path, help=help_)
 
 
-def placeholders(spec: ClusterSpec, missing: int, total: int) -> Iterator[Diagnostic]:
+def report_placeholders(spec: ClusterSpec, missing: int, total: int) -> Iterator[Diagnostic]:
     """FAB5814: GUIDs that are not known yet."""
     if missing:
         message = f"{missing:,} of {total:,} GUIDs are placeholders (0x02fab…): no device answers to them"
