@@ -53,7 +53,13 @@ def build(
         What came of it: an error, also one of the disk, is among its diagnostics, and then nothing was written.
     """
     result, _ = driver.build(
-        _path(spec), _path(out), jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress
+        _checked_path(spec),
+        _checked_path(out),
+        jobs=jobs,
+        frozen=frozen,
+        repin=repin,
+        check=check,
+        progress=progress,
     )
     return result
 
@@ -76,9 +82,9 @@ def check(
         progress: as for `build`.
     """
     result, _ = check_tree(
-        _path(tree),
-        None if spec is None else _path(spec),
-        lock=None if lock is None else _path(lock),
+        _checked_path(tree),
+        None if spec is None else _checked_path(spec),
+        lock=None if lock is None else _checked_path(lock),
         jobs=jobs,
         progress=progress,
     )
@@ -116,9 +122,9 @@ def diff(
         raise ValueError(
             "`base` and `head` name Git revisions: leave them out instead of giving an empty text"
         )
-    sides = _path(before), None if after is None else _path(after)
-    rules = None if policy is None else _path(policy)
-    with _read():
+    sides = _checked_path(before), None if after is None else _checked_path(after)
+    rules = None if policy is None else _checked_path(policy)
+    with _report_unreadable():
         return judged(*sides, base, head, policy=rules, labels=labels, jobs=jobs)
 
 
@@ -134,11 +140,11 @@ def explain(subject: Path | str, *words: str, spec: Path | str | None = None) ->
         FindingsError: there is nothing of that name, or the spec does not compile.
         ValueError: `subject` alone is no question.
     """
-    with _read():
-        return answer(str(subject), words, None if spec is None else _path(spec))
+    with _report_unreadable():
+        return answer(str(subject), words, None if spec is None else _checked_path(spec))
 
 
-def _path(stated: Path | str) -> Path:
+def _checked_path(stated: Path | str) -> Path:
     """Return the path of a file or folder.
 
     Raises:
@@ -150,7 +156,7 @@ def _path(stated: Path | str) -> Path:
 
 
 @contextmanager
-def _read() -> Iterator[None]:
+def _report_unreadable() -> Iterator[None]:
     """What the system will not read, such as a name too long, is a finding."""
     try:
         yield
@@ -170,10 +176,10 @@ def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:
         OSError: the folder is not there or must not be read.
         EmitError: a worker process died.
     """
-    place = _path(folder)
+    place = _checked_path(folder)
     return read_consistently(trees_around(place), lambda: gather(place, jobs=jobs))
 
 
 def audit_folder(folder: Path | str, *, jobs: int | None = None) -> Audit:
     """What is wrong with the fabric whose configurations a folder holds; arguments and errors as for `read_folder`."""
-    return audit(_path(folder), jobs=jobs)
+    return audit(_checked_path(folder), jobs=jobs)

@@ -25,7 +25,7 @@ from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.workers import spread
+from fabricc.compiler.workers import spread_work
 from fabricc.proof import Finding
 from fabricc.proof.tree import reject_pending, trees_around
 from fabricc.tree import manifest as manifests
@@ -101,7 +101,7 @@ def gather(
     alike, shared = Alike(), dict[bytes, bytes]()
     used = done = 0
     with Folder(top) as below:
-        spreading = spread(jobs or usable_cpus(), len(pieces), lambda n: _piece(below, pieces[n], alike))
+        spreading = spread_work(jobs or usable_cpus(), len(pieces), lambda n: _piece(below, pieces[n], alike))
         for number, piece in spreading:
             read += [one._replace(held=one.held.shared(shared)) for one in piece.devices]
             findings += piece.findings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ Graph = dict[str, set[str]]
 
 def in_order(name: str) -> tuple[object, ...]:
     """A key for sorting names by the numbers in them; of those that differ in zeros alone, one is first too."""
-    return natural(name), name
+    return natural_key(name), name
 
 
 @dataclass(slots=True)

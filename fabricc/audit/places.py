@@ -12,7 +12,7 @@ from fabricc.audit.model import Kind, Place, Tier
 from fabricc.audit.tiers import pair_of, tiers_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -58,7 +58,7 @@ def _host_links(
         for near, far in link.ways:
             if near.device in devices and near.device not in switches and far.device in switches:
                 found[near.device].append((near.port, far.device))
-    return {host: sorted(ends, key=lambda end: natural(end[0])) for host, ends in found.items()}
+    return {host: sorted(ends, key=lambda end: natural_key(end[0])) for host, ends in found.items()}
 
 
 def _units(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.coverage import TOPICS, State
 from fabricc.audit.model import Tier
-from fabricc.base.diagnostics.formats import entry
-from fabricc.base.diagnostics.text import summary
+from fabricc.base.diagnostics.formats import finding_entry
+from fabricc.base.diagnostics.text import severity_summary
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_rendered
 from fabricc.base.foreign.screen import Line, Table
@@ -102,8 +102,8 @@ def lines(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
 
 def verdict(audit: Audit) -> str:
     """The whole in a line."""
-    told = summary(audit.every)
-    if told != summary(audit.diagnostics):
+    told = severity_summary(audit.every)
+    if told != severity_summary(audit.diagnostics):
         told += " in all"
     told = told or "nothing is wrong with what was understood"
     left = audit.coverage.unknown
@@ -121,7 +121,7 @@ def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
         "asked": [one._asdict() for one in audit.asked],
         "rules": {one.topic: {key: value for key, value in one._asdict().items() if key != "topic"}
                   for one in audit.accounts},
-        "diagnostics": [entry(each) for each in diagnostics],
+        "diagnostics": [finding_entry(each) for each in diagnostics],
         "unknown": [one._asdict() for one in audit.coverage.frequent],
     })  # fmt: skip
     written = io.StringIO()

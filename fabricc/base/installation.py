@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def folder(name: str) -> Path:
+def data_folder(name: str) -> Path:
     """The folder of that name: inside the package, with `_` before it, in a wheel; beside it in a source checkout.
 
     Raises:

@@ -17,7 +17,7 @@ _DIGITS = pattern(r"([0-9]+)")
 
 
 @lru_cache(maxsize=16384)
-def natural(text: str) -> tuple[str | int, ...]:
+def natural_key(text: str) -> tuple[str | int, ...]:
     """Return a sorting key in which numbers count as numbers: `swp2` before `swp10`, `5M` before `40M`.
 
     The digits are read to base 16, which sorts them alike: to base 10 `int` takes no more than 4,300 of them.
@@ -27,7 +27,7 @@ def natural(text: str) -> tuple[str | int, ...]:
     return tuple(parts)
 
 
-def gathered(pairs: Iterable[tuple[_Key, _Each]]) -> dict[_Key, list[_Each]]:
+def group_pairs(pairs: Iterable[tuple[_Key, _Each]]) -> dict[_Key, list[_Each]]:
     """What has each key, keys and members in the order in which they come."""
     found: dict[_Key, list[_Each]] = {}
     for key, each in pairs:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import Rules
-from fabricc.base.documents.reader import parsed
+from fabricc.base.documents.reader import parse_document
 from fabricc.base.documents.scalars import RefusedError, resolve_1_1
 from fabricc.base.foreign import files
 
@@ -37,7 +37,7 @@ def read_document(
     file = str(path)
     try:
         content = files.read(path, root=root, limit=MAX_BYTES)
-        document = parsed(content.decode("utf-8-sig"), file, _RULES)
+        document = parse_document(content.decode("utf-8-sig"), file, _RULES)
     except files.TooLargeError:
         message = f"the catalog file {file} is larger than 4 MB"
         return catalog_error("FAB2101", message, named_at, "Split it, or check the path.")

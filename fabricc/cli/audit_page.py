@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit import report
 from fabricc.audit.coverage import TOPICS, State
-from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.diagnostics.wording import plural
 from fabricc.review.report.page import rendered
@@ -30,7 +30,7 @@ def html(audit: Audit) -> Rendered:
         Page(
             title=audit.folder.resolve().name,
             summary=f"{report.holds(audit)}.",
-            status=_STATUS.get(worst(audit.diagnostics) or Severity.NOTE, "good"),
+            status=_STATUS.get(worst_severity(audit.diagnostics) or Severity.NOTE, "good"),
             verdict=(f"{report.verdict(audit)}.",),
             figures=tuple(_figures(audit)),
             identity=(("folder", str(audit.folder)), ("files", f"{audit.used:,} of {audit.files:,}"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.report import as_json, parts
 from fabricc.audit.run import audit
-from fabricc.base.diagnostics.render import document
+from fabricc.base.diagnostics.render import render_document
 from fabricc.cli import output
 from fabricc.compiler.quoting import tree_texts
 from fabricc.tree.file import write_file
@@ -36,7 +36,7 @@ def _rendered(found: Audit, format_: str, *, every: bool) -> Rendered:
         from fabricc.cli.audit_page import html  # the report's page, a third of starting up
 
         return html(found)
-    return as_json(found, diagnostics) if format_ == "json" else document(diagnostics, format_)
+    return as_json(found, diagnostics) if format_ == "json" else render_document(diagnostics, format_)
 
 
 def _write(text: Rendered, target: Path | None) -> None:

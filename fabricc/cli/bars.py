@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from fabricc.base.foreign.text import line, neutral
+from fabricc.base.foreign.text import neutral_text, safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,12 +27,12 @@ class Bars:
     def __call__(self, what: str, done: int, total: int) -> None:
         """How many of how many are done."""
         if what not in self._tasks:
-            self._tasks[what] = self._progress.add_task(line(what), total=total)
+            self._tasks[what] = self._progress.add_task(safe_line(what), total=total)
         self._progress.update(self._tasks[what], completed=done, total=total)
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        self._progress.console.print(Text(neutral(line(text))), soft_wrap=True)
+        self._progress.console.print(Text(neutral_text(safe_line(text))), soft_wrap=True)
 
 
 @contextmanager

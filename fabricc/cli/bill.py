@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from fabricc.base.diagnostics import FindingsError, Severity, worst
+from fabricc.base.diagnostics import FindingsError, Severity, worst_severity
 from fabricc.base.foreign.formats import csv_text
-from fabricc.base.foreign.workbook import NoWorkbookError, workbook
+from fabricc.base.foreign.workbook import NoWorkbookError, build_workbook
 from fabricc.base.values import replace
 from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings
-from fabricc.compiler.materials import Materials, materials, together
-from fabricc.compiler.racks import ELEVATION, Racks, elevation_rows, read_places, titles
+from fabricc.compiler.materials import Materials, list_materials, merge_materials
+from fabricc.compiler.racks import ELEVATION, Racks, device_titles, elevation_rows, read_places
 from fabricc.compiler.tables import in_chunks
 from fabricc.tree.file import write_file
 
@@ -59,15 +59,15 @@ def bought(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], 
     """
     if wanted.elevations is not None and wanted.places is None:
         raise click.UsageError("--elevations needs --places, a table of where devices stand.")
-    found = [materials(fabric, protocol) for _, _, fabric in networks]
+    found = [list_materials(fabric, protocol) for _, _, fabric in networks]
     told = [
         replace(each, message=f"{label}{each.message}")
         for (label, spec, _), part in zip(networks, found, strict=True)
         for each in material_findings(spec, part)
     ]
-    known = dict(chain.from_iterable(titles(fabric).items() for _, _, fabric in networks))
+    known = dict(chain.from_iterable(device_titles(fabric).items() for _, _, fabric in networks))
     racks = read_places(wanted.places, known) if wanted.places else Racks({}, ())
-    return Bought(together(found), racks, known, (*told, *racks.findings))
+    return Bought(merge_materials(found), racks, known, (*told, *racks.findings))
 
 
 def write(wanted: Wanted, found: Bought) -> list[str]:
@@ -77,7 +77,7 @@ def write(wanted: Wanted, found: Bought) -> list[str]:
         FindingsError: FAB0070, a workbook is asked for, and nothing here writes one.
         EmitError: a file cannot be written.
     """
-    if worst(found.racks.findings) is Severity.ERROR:
+    if worst_severity(found.racks.findings) is Severity.ERROR:
         return []
     places = found.racks.places
     written = []
@@ -104,7 +104,7 @@ def _bill(found: Bought, wanted: Wanted) -> bytes:
         sheets = [("Bill of materials", bill), ("Labels", [LABELS, *label_rows(found.materials, places)])]
         if places:
             sheets.append(("Racks", [ELEVATION, *elevation_rows(places, found.titles)]))
-        return workbook(sheets)
+        return build_workbook(sheets)
     except NoWorkbookError:
         remedy = "Install it: `pip install 'fabricc[xlsx]'`, or write a .csv."
         raise FindingsError("FAB0070", "a .xlsx needs the Python package openpyxl", remedy) from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from fabricc.base.installation import folder
+from fabricc.base.installation import data_folder
 from fabricc.cli import options, output
 from fabricc.cli.docs_site import write_site
 from fabricc.cli.entry import cli
@@ -58,7 +58,7 @@ _WORD = re.compile(r"`([^`]+)`")
 
 def pages() -> Mapping[str, Path]:
     """Map each topic to its page; `README.md` is the index of the pages, not a topic."""
-    found = {path.stem: path for path in folder("docs").glob("*.md")}
+    found = {path.stem: path for path in data_folder("docs").glob("*.md")}
     return {topic: found[topic] for topic in sorted(found.keys() - {"README"})}
 
 

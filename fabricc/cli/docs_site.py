@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.base.installation import folder
-from fabricc.base.order import gathered
+from fabricc.base.installation import data_folder
+from fabricc.base.order import group_pairs
 from fabricc.cli import output
 from fabricc.compiler.result import exit_status
 from fabricc.review.explain.codes import about_code, causes
@@ -52,14 +52,14 @@ def _site(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
     """The files by path: what mkdocs and Zensical build with `mkdocs.yml` at the top."""
     texts = {topic: _inside(path.read_text("utf-8")) for topic, path in pages.items()}
     texts["codes"] = "".join(_codes())
-    index = (folder("docs") / "README.md").read_text("utf-8")
+    index = (data_folder("docs") / "README.md").read_text("utf-8")
     groups = _groups(index)
     for topic, text in texts.items():
         yield f"docs/{topic}.md", text.encode()
-    for path in sorted(folder("docs").iterdir()):
+    for path in sorted(data_folder("docs").iterdir()):
         if path.suffix in _PICTURES:
             yield f"docs/{path.name}", path.read_bytes()
-    for path in sorted(folder("schemas").glob("*.json")):
+    for path in sorted(data_folder("schemas").glob("*.json")):
         yield f"docs/schemas/{path.name}", path.read_bytes()
     yield "docs/index.md", f"{index}\n[All codes](codes.md)\n".encode()
     yield "docs/style.css", _STYLE.encode()
@@ -78,7 +78,7 @@ def _codes() -> Iterator[str]:
     """The page of every code, under what they are about, there in the order of their numbers."""
     yield "# Every code\n\nWhat a code means, what causes it and what to do: `fabricc explain CODE` says the same.\n"
     known = causes()
-    subjects = gathered((about_code(code), code) for code in TITLES)
+    subjects = group_pairs((about_code(code), code) for code in TITLES)
     for (about, page), codes in subjects.items():
         topic = page.rpartition(" ")[2]
         yield f"\n## {about[0].upper()}{about[1:]}: {page}\n\nSee [{topic}]({topic}.md).\n"

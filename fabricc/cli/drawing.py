@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from fabricc.base.foreign.screen import Line, broken
-from fabricc.base.foreign.text import line
+from fabricc.base.foreign.screen import Line, break_line
+from fabricc.base.foreign.text import safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,12 +51,14 @@ def parts(shown: Iterable[Part]) -> str:
     with console.capture() as captured:
         for part in shown:
             if isinstance(part, Line):
-                whole = broken(line(part.text), _WHOLE if part.rest else console.width)
+                whole = break_line(safe_line(part.text), _WHOLE if part.rest else console.width)
                 text = Text("\n".join(whole), part.style)
-                console.print(text.append(line(part.rest), "default") if part.rest else text, soft_wrap=True)
+                console.print(
+                    text.append(safe_line(part.rest), "default") if part.rest else text, soft_wrap=True
+                )
             else:
                 if part.title:
-                    console.print(Text(line(part.title), "bold"), soft_wrap=True)
+                    console.print(Text(safe_line(part.title), "bold"), soft_wrap=True)
                 console.print(_drawn(part, console.width), soft_wrap=not part.title)
     return captured.get()
 
@@ -64,9 +66,10 @@ def parts(shown: Iterable[Part]) -> str:
 def _drawn(table: Table, room: int) -> Drawn:
     drawn = Drawn(box=box.SIMPLE_HEAD if table.title else None, pad_edge=False, header_style="bold")
     rows = [
-        [f"{cell:,}" if type(cell) in (int, float) else line(str(cell)) for cell in row] for row in table.rows
+        [f"{cell:,}" if type(cell) in (int, float) else safe_line(str(cell)) for cell in row]
+        for row in table.rows
     ]
-    columns = list(zip(map(line, table.head), *rows, strict=True))
+    columns = list(zip(map(safe_line, table.head), *rows, strict=True))
     widths = _widths(columns, room) if table.title else [None] * len(columns)
     for index, ((name, *_), width) in enumerate(zip(columns, widths, strict=True)):
         numeric = table.title and all(isinstance(row[index], int | float) for row in table.rows)

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.formats import entry
+from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
-from fabricc.integrations.openconfig import MISSING, export
+from fabricc.integrations.openconfig import MISSING, export_documents
 
 _SHOWN = 12
 
@@ -42,7 +42,7 @@ def openconfig(
     if not compiled.sound:
         output.tell(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
-    found = export(compiled, folder, only, network, jobs)
+    found = export_documents(compiled, folder, only, network, jobs)
     message = (
         f"OpenConfig carries {found.carried:,} of {found.facts:,} facts of {spec}; {len(found.missing)} kinds of fact "
         "are in no document"
@@ -50,7 +50,7 @@ def openconfig(
     help_ = "What `fabricc build` writes for each operating system has them all."
     told = Diagnostic("FAB0081", Severity.NOTE, message, None, help_)
     if format_ == "json":
-        stated = {**found.as_json(), "removed": found.removed, "findings": [entry(told)]}
+        stated = {**found.as_json(), "removed": found.removed, "findings": [finding_entry(told)]}
         output.document(json_document(stated))
         return 0
     rows = [(kind, f"{count:,}") for kind, count in found.missing.items()]

@@ -31,10 +31,10 @@ def command(root: Path, access_file: Path | None) -> None:
     Started by the program that asks, such as an assistant or an editor; see `fabricc docs mcp`.
     """
     try:
-        from fabricc.integrations.mcp import serve  # an extra that need not be installed
+        from fabricc.integrations.mcp import serve_stdio  # an extra that need not be installed
     except ModuleNotFoundError as error:
         remedy = "Install it: `pip install 'fabricc[mcp]'`."
         raise FindingsError(
             "FAB0070", f"the MCP server needs the Python package {error.name}", remedy
         ) from None
-    serve(root, access_file)
+    serve_stdio(root, access_file)

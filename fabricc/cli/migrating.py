@@ -13,7 +13,7 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.git import GitError
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.revision import SpecHistory, unreadable
+from fabricc.compiler.revision import SpecHistory, revision_finding
 from fabricc.compiler.spec_search import find_base_spec, read_here
 from fabricc.operate.migrate.prepare import prepare
 from fabricc.operate.migrate.report import WORKSHEET, as_json, parts, worksheet
@@ -59,7 +59,7 @@ def _deployed(first: Path, second: Path | None, base: str) -> Iterator[Path]:
         text = files.read(first, limit=MAX_BYTES)
         found = find_base_spec(history, history.commit(base), first.name, text, read_here(history.top))
     except GitError as error:
-        raise FindingsError.of([unreadable(error)]) from None
+        raise FindingsError.of([revision_finding(error)]) from None
     if found is None:
         remedy = "Name the spec that is deployed, then this one."
         raise FindingsError("FAB9451", f"{first} is not in {base}", remedy)

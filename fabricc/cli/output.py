@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from fabricc.base.diagnostics.render import FORMATS
-from fabricc.base.diagnostics.render import document as rendered
+from fabricc.base.diagnostics.render import render_document as rendered
 from fabricc.base.diagnostics.text import render_text
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.foreign.screen import broken
-from fabricc.base.foreign.text import Terminal, neutral
+from fabricc.base.foreign.screen import break_line
+from fabricc.base.foreign.text import Terminal, neutral_text
 from fabricc.base.patterns import pattern
 from fabricc.cli.places import in_repository, with_places
 from fabricc.review.explain.codes import causes
@@ -43,7 +43,7 @@ def out(*lines: str) -> None:
     """Print lines on standard output, each escaped unless it is `Terminal` already; on one they break between words."""
     if sys.stdout.isatty():
         room = width()
-        lines = tuple(part for each in lines for part in broken(each, room))
+        lines = tuple(part for each in lines for part in break_line(each, room))
     _print(lines, sys.stdout)
 
 
@@ -69,7 +69,7 @@ def page(text: str, laid_out: Callable[[str], str]) -> None:
         return
     from fabricc.cli import drawing  # rich; see `width`
 
-    click.echo_via_pager(neutral(drawing.page(laid_out(text))), color=True)
+    click.echo_via_pager(neutral_text(drawing.page(laid_out(text))), color=True)
 
 
 def show(parts: Iterable[Part]) -> None:
@@ -97,7 +97,7 @@ def _print(lines: Sequence[str], stream: TextIO) -> None:
 def _write(text: str, stream: TextIO) -> None:
     """Print what is laid out: nothing in it is obeyed by a runner, and what the stream cannot encode is escaped."""
     encoding = stream.encoding or "utf-8"
-    shown = neutral(text).encode(encoding, "backslashreplace").decode(encoding)
+    shown = neutral_text(text).encode(encoding, "backslashreplace").decode(encoding)
     _echo(shown, stream)
 
 

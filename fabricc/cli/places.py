@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.diagnostics import Position
-from fabricc.base.foreign.files import tracking
+from fabricc.base.foreign.files import repository_at
 from fabricc.base.values import replace
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def in_repository(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     Paths outside of the repository stay as they are; so do all where no repository tracks the working folder.
     """
     here = Path.cwd()
-    top = tracking(here)
+    top = repository_at(here)
     if top is None:
         return list(diagnostics)
     found = []

@@ -236,7 +236,7 @@ def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
 
 def _png(text: str) -> bytes:
     for program, arguments in _RENDERERS:
-        if (found := programs.found(program)) is not None:
+        if (found := programs.find_program(program)) is not None:
             done = subprocess.run(
                 [found, *arguments], input=text.encode(), capture_output=True, check=False,
                 preexec_fn=programs.end_with_parent(),
@@ -265,7 +265,7 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
             yield from tables.switch_sessions(fabric.switch(switch_id))
 
     def profiles() -> Iterator[tables.Row]:
-        yield from tables.qos_rows(tables.total(shares))
+        yield from tables.qos_rows(tables.total_ports(shares))
 
     parts: list[tuple[str, Sequence[str], Iterator[tables.Row]]] = [
         ("cabling.csv", tables.CABLING, tables.cabling_rows(fabric)),
@@ -277,7 +277,7 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
     for name, head, rows in parts:
         texts = chain([csv_text([tuple(head)])], tables.in_chunks(rows))
         write_file(folder / name, (text.encode() for text in texts))
-    further = dict(out_of_band.texts(fabric))
+    further = dict(out_of_band.table_texts(fabric))
     for name, text in further.items():
         write_file(folder / name, text.encode())
     return [*(name for name, _, _ in parts), *further]

@@ -11,7 +11,7 @@ from fabricc.cli import options, output
 from fabricc.compiler.affected_specs import affected_specs
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import POLICY_NAME
-from fabricc.compiler.overlay_proof import contradictions
+from fabricc.compiler.overlay_proof import find_contradictions
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff.review_policy import load_policy
 
@@ -54,4 +54,4 @@ def _contradictions(compiled: Compiled) -> list[Diagnostic]:
     if not compiled.sound or compiled.infiniband is not None or not compiled.spec.overlays:
         return []
     parts = (compiled, *compiled.networks.values())
-    return [each for part in parts for each in contradictions(part.spec, part.fabric)]
+    return [each for part in parts for each in find_contradictions(part.spec, part.fabric)]

@@ -17,7 +17,7 @@ LATER = ("FAB6", "FAB7")
 """Codes that only emitting and checking can report, so that their absence before says nothing."""
 
 
-def settled(
+def apply_acceptances(
     spec: ClusterSpec, diagnostics: Iterable[Diagnostic], *, gaps: bool = True, planned: bool = True
 ) -> list[Diagnostic]:
     """The findings up to planning, accepted warnings and gaps as notes; FAB2900 for an entry that matches none.

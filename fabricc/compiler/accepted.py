@@ -18,7 +18,7 @@ from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.version import __version__
 
@@ -57,13 +57,13 @@ class Tried:
     refused: Mapping[str, str]
 
 
-def form(line: str, names: Collection[str] = ()) -> str:
+def line_form(line: str, names: Collection[str] = ()) -> str:
     """A line with placeholders for names, numbers, addresses, keys and secrets: lines of one form become equal."""
-    text = _TOKEN.sub(lambda found: _placeholder(found[0], names), " ".join(line.split()))[:_LONGEST]
+    text = _TOKEN.sub(lambda found: _word_placeholder(found[0], names), " ".join(line.split()))[:_LONGEST]
     return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
 
 
-def _placeholder(word: str, names: Collection[str]) -> str:
+def _word_placeholder(word: str, names: Collection[str]) -> str:
     bare = word.rstrip(":")
     end = word[len(bare) :]
     if bare in names:
@@ -100,7 +100,7 @@ def forms_of(switch: Switch, texts: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for file in sorted(texts):
         for line in texts[file].splitlines():
-            if text := form(line, names):
+            if text := line_form(line, names):
                 found.setdefault(text, line)
     return found
 
@@ -110,22 +110,22 @@ def platform_of(switch: Switch) -> Platform:
     return switch.model.name, switch.nos, switch.release
 
 
-def read(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
+def read_ledger(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
     """What a ledger states, nothing where there is none; FAB9047 for what is wrong with it."""
     try:
         raw = files.read(path, limit=_LARGEST)
     except FileNotFoundError:
         return (), ()
     except OSError as error:
-        return (), (_wrong(f"cannot read {path}: {error.strerror}", Position(str(path), 1)),)
+        return (), (_ledger_error(f"cannot read {path}: {error.strerror}", Position(str(path), 1)),)
     document = parse_yaml(raw, str(path))
     if not document.usable or document.diagnostics:
         told = "; ".join(one.message for one in document.diagnostics[:1]) or "no YAML"
-        return (), (_wrong(f"{path} is no ledger: {told}", Position(str(path), 1)),)
+        return (), (_ledger_error(f"{path} is no ledger: {told}", Position(str(path), 1)),)
     breach = next(breaches(document.value, "accepted"), None)
     if breach is not None:
         at = document.key_position(tuple(breach.absolute_path))
-        return (), (_wrong(f"{path} is no ledger: {breach.message[:200]}", at),)
+        return (), (_ledger_error(f"{path} is no ledger: {breach.message[:200]}", at),)
     return tuple(
         Tried(
             (one["model"], one["nos"], one["release"]),
@@ -137,13 +137,13 @@ def read(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
     ), ()
 
 
-def _wrong(message: str, at: Position) -> Diagnostic:
+def _ledger_error(message: str, at: Position) -> Diagnostic:
     return Diagnostic(
         "FAB9047", Severity.WARNING, message, at, "Write it anew with `fabricc push TREE --try --record`."
     )
 
 
-def merged(known: Iterable[Tried], fresh: Iterable[Tried]) -> tuple[Tried, ...]:
+def merge_ledgers(known: Iterable[Tried], fresh: Iterable[Tried]) -> tuple[Tried, ...]:
     """What was known with what was tried now, which is the later word on a form; sorted."""
     found: dict[tuple[Platform, str], Tried] = {}
     for one in (*known, *fresh):
@@ -156,7 +156,7 @@ def merged(known: Iterable[Tried], fresh: Iterable[Tried]) -> tuple[Tried, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def text(tried: Sequence[Tried]) -> bytes:
+def ledger_bytes(tried: Sequence[Tried]) -> bytes:
     """A ledger as bytes: the same for the same content, whoever wrote it."""
     rows = [
         {
@@ -174,12 +174,12 @@ def text(tried: Sequence[Tried]) -> bytes:
 def tried_now(switch: Switch, texts: Mapping[str, str], refused: Mapping[str, str]) -> Tried:
     """What one switch said of its lines: all are taken, or some refused and nothing is known of the rest."""
     names = names_of(switch)
-    words = {form(line, names): form(said, names) for line, said in refused.items()}
+    words = {line_form(line, names): line_form(said, names) for line, said in refused.items()}
     accepted = frozenset() if refused else frozenset(forms_of(switch, texts))
     return Tried(platform_of(switch), __version__, accepted, words)
 
 
-def warnings(fabric: Fabric, tried: Iterable[Tried]) -> Iterator[Diagnostic]:
+def unaccepted_warnings(fabric: Fabric, tried: Iterable[Tried]) -> Iterator[Diagnostic]:
     """FAB9046 for each platform with forms of lines that no device of it has accepted.
 
     The first switch of each tier and platform is looked at, and every one with lines of the user's own.
@@ -189,7 +189,7 @@ def warnings(fabric: Fabric, tried: Iterable[Tried]) -> Iterator[Diagnostic]:
     for one in tried:
         accepted.setdefault(one.platform, set()).update(one.accepted)
         refused.setdefault(one.platform, {}).update(one.refused)
-    for platform, forms in sorted(_forms(fabric).items()):
+    for platform, forms in sorted(_collect_forms(fabric).items()):
         taken = accepted.get(platform, set())
         new = sorted(name for name in forms if name not in taken)
         if not new:
@@ -209,16 +209,16 @@ def warnings(fabric: Fabric, tried: Iterable[Tried]) -> Iterator[Diagnostic]:
 
 def never_accepted(spec: Path, ledger: Path) -> Sequence[Diagnostic]:
     """What a ledger says of a spec: what is wrong with it, or the warnings."""
-    tried, wrong = read(ledger)
+    tried, wrong = read_ledger(ledger)
     fabric = compile_spec(spec, gaps=False).planned if not wrong else None
-    return tuple(warnings(fabric, tried)) if fabric is not None else wrong
+    return tuple(unaccepted_warnings(fabric, tried)) if fabric is not None else wrong
 
 
-def _forms(fabric: Fabric) -> dict[Platform, dict[str, str]]:
+def _collect_forms(fabric: Fabric) -> dict[Platform, dict[str, str]]:
     """Platform -> form -> a line of it, of the switches that are looked at."""
     found: dict[Platform, dict[str, str]] = {}
     for network in fabric.networks:
-        for platform, forms in _forms(network).items():
+        for platform, forms in _collect_forms(network).items():
             found.setdefault(platform, {}).update(forms)
     seen: set[tuple[str, str]] = set()
     apart = {*fabric.changes, *(name for each in fabric.overlays for name in each.devices)}
@@ -228,5 +228,5 @@ def _forms(fabric: Fabric) -> dict[Platform, dict[str, str]]:
             continue
         seen.add(kind)
         switch = fabric.switch(at)
-        found.setdefault(platform_of(switch), {}).update(forms_of(switch, rendered(switch)))
+        found.setdefault(platform_of(switch), {}).update(forms_of(switch, render_switch(switch)))
     return found

@@ -39,10 +39,10 @@ def affected_specs(changed: Iterable[Path], folder: Path) -> list[Path]:
         FindingsError: FAB9020, Git cannot read the repository.
     """
     top = Path(os.path.realpath(files.clone_of(folder / "_") or folder))
-    real = {Path(os.path.realpath(path.parent), path.name) for path in changed} | _deleted(top)
+    real = {Path(os.path.realpath(path.parent), path.name) for path in changed} | _deleted_files(top)
     names = {os.fsencode(path.name) for path in real}
     found = []
-    for spec, text in _specs(top):
+    for spec, text in _find_specs(top):
         locks = {own_lock(spec), spec.parent / LOCK_NAME}
         # A name may be escaped in YAML, so that a spec with escapes is checked whatever it names.
         if spec in real or locks & real or any(name in text for name in names) or (names and b"\\" in text):
@@ -53,10 +53,10 @@ def affected_specs(changed: Iterable[Path], folder: Path) -> list[Path]:
 
 def is_spec(path: Path) -> bool:
     """Return whether a file is a spec, also a damaged one."""
-    return _is_spec(path, _text(path, None))
+    return _is_spec(path, _read_file(path, None))
 
 
-def _text(path: Path, root: Path | None) -> bytes:
+def _read_file(path: Path, root: Path | None) -> bytes:
     """Return the bytes of a file; none where it cannot be read."""
     try:
         return files.read(path, root=root, limit=MAX_BYTES)
@@ -70,7 +70,7 @@ def _is_spec(path: Path, text: bytes) -> bool:
     return path.name in _SPEC_NAMES or own_lock(path).is_file() or all(key.search(text) for key in keys)
 
 
-def _specs(top: Path) -> Iterator[tuple[Path, bytes]]:
+def _find_specs(top: Path) -> Iterator[tuple[Path, bytes]]:
     """Yield the specs of a repository and their texts; hidden folders and built trees contain none."""
     for folder, folders, names in os.walk(top):
         if _is_tree(Path(folder), names):
@@ -81,7 +81,7 @@ def _specs(top: Path) -> Iterator[tuple[Path, bytes]]:
             path = Path(folder, name)
             if not name.endswith(_YAML):
                 continue
-            text = _text(path, top)
+            text = _read_file(path, top)
             if _is_spec(path, text):
                 yield path, text
 
@@ -96,7 +96,7 @@ def _is_tree(folder: Path, names: list[str]) -> bool:
         return False
 
 
-def _deleted(top: Path) -> set[Path]:
+def _deleted_files(top: Path) -> set[Path]:
     """Return the files that the index of Git deletes; none where there is no repository.
 
     Raises:

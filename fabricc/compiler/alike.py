@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.likeness import Common, likeness_of
@@ -45,24 +45,24 @@ _MOST = 8
 """Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
 
 
-def _address(number: int, own: str) -> str:
+def _placeholder_address(number: int, own: str) -> str:
     high, middle, low = number // 10**4, number // 100 % 100, number % 100
     if ":" in own:
         return f"fdee:e1{high:02}:e1{middle:02}:e1{low:02}:eeee:eeee:eeee:eeee"
     return f"240.1{high:02}.1{middle:02}.1{low:02}"
 
 
-def _packed(address: str) -> tuple[int, bytes]:
+def _pack_address(address: str) -> tuple[int, bytes]:
     family = AF_INET6 if ":" in address else AF_INET
     return family, inet_pton(family, address)
 
 
-_ORDERS: tuple[Callable[[str], Any], ...] = (_packed, natural)
+_ORDERS: tuple[Callable[[str], Any], ...] = (_pack_address, natural_key)
 """How files may sort addresses: as numbers, or as text with numbers in it."""
 _KINDS: Mapping[str, Callable[[int, str], str]] = {
     "names": lambda number, _: f"zn{number:06}n",
     "ports": lambda number, _: f"zp{number:06}p",
-    "addresses": _address,
+    "addresses": _placeholder_address,
     "asns": lambda number, _: f"42949{number:05}",
     "labels": lambda number, own: f"zl{number:06}{' ' if ' ' in own else ''}l",
 }
@@ -93,7 +93,7 @@ class _Blank(NamedTuple):
         return "".join(pieces)
 
 
-def _pick(numbers: Sequence[int]) -> _Pick:
+def _item_picker(numbers: Sequence[int]) -> _Pick:
     return itemgetter(*numbers) if len(numbers) > 1 else lambda values: tuple([values[at] for at in numbers])
 
 
@@ -193,9 +193,9 @@ class Alike:
 
     def reading(self, device: Switch | Host, files: Files) -> tuple[Said, Common] | None:
         """A device's reading by substitution, and what those like it have in common; None where it is to be read."""
-        rest, own = _parted(device)
-        alike = [each for each in self.patterns.get(_outline(device, own), ()) if each.rest == rest]
-        if not alike or not _plain(own):
+        rest, own = _split_device(device)
+        alike = [each for each in self.patterns.get(_device_outline(device, own), ()) if each.rest == rest]
+        if not alike or not _is_plain(own):
             return None
         values = tuple(chain(*own))
         readings = ((pattern.reading(values, files), pattern.common) for pattern in alike)
@@ -207,27 +207,27 @@ class Alike:
         One that does not give the device back that it was made of is none: something that follows from coordinates
         is in files or facts, and no letter stands for it.
         """
-        rest, own = _parted(device)
-        outline = _outline(device, own)
+        rest, own = _split_device(device)
+        outline = _device_outline(device, own)
         self.read[outline] += 1
         if not 1 < self.read[outline] <= _MOST:
             return
         values = tuple(chain(*own))
         for order in _ORDERS:
-            pattern = _pattern(device, rest, own, order)
+            pattern = _device_pattern(device, rest, own, order)
             again = pattern.reading(values, files) if pattern else None
             if pattern and again and (again.facts, again.lines) == (reading.facts, reading.lines):
                 self.patterns.setdefault(outline, []).append(pattern)
                 return
 
 
-def _parted(device: Switch | Host) -> tuple[Rest, Coordinates]:
+def _split_device(device: Switch | Host) -> tuple[Rest, Coordinates]:
     return of_host(device) if isinstance(device, Host) else of_switch(device)
 
 
-def _plain(own: Coordinates) -> bool:
+def _is_plain(own: Coordinates) -> bool:
     """Whether coordinates are what every reader takes for such: words with digits, canonical addresses, AS numbers."""
-    if not all(map(_word, {*own.names, *own.ports, *own.labels})):
+    if not all(map(_is_word, {*own.names, *own.ports, *own.labels})):
         return False
     if not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):
         return False
@@ -241,30 +241,31 @@ def _plain(own: Coordinates) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _word(text: str) -> bool:
+def _is_word(text: str) -> bool:
     return not text or bool(_WORDS.fullmatch(text))
 
 
-def _outline(device: Switch | Host, own: Coordinates) -> Outline:
+def _device_outline(device: Switch | Host, own: Coordinates) -> Outline:
     system = device.os if isinstance(device, Host) else device.nos
     return system, tuple([(len(kind), len(set(kind))) for kind in own])
 
 
-def _pattern(
+def _device_pattern(
     device: Switch | Host, rest: Rest, own: Coordinates, order: Callable[[str], Any]
 ) -> _Pattern | None:
     """The pattern of a device, addresses in that order; None where its letters do not come back as planned."""
     orders: Mapping[str, Callable[[str], Any]] = {"addresses": order, "asns": int}
-    other = _with(
-        device, Coordinates(*[_lettered(kind, getattr(own, kind), orders.get(kind, str)) for kind in _KINDS])
+    other = _substitute_device(
+        device,
+        Coordinates(*[_letter_values(kind, getattr(own, kind), orders.get(kind, str)) for kind in _KINDS]),
     )
-    lettered = _parted(other)[1]
+    lettered = _split_device(other)[1]
     letters = [letter for kind in lettered for letter in kind]
     numbers = {letter: number for number, letter in enumerate(dict.fromkeys(filter(None, letters)))}
     letter_of = re.compile("|".join(["(" + _LETTER, *map(re.escape, filter(None, lettered.networks))]) + ")")
     addresses = [numbers[letter] for letter in dict.fromkeys(lettered.addresses) if letter]
     try:
-        files, facts, reading = _proved(other)
+        files, facts, reading = _prove_device(other)
     except Exception:  # a template or a back end of others that does not take them
         return None
     if reading.unknown or reading.facts != facts:
@@ -278,7 +279,7 @@ def _pattern(
                 found.append(numbers[piece])
             else:
                 pieces[-1] += piece
-        return _Blank(pieces, _pick(found))
+        return _Blank(pieces, _item_picker(found))
 
     def blanks(texts: Sequence[object]) -> _Blanks:
         places = [at for at, text in enumerate(texts) if isinstance(text, str) and letter_of.search(text)]
@@ -288,8 +289,8 @@ def _pattern(
     numbered = [(at, str(value)) for at, value in enumerate(values) if isinstance(value, int)]
     return _Pattern(
         rest=rest,
-        letters=_pick([numbers.get(letter, -1) for letter in letters]),
-        first=_pick([letters.index(letter) for letter in numbers]),
+        letters=_item_picker([numbers.get(letter, -1) for letter in letters]),
+        first=_item_picker([letters.index(letter) for letter in numbers]),
         addresses=slice(min(addresses, default=0), max(addresses, default=-1) + 1),
         six=[":" in letter for letter in dict.fromkeys(lettered.addresses) if letter],
         files={name: blank(text) for name, text in files.items()},
@@ -303,21 +304,21 @@ def _pattern(
     )
 
 
-def _lettered(kind: str, values: Sequence[str], order: Callable[[str], Any]) -> tuple[str, ...]:
+def _letter_values(kind: str, values: Sequence[str], order: Callable[[str], Any]) -> tuple[str, ...]:
     """Letters in place of the coordinates of a kind; "" in place of none."""
     different = sorted({*values} - {""}, key=order)
     table = {own: _KINDS[kind](number, own) for number, own in enumerate(different)}
     return tuple([table.get(own, "") for own in values])
 
 
-def _with(device: Switch | Host, other: Coordinates) -> Switch | Host:
+def _substitute_device(device: Switch | Host, other: Coordinates) -> Switch | Host:
     return host_with(device, other) if isinstance(device, Host) else switch_with(device, other)
 
 
-def _proved(device: Switch | Host) -> tuple[Files, Facts, Reading]:
+def _prove_device(device: Switch | Host) -> tuple[Files, Facts, Reading]:
     """The files of a device, the facts planned for it, and those read back."""
     if isinstance(device, Host):
         files = host_files.render(device)
         return files, host_files.planned(device), host_files.read(files)
-    back_end, files = back_ends.load(device.nos), rendered(device)
+    back_end, files = back_ends.load(device.nos), render_switch(device)
     return files, back_end.planned(device), back_end.read(files)

@@ -55,7 +55,7 @@ def write_devices(
                 "FAB7002", f"{out} is an output tree, which is built whole", "Name another folder."
             )
         for each in (compiled, *compiled.networks.values()):
-            places = _places(each.fabric, names)
+            places = _device_places(each.fabric, names)
             unknown -= places.keys()
             outcome = Outcome(Work(each.fabric, [[at] for at in places.values()], held, None, check), 1)
             outcome.run(None, "")
@@ -73,14 +73,14 @@ def write_devices(
         )
         if any(d.severity is Severity.ERROR for d in found):
             return result
-        return replace(result, tree=out, files=len(held.files), written=_write(held, out))
+        return replace(result, tree=out, files=len(held.files), written=_write_differences(held, out))
     except OSError as error:
         return replace(result, diagnostics=(*compiled.diagnostics, EmitError.from_os(error).diagnostic))
     except EmitError as error:
         return replace(result, diagnostics=(*compiled.diagnostics, error.diagnostic))
 
 
-def _places(fabric: Fabric, names: Collection[str]) -> dict[str, DeviceId]:
+def _device_places(fabric: Fabric, names: Collection[str]) -> dict[str, DeviceId]:
     """Those of the names that a fabric has, and where."""
     found: dict[str, DeviceId] = {
         name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in names
@@ -90,7 +90,7 @@ def _places(fabric: Fabric, names: Collection[str]) -> dict[str, DeviceId]:
     return found
 
 
-def _write(held: Held, out: Path) -> int:
+def _write_differences(held: Held, out: Path) -> int:
     """Write what differs from the files that are there; how many that are."""
     written = 0
     for path, (content, mode) in held.files.items():

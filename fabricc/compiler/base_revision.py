@@ -80,10 +80,10 @@ def choose_comparison(
     label = f"{head} ({newest[:12]})"
     if bases == (tip,):
         return Comparison(tip, at_tip, newest, label, history, tip)
-    merge = git_history.merge(repository, tip, newest, scratch)
+    merge = git_history.merge_commits(repository, tip, newest, scratch)
     several = (_several_bases(base, head, "the merge leaves it"),) if len(bases) > 1 else ()
     merged = replace(history, repository=merge.repository)
-    conflict = (_conflicts(base, head, merge),) if merge.conflicts else ()
+    conflict = (_merge_conflicts(base, head, merge),) if merge.conflicts else ()
     if merged.inputs(merge.tree, spec.name).isdisjoint(merge.conflicts):
         merged_label = f"{label} merged into {base}"
         return Comparison(tip, at_tip, merge.tree, merged_label, merged, tip, several + conflict)
@@ -122,9 +122,12 @@ def _several_bases(base: str, head: str, how: str) -> Diagnostic:
     return Diagnostic("FAB9032", Severity.WARNING, message)
 
 
-def _conflicts(base: str, head: str, merge: Merge) -> Diagnostic:
+def _merge_conflicts(base: str, head: str, merge: Merge) -> Diagnostic:
     rest = len(merge.conflicts) - _SHOWN
     more = f" and {rest} more" if rest > 0 else ""
-    message = f"a merge of {head} into {base} conflicts in {', '.join(map(git.shown, merge.conflicts[:_SHOWN]))}{more}"
+    message = (
+        f"a merge of {head} into {base} conflicts in "
+        f"{', '.join(map(git.visible_path, merge.conflicts[:_SHOWN]))}{more}"
+    )
     remedy = f"Merge {base} into the branch, and review the result: it is not what is compared here."
     return Diagnostic("FAB9033", Severity.WARNING, message, None, remedy)

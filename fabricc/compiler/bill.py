@@ -11,7 +11,7 @@ from fabricc.catalog.optics import lane_gbps
 from fabricc.catalog.power import total_draw
 from fabricc.catalog.reach import load_reaches
 from fabricc.compiler.materials import Joint
-from fabricc.compiler.racks import spot
+from fabricc.compiler.racks import device_place
 from fabricc.front.spec.document import format_path
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def bill_rows(
         spare = ceil(quantity * spares) if item.item in SPARED else 0
         yield (
             item.item, item.role, item.title, item.vendor, item.number, item.length_m, quantity, spare,
-            quantity + spare, item.source, *_watts([(item, quantity)]),
+            quantity + spare, item.source, *_total_watts([(item, quantity)]),
         )  # fmt: skip
     yield from _power_rows(found, places or {})
 
@@ -73,7 +73,7 @@ def _power_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple
 def _power_row(where: str, items: Iterable[tuple[Item, int]]) -> tuple[object, ...]:
     items = list(items)
     total = power_of(items)
-    return "power", where, total.words, "", "", "", total.devices, "", "", "", *_watts(items)
+    return "power", where, total.words, "", "", "", total.devices, "", "", "", *_total_watts(items)
 
 
 def power_of(items: Iterable[tuple[Item, int]]) -> Draw:
@@ -81,7 +81,7 @@ def power_of(items: Iterable[tuple[Item, int]]) -> Draw:
     return total_draw((item.power, count) for item, count in items if item.power is not None)
 
 
-def _watts(items: Iterable[tuple[Item, int]]) -> tuple[object, object]:
+def _total_watts(items: Iterable[tuple[Item, int]]) -> tuple[object, object]:
     """Typical and maximum, W; empty where nothing is known."""
     total = power_of(items)
     return total.typical_w if total.typical_of else "", total.maximum_w if total.maximum_of else ""
@@ -95,7 +95,7 @@ def label_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[
         bought = (cable.title, cable.number) if cable else ("", "")
         for end, near, far, module in (("a", lower, upper, modules[0]), ("b", upper, lower, modules[1])):
             plugged = (module.title, module.number) if module else ("", "")
-            here, there = spot(places, near[0]), spot(places, far[0])
+            here, there = device_place(places, near[0]), device_place(places, far[0])
             yield (
                 " ".join(lower), end, *near, *here, *plugged, *far, *there, row.medium, row.length_m, *bought,
                 _line(near, here), f"to {_line(far, there)}", f"{row.medium} {row.length_m} m, {row.speed_gbps}G",
@@ -111,24 +111,24 @@ def _line(port: tuple[str, str], place: tuple[str, int | str]) -> str:
 def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnostic]:
     """FAB3140 for links that nothing in the catalog joins, FAB3141 for cages that one module cannot serve."""
     for lack, number in found.lacking.items():
-        path = _path(lack.kind)
+        path = _cable_key(lack.kind)
         message = f"{format_path(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}"
         yield spec.warning("FAB3140", message, *path, help=_instead(lack))
     for kind, number in found.torn.items():
-        path = _path(kind)
+        path = _cable_key(kind)
         message = f"{format_path(path)}: {number:,} cages whose children need different modules"
         help_ = "Give the cables of one cage one medium and lengths that one module serves."
         yield spec.warning("FAB3141", message, *path, help=help_)
 
 
-def _path(kind: str) -> KeyPath:
+def _cable_key(kind: str) -> KeyPath:
     """Where the spec has the cables of a kind."""
     if kind.startswith("management"):
         return "management", "switches", "uplink"
     return ("external",) if kind == "external" else ("cables", kind)
 
 
-def _found(lack: Lack, medium: str) -> Sequence[Fit]:
+def _possible_fits(lack: Lack, medium: str) -> Sequence[Fit]:
     if lack.lower is None or lack.upper is None:
         return ()
     return find_fits(lack.lower, lack.upper, medium, alone=lack.alone)
@@ -138,7 +138,7 @@ def _why(lack: Lack) -> str:
     if lack.lower is None or lack.upper is None:
         return "the catalog says no cage of this NIC at that speed"
     joined = f"{_words(lack.lower)} and {_words(lack.upper)}"
-    if found := _found(lack, lack.medium):
+    if found := _possible_fits(lack, lack.medium):
         return f"between {joined} the catalog's reaches {max(map(reach_of, found))} m"
     if min(lack.lower.use.children, lack.upper.use.children) > 1 and not lack.alone:
         return f"{joined} are both split, which no such cable is"
@@ -154,8 +154,12 @@ def _words(end: End) -> str:
 def _instead(lack: Lack) -> str:
     """Other media that reach, or the longest of this one: what the catalog joins, by the same look-up."""
     media: Mapping[str, object] = load_reaches()
-    others = [medium for medium in media if any(reach_of(fit) >= lack.metres for fit in _found(lack, medium))]
-    longest = max(map(reach_of, _found(lack, lack.medium)), default=0)
+    others = [
+        medium
+        for medium in media
+        if any(reach_of(fit) >= lack.metres for fit in _possible_fits(lack, medium))
+    ]
+    longest = max(map(reach_of, _possible_fits(lack, lack.medium)), default=0)
     ways = [f"{' or '.join(others)} of that length"] if others else []
     ways += [f"a {lack.medium} cable of {longest} m at the most"] if longest else []
     return f"Use {', or '.join(ways)}." if ways else "See `fabricc docs catalog` for what it holds."

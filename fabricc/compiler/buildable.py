@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.accept import settled
+from fabricc.compiler.accept import apply_acceptances
 from fabricc.compiler.naming import Naming
-from fabricc.compiler.overlays import completed
+from fabricc.compiler.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
 from fabricc.front.spec.lock import EMPTY_LOCK
 
@@ -22,6 +22,6 @@ if TYPE_CHECKING:
 def buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
     """The fabric of a spec, or None where there is an error; `folder` is what its overlays are found from."""
     planned = plan_fabric(spec, catalog, EMPTY_LOCK, Naming())
-    fabric, unfit = completed(spec, folder, planned.fabric, {}, gaps=True)
-    found = settled(spec, [*planned.diagnostics, *unfit])
+    fabric, unfit = add_overlays(spec, folder, planned.fabric, {}, gaps=True)
+    found = apply_acceptances(spec, [*planned.diagnostics, *unfit])
     return None if any(each.severity is Severity.ERROR for each in found) else fabric

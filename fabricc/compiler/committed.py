@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
-from fabricc.base.foreign.git import GitError, kind, shown
+from fabricc.base.foreign.git import GitError, describe_entry, visible_path
 from fabricc.base.foreign.signers import Kind
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.driver import build
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.revision import SpecHistory, unreadable
+from fabricc.compiler.revision import SpecHistory, revision_finding
 from fabricc.tree.manifest import NAME as MANIFEST
 from fabricc.tree.manifest import Manifest, ManifestError
 
@@ -80,7 +80,7 @@ def check_committed(
                 return replace(result, tree=None), sources
             found = _compared(history.repository, commit, path, _files(built.tree), built.cluster)
         except GitError as error:
-            return BuildResult(diagnostics=(unreadable(error),)), {}
+            return BuildResult(diagnostics=(revision_finding(error),)), {}
         return replace(result, tree=folder, diagnostics=(*result.diagnostics, *found)), sources
 
 
@@ -90,7 +90,7 @@ def _compared(
     """What differs below `path`, by codes."""
     entries = repository.entries(commit, path)
     if not entries:
-        message = f"{commit[:12]} has nothing at {shown(path)}"
+        message = f"{commit[:12]} has nothing at {visible_path(path)}"
         remedy = "Name the folder that the build writes to, and commit it."
         return [Diagnostic("FAB6034", Severity.ERROR, message, None, remedy)]
     tree = path if path.rpartition("/")[2] == cluster else f"{path}/{cluster}"
@@ -103,11 +103,11 @@ def _compared(
             continue
         file = fresh.get(entry.path.removeprefix(f"{tree}/")) if entry.path.startswith(f"{tree}/") else None
         if not entry.plain:
-            wrong["FAB6033"].append(f"{shown(entry.path)} is {kind(entry)}")
+            wrong["FAB6033"].append(f"{visible_path(entry.path)} is {describe_entry(entry)}")
         elif file is None:
-            wrong["FAB6032"].append(f"{shown(entry.path)} is not of the build")
+            wrong["FAB6032"].append(f"{visible_path(entry.path)} is not of the build")
         elif file.executable != (entry.mode == "100755"):
-            wrong["FAB6033"].append(f"{shown(entry.path)} is {kind(entry)}")
+            wrong["FAB6033"].append(f"{visible_path(entry.path)} is {describe_entry(entry)}")
         elif entry.size == file.size:
             same_size.append(entry)
         else:
@@ -159,7 +159,7 @@ def _has_spec(repository: Repository, commit: str, cluster: str, content: bytes)
 
 
 def _other(entry: Entry) -> str:
-    return f"{shown(entry.path)} is not what a fresh build writes"
+    return f"{visible_path(entry.path)} is not what a fresh build writes"
 
 
 def _limited(code: str, messages: list[str]) -> Iterator[Diagnostic]:

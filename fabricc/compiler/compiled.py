@@ -13,16 +13,16 @@ from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.names import suggestion_remedy
-from fabricc.compiler.accept import settled
+from fabricc.compiler.accept import apply_acceptances
 from fabricc.compiler.finding import lock_of
 from fabricc.compiler.host_facts import host_fact_findings
-from fabricc.compiler.inputs import digests
+from fabricc.compiler.inputs import file_digests
 from fabricc.compiler.lock_file import read_lock
 from fabricc.compiler.naming import Naming
-from fabricc.compiler.overlays import completed
+from fabricc.compiler.overlays import add_overlays
 from fabricc.compiler.planned import PlannedSpec, ethernet_wanted
 from fabricc.compiler.quoting import input_texts
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.compiler.repinning import Repinning
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan_fabric
@@ -112,7 +112,7 @@ class Compiled(PlannedSpec):
             EmitError: FAB7012, a template of the user's own is at fault.
         """
         if isinstance(device, Switch):
-            return rendered(device)
+            return render_switch(device)
         others = [each for each in self.fabric.networks if each.network in device.beside]
         parts = [device, *(each.host(each.guests[device.name]) for each in others)]
         return {path: text for part in parts for path, text in host_files.render(part).items()}
@@ -127,10 +127,10 @@ class Compiled(PlannedSpec):
             CompileError: as `fabric`.
         """
         from fabricc.compiler.writing import (
-            proof,  # readers and rules: half as long to import as `validate` takes
+            prove_plan,  # readers and rules: half as long to import as `validate` takes
         )
 
-        return proof(self, jobs)
+        return prove_plan(self, jobs)
 
     def write(
         self,
@@ -214,7 +214,7 @@ def compile_spec(
         lambda after: find_touched(spec, catalog, lock, after.fabric),
     )
     diagnostics += [*planned.diagnostics, *repinning.told(repinned)]
-    fabric, unfit = completed(spec, path.parent, planned.fabric, sources, gaps=gaps)
+    fabric, unfit = add_overlays(spec, path.parent, planned.fabric, sources, gaps=gaps)
     diagnostics += unfit
     lock, networks = replace(planned.lock, networks=lock.networks, switches=lock.switches), {}
     if fabric is not None and spec.networks:
@@ -234,13 +234,13 @@ def compile_spec(
             *report_unknown_names(spec, (fabric, *fabric.networks), lock),
             *host_fact_findings(spec, fabric),
         ]
-    diagnostics = settled(spec, diagnostics, gaps=gaps, planned=fabric is not None)
+    diagnostics = apply_acceptances(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [
         path.parent / entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays
     ]
     lock_text, inputs = (
         renew_lock(lock, spec.cluster, lock_before),
-        digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
+        file_digests([path, *extra, *overlays, *map(Path, tables), lock_path]),
     )
     planned_spec = spec if fabric is None else with_host_cable(spec, fabric.cable_kinds["host"])
     known = replace(known, loaded=planned_spec, lock_text=lock_text, sources=sources, inputs=inputs)

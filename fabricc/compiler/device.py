@@ -14,8 +14,8 @@ from fabricc.compiler.gathered import Gathered, put_device, put_text
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.proof import host_findings, switch_findings
-from fabricc.compiler.rendering import rendered
-from fabricc.compiler.tables import Fragments, fragments
+from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.tables import Fragments, device_rows
 from fabricc.fabric.links import port_layout
 from fabricc.fabric.shape import HostId
 from fabricc.proof import Finding
@@ -125,7 +125,7 @@ class Work:
         if not self.check:
             piece.ends = [b""] * piece.devices
         if self.stage is not None:
-            piece.rows = fragments(devices)
+            piece.rows = device_rows(devices)
         else:
             deque(devices, 0)
         return piece
@@ -145,7 +145,7 @@ class Work:
     def _switch(self, switch: Switch, piece: Piece) -> None:
         back_end = back_ends.load(switch.nos)
         folder = f"switches/{switch.name}"
-        files = self._existing(folder, piece) if self.existing else rendered(switch)
+        files = self._existing(folder, piece) if self.existing else render_switch(switch)
         self._write(folder, files, piece)
         if not self.check:
             return

@@ -44,7 +44,7 @@ def build(
     Returns:
         What came of it, and the text of the files that diagnostics point into, by name.
     """
-    known = None if repin is not None else record.last(out, spec_path, record.options(check))
+    known = None if repin is not None else record.last_build(out, spec_path, record.build_options(check))
     with ExitStack() as looking:
         look: Look | None = None
         if known is not None:
@@ -57,9 +57,9 @@ def build(
                 looking.close()
                 look = None
         # Imported when there is something to do: to find that there is nothing takes half the time without.
-        from fabricc.compiler.rebuilding import rebuilt
+        from fabricc.compiler.rebuilding import rebuild_tree
 
-        return rebuilt(
+        return rebuild_tree(
             spec_path, out, look,
             jobs=jobs, frozen=frozen, repin=repin, check=check, progress=progress, before=before,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import sentence
+from fabricc.base.diagnostics.wording import as_sentence
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.gap import Gap
 from fabricc.fabric.shape import HostId
@@ -65,4 +65,4 @@ def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 def _gap(spec: ClusterSpec, gap: Gap, who: str, at: tuple[str | int, ...]) -> Diagnostic:
     severity = Severity.ERROR if gap.fatal else Severity.WARNING
     message = f"{who}: {gap.feature}: {gap.reason}"
-    return Diagnostic(gap.code, severity, message, spec.position(*at), sentence(gap.remedy))
+    return Diagnostic(gap.code, severity, message, spec.position(*at), as_sentence(gap.remedy))

@@ -31,7 +31,7 @@ class Grouped:
             kept = self.kept.setdefault(key, [])
             kept.append(finding)
             if len(kept) > SHOWN:
-                kept.sort(key=_place)
+                kept.sort(key=_sort_place)
                 kept.pop()
 
     def merge(self, other: Grouped) -> None:
@@ -46,7 +46,7 @@ class Grouped:
         They come in order of their places, whichever worker told of them first.
         """
         for key in sorted(self.kept):
-            kept = sorted(self.kept[key], key=_place)
+            kept = sorted(self.kept[key], key=_sort_place)
             more = self.counts[key] - len(kept)
             for index, finding in enumerate(kept):
                 message = finding.message
@@ -56,5 +56,5 @@ class Grouped:
                 yield Diagnostic(finding.code, finding.severity, message, place, finding.help)
 
 
-def _place(finding: Finding) -> tuple[str, int, str]:
+def _sort_place(finding: Finding) -> tuple[str, int, str]:
     return finding.file, finding.line, finding.message

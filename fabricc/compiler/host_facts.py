@@ -48,7 +48,7 @@ def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
     yield from _uncertain_sockets(spec, fabric)
     yield from _topology_names(spec, fabric)
     yield from _unequal_domains(spec, fabric)
-    for group in _groups(fabric):
+    for group in _gpu_groups(fabric):
         model, path = fabric.host_models[group], spec.gpus.groups[group].path
         yield from _card_mode(spec, model, group, path)
         if fabric.shape.rails_apart and model.rails > 1:
@@ -61,7 +61,7 @@ def _uncertain_sockets(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
     """Report, once for a spec, the interfaces for sockets that no source confirms, with the models that have them."""
     titles: dict[tuple[str, str], list[str]] = {}
     paths = []
-    for group in _groups(fabric):
+    for group in _gpu_groups(fabric):
         if reason := _doubt_about_sockets(fabric, group):
             known = titles.setdefault((fabric.socket_interface(group), reason), [])
             title = fabric.host_models[group].title
@@ -165,7 +165,7 @@ def _classes_without_map(
 def host_facts(fabric: Fabric, spec: ClusterSpec) -> Iterator[HostFact]:
     """Yield what is assumed about the hosts with GPUs of a fabric, once for each model."""
     told: set[tuple[str, str]] = set()
-    for group in _groups(fabric):
+    for group in _gpu_groups(fabric):
         model = fabric.host_models[group]
         stated = spec.gpus.groups[group]
         for fact in (*_catalog_facts(model), *_socket_fact(fabric, group), *_setting_facts(model, stated)):
@@ -174,7 +174,7 @@ def host_facts(fabric: Fabric, spec: ClusterSpec) -> Iterator[HostFact]:
                 yield fact
 
 
-def _groups(fabric: Fabric) -> list[int]:
+def _gpu_groups(fabric: Fabric) -> list[int]:
     groups = sorted({unit.group for unit in fabric.units.values() if unit.hosts})
     return [group for group in groups if fabric.host_models[group].gpus]
 
@@ -217,10 +217,10 @@ def _catalog_facts(model: HostModel) -> Iterator[HostFact]:
     for key, source in model.sources.items():
         if source.startswith(ASSUMED) and key != "management_interface":
             reason = source.removeprefix(ASSUMED).removeprefix(": ")
-            yield HostFact(model.name, key, _value(model, key), reason, f"hosts.{model.name}.{key}")
+            yield HostFact(model.name, key, _model_value(model, key), reason, f"hosts.{model.name}.{key}")
 
 
-def _value(model: HostModel, key: str) -> str:
+def _model_value(model: HostModel, key: str) -> str:
     value = getattr(model, key, None)
     if key == "nic":
         return model.nic.name

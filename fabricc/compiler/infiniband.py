@@ -68,7 +68,7 @@ class InfinibandRun:
             self._write(folder, files)
             if self.check:
                 findings += [(folder, found) for found in prove(subnet, files)]
-                self.links += _links(self.ib)
+                self.links += _link_rows(self.ib)
         tenants = tenants_by_host(self.ib)
         renderer, total = HostFiles(self.ib), self.ib.wiring.counts()["hosts"]
         for number, host in enumerate(expand_hosts(self.ib), 1):
@@ -96,7 +96,7 @@ class InfinibandRun:
             self.gathered.take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode(name))])
 
 
-def _links(ib: InfinibandFabric) -> int:
+def _link_rows(ib: InfinibandFabric) -> int:
     counts = ib.wiring.counts()
     cables = sum(count for name, count in counts.items() if name.endswith("_cables"))
     return cables // ib.planes
@@ -135,7 +135,7 @@ def check_infiniband(
     if simulate:
         found += simulate_tree(ib, tree, progress)
     counts, files = ib.counts(), len(manifest.files) + 1
-    links = ib.planes * _links(ib)
+    links = ib.planes * _link_rows(ib)
     return BuildResult(
         spec.cluster, tree, tuple(apply_severities(found, spec.accept)), counts, files, links=links
     )

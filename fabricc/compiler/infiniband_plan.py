@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.values import replace
-from fabricc.compiler.accept import settled
+from fabricc.compiler.accept import apply_acceptances
 from fabricc.compiler.host_facts import host_fact_findings
-from fabricc.compiler.inputs import digests
+from fabricc.compiler.inputs import file_digests
 from fabricc.compiler.planned import PlannedSpec
 from fabricc.compiler.quoting import input_texts
 from fabricc.front.planning.host_cables import with_host_cable
@@ -38,7 +38,7 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
     )
     found = [*known.diagnostics, *planned.diagnostics, *repinning.told(repinned)]
     if planned.fabric is not None:
-        found = settled(spec, [*found, *host_fact_findings(spec, planned.fabric.wiring)])
+        found = apply_acceptances(spec, [*found, *host_fact_findings(spec, planned.fabric.wiring)])
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]
     if planned.fabric is not None:
         spec = with_host_cable(spec, planned.fabric.wiring.cable_kinds["host"])
@@ -49,6 +49,6 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
         lock_text=renew_lock(planned.lock, spec.cluster, known.lock_before),
         diagnostics=tuple(found),
         sources={**input_texts(planned.diagnostics), **known.sources},
-        inputs=digests([known.path, *(folder / name for name in files), known.lock_path]),
+        inputs=file_digests([known.path, *(folder / name for name in files), known.lock_path]),
         repinned=repinned,
     )

@@ -22,12 +22,12 @@ TEMPLATES = "templates:"
 """What the name of a template of the user's own begins with among the inputs; no file of a spec has a colon."""
 
 
-def digests(paths: Iterable[Path]) -> dict[str, str]:
+def file_digests(paths: Iterable[Path]) -> dict[str, str]:
     """Absolute path -> SHA-256 of the bytes; "" for a file that is not there."""
     table = {}
     for path in paths:
         try:
-            table[str(path.resolve())] = files.digest(path)
+            table[str(path.resolve())] = files.file_digest(path)
         except OSError:
             table[str(path.resolve())] = ""
     return table
@@ -46,19 +46,19 @@ def manifest_inputs(plan: PlannedSpec) -> dict[str, str]:
     }
     lock = hashlib.sha256(plan.lock_text.encode()).hexdigest()
     templates = {TEMPLATES + name: digest for name, digest in override_digests().items()}
-    return {**files, **templates, plan.lock_path.name: lock, "spec": meaning(spec)}
+    return {**files, **templates, plan.lock_path.name: lock, "spec": spec_digest(spec)}
 
 
-def meaning(spec: ClusterSpec) -> str:
+def spec_digest(spec: ClusterSpec) -> str:
     """SHA-256 of the spec's typed values: comments, positions and the order of keys do not count."""
-    return hashlib.sha256(repr(_plain(spec)).encode()).hexdigest()
+    return hashlib.sha256(repr(_plain_value(spec)).encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if names := attribute_names(type(value)):
         hidden = ("positions", "assumptions", "file", "path")
         pairs = [
-            (name, _plain(getattr(value, name)))
+            (name, _plain_value(getattr(value, name)))
             for name in names
             if name not in hidden and (name not in LATER or getattr(value, name))
         ]
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
         return [one for name, part in pairs for one in (part if name == "services" else [(name, part)])]
     if hasattr(value, "items"):
         table: Mapping[Any, Any] = value
-        return sorted((str(key), _plain(item)) for key, item in table.items())
+        return sorted((str(key), _plain_value(item)) for key, item in table.items())
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [_plain_value(item) for item in value]
     return value if isinstance(value, bool | int | float | None) else str(value)

@@ -104,7 +104,7 @@ class Materials:
     plugged: dict[Plug, Item] = field(default_factory=dict)
 
 
-def materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
+def list_materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
     """Everything that a fabric of that protocol is made of, in time proportional to its ports."""
     found = Materials()
     sides = dict(_switch_sides(fabric, protocol, found.devices))
@@ -112,14 +112,14 @@ def materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
     wired = [
         (row, sides[row.a_device, row.a_port], sides[row.b_device, row.b_port]) for row in fabric.cables()
     ]
-    wired += _management(fabric, found)
-    wired += _outside(fabric, protocol, sides)
+    wired += _management_links(fabric, found)
+    wired += _external_links(fabric, protocol, sides)
     found.bill.update(found.devices.values())
-    _join(wired, found)
+    _join_links(wired, found)
     return found
 
 
-def _management(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Side, Side]]:
+def _management_links(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Side, Side]]:
     """The links between management switches; these go on the bill, and so do the copper cables to devices."""
     if (switches := fabric.out_of_band.switches) is None:
         return
@@ -137,14 +137,18 @@ def _management(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Si
         elif upper is None:
             found.outside.append(row)
         else:
-            yield row, _side(models, row.a_device, lower), _side(models, row.b_device, upper)
+            yield (
+                row,
+                _management_side(models, row.a_device, lower),
+                _management_side(models, row.b_device, upper),
+            )
 
 
-def _side(models: Mapping[str, SwitchModel], name: str, port: Port) -> Side:
+def _management_side(models: Mapping[str, SwitchModel], name: str, port: Port) -> Side:
     return Side(Plug(name, str(port.slot.cage)), 0, (port_end(models[name], port.slot),), "management")
 
 
-def _join(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) -> None:
+def _join_links(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) -> None:
     """Find what each link is made of, and count it."""
     peers: dict[Plug, set[Plug]] = {}
     needed: dict[Plug, int] = {}
@@ -157,18 +161,18 @@ def _join(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) -> Non
     for row, lower, upper in wired:
         alone = len(peers[lower.plug]) == len(peers[upper.plug]) == 1
         metres = max(needed[lower.plug], needed[upper.plug])
-        asked = Lack(row.kind, _first(lower.ends), _first(upper.ends), row.medium, metres, alone)
+        asked = Lack(row.kind, _first_end(lower.ends), _first_end(upper.ends), row.medium, metres, alone)
         if asked not in ways:
-            ways[asked] = _way(lower.ends, upper.ends, row.medium, metres, alone)
+            ways[asked] = _choose_way(lower.ends, upper.ends, row.medium, metres, alone)
         if (way := ways[asked]) is None:
             found.lacking[asked._replace(metres=row.length_m)] += 1
             found.bill[Item("missing", row.kind, row.medium, length_m=row.length_m)] += 1
             found.joints.append(Joint(row, (None, None), None))
             continue
-        found.joints.append(_joint(row, lower, upper, way, metres, found, counted))
+        found.joints.append(_link_materials(row, lower, upper, way, metres, found, counted))
 
 
-def together(parts: Iterable[Materials]) -> Materials:
+def merge_materials(parts: Iterable[Materials]) -> Materials:
     """What several networks of the same hosts are made of."""
     whole = Materials()
     for part in parts:
@@ -196,30 +200,30 @@ def of_kind(
         parallel: neighbouring links between the same two devices.
     """
     alone = parallel % max(found[0].use.children if found else 1 for found in (lower, upper)) == 0
-    way = _way(lower, upper, cable.medium, cable.length_m, alone)
+    way = _choose_way(lower, upper, cable.medium, cable.length_m, alone)
     if way is None:
         return Counter({Item("missing", kind, cable.medium, length_m=cable.length_m): ends.links})
     fit, near, far = way
     heads = ends.upper if fit.split > 0 else ends.lower
     if fit.cable is not None:
-        return Counter({_cable(fit.cable, fit.split, near, far, cable.length_m, kind): heads})
+        return Counter({_cable_line(fit.cable, fit.split, near, far, cable.length_m, kind): heads})
     bill: Counter[Item] = Counter()
     for module, end, cages in ((fit.near, near, ends.lower), (fit.far, far, ends.upper)):
         if module is not None:
-            bill[_module(module, end, cable.length_m, kind)] += cages
+            bill[_module_line(module, end, cable.length_m, kind)] += cages
     head = fit.far if fit.split > 0 else fit.near
     fibres = heads * len(head.connectors) if fit.split and head is not None else fit.per_child * ends.links
-    bill[_fibre(fit, near, far, cable.length_m, kind)] += fibres
+    bill[_fiber_line(fit, near, far, cable.length_m, kind)] += fibres
     return bill
 
 
 def port_end(model: SwitchModel, slot: Slot, protocol: str = "ethernet") -> End:
     """A port of a switch as one end of a link."""
-    form = _forms(model)[slot.cage]
-    return End(form, _use(slot), model.vendor, protocol, _counted(model))
+    form = _form_factors(model)[slot.cage]
+    return End(form, _breakout_of_slot(slot), model.vendor, protocol, _counted_parts(model))
 
 
-def _outside(
+def _external_links(
     fabric: Fabric, protocol: str, sides: Mapping[tuple[str, str], Side]
 ) -> Iterator[tuple[CableRow, Side, Side]]:
     """Links that leave the fabric, with both sides."""
@@ -254,7 +258,7 @@ def _far_ends(end: End) -> tuple[End, ...]:
     return tuple(found)
 
 
-def _first(ends: tuple[End, ...]) -> End | None:
+def _first_end(ends: tuple[End, ...]) -> End | None:
     return ends[0] if ends else None
 
 
@@ -267,22 +271,28 @@ def _switch_sides(
         model, role, name = fabric.model(switch_id), switch_id.tier.value, fabric.name(switch_id)
         devices[name] = Item("switch", role, model.title, model.vendor, power=model.power or Power())
         if model.name not in forms:
-            forms[model.name] = _forms(model)
+            forms[model.name] = _form_factors(model)
         slots, names = links.port_layout(fabric, switch_id).slots, links.port_names(fabric, switch_id)
         for slot, port in zip(slots, names, strict=True):
-            end = End(forms[model.name][slot.cage], _use(slot), model.vendor, protocol, _counted(model))
+            end = End(
+                forms[model.name][slot.cage],
+                _breakout_of_slot(slot),
+                model.vendor,
+                protocol,
+                _counted_parts(model),
+            )
             yield (name, port), Side(Plug(name, str(slot.cage)), slot.child - 1, (end,), role)
 
 
-def _use(slot: Slot) -> Breakout:
+def _breakout_of_slot(slot: Slot) -> Breakout:
     return Breakout(slot.children, slot.speed_gbps, slot.lanes)
 
 
-def _counted(model: SwitchModel) -> tuple[str, ...]:
+def _counted_parts(model: SwitchModel) -> tuple[str, ...]:
     return model.power.with_optics if model.power else ()
 
 
-def _forms(model: SwitchModel) -> dict[int, str]:
+def _form_factors(model: SwitchModel) -> dict[int, str]:
     """The form factor of every cage, by its number on the front panel."""
     return {
         number: cage_form(group)
@@ -314,7 +324,7 @@ def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict
     return sides
 
 
-def _way(
+def _choose_way(
     lower: Iterable[End], upper: tuple[End, ...], medium: str, metres: int, alone: bool
 ) -> tuple[Fit, End, End] | None:
     for one in lower:
@@ -325,7 +335,7 @@ def _way(
     return None
 
 
-def _joint(
+def _link_materials(
     row: CableRow, lower: Side, upper: Side, way: tuple[Fit, End, End], metres: int,
     found: Materials, counted: set[Hashable],
 ) -> Joint:  # fmt: skip
@@ -333,55 +343,57 @@ def _joint(
     fit, *ends = way
     head = upper if fit.split > 0 else lower
     if fit.cable is not None:
-        cable = _cable(fit.cable, fit.split, ends[0], ends[1], row.length_m, row.kind)
+        cable = _cable_line(fit.cable, fit.split, ends[0], ends[1], row.length_m, row.kind)
         one = head.plug if fit.split else frozenset((lower.plug, upper.plug))
-        _count(found.bill, counted, one, cable)
+        _count_once(found.bill, counted, one, cable)
         return Joint(row, (None, None), cable)
     modules: list[Item | None] = []
     for side, end, module in zip((lower, upper), ends, (fit.near, fit.far), strict=True):
-        item = _module(module, end, metres, side.role) if module and side.role != OUTSIDE else None
+        item = _module_line(module, end, metres, side.role) if module and side.role != OUTSIDE else None
         modules.append(item)
         if item is None:
             continue
         if found.plugged.setdefault(side.plug, item) == item:
-            _count(found.bill, counted, side.plug, item)
+            _count_once(found.bill, counted, side.plug, item)
         else:
-            _count(found.torn, counted, ("torn", side.plug), row.kind)
-    fibre = _fibre(fit, ends[0], ends[1], row.length_m, row.kind)
+            _count_once(found.torn, counted, ("torn", side.plug), row.kind)
+    fibre = _fiber_line(fit, ends[0], ends[1], row.length_m, row.kind)
     module = fit.far if fit.split > 0 else fit.near
     if fit.split and module is not None:
         use = ends[1 if fit.split > 0 else 0].use
         socket = head.child * len(module.connectors) // use.children
-        _count(found.bill, counted, (head.plug, socket), fibre)
+        _count_once(found.bill, counted, (head.plug, socket), fibre)
     else:
         found.bill[fibre] += fit.per_child
     return Joint(row, (modules[0], modules[1]), fibre)
 
 
-def _count(lines: Counter[Line], counted: set[Hashable], one: Hashable, line: Line) -> None:
+def _count_once(lines: Counter[Line], counted: set[Hashable], one: Hashable, line: Line) -> None:
     """Count a line for a thing that several links share, the first time that it is met."""
     if one not in counted:
         counted.add(one)
         lines[line] += 1
 
 
-def _module(module: Transceiver, end: End, metres: int, role: str) -> Item:
+def _module_line(module: Transceiver, end: End, metres: int, role: str) -> Item:
     part = part_for(module.parts, end, metres)
-    bought, source = _bought(part, metres), (part or module).source
-    return Item("transceiver", role, module.title, *bought, source=source, power=_extra(part, end.counted))
+    bought, source = _vendor_part(part, metres), (part or module).source
+    return Item(
+        "transceiver", role, module.title, *bought, source=source, power=_extra_power(part, end.counted)
+    )
 
 
-def _fibre(fit: Fit, near: End, far: End, metres: int, kind: str) -> Item:
+def _fiber_line(fit: Fit, near: End, far: End, metres: int, kind: str) -> Item:
     fibre = fit.fibre
     if fibre is None:
         raise ValueError("no fibre between two transceivers")
     part = part_for(fibre.parts, near, metres) or part_for(fibre.parts, far, metres)
     ends = fibre.far if fibre.fan == 1 else f"{fibre.fan} x {fibre.far}"
     title = f"{fibre.medium} {fibre.near} to {ends}"
-    return Item("fibre", kind, title, *_bought(part, metres), metres, part.source if part else "")
+    return Item("fibre", kind, title, *_vendor_part(part, metres), metres, part.source if part else "")
 
 
-def _cable(cable: Assembly, split: int, lower: End, upper: End, metres: int, kind: str) -> Item:
+def _cable_line(cable: Assembly, split: int, lower: End, upper: End, metres: int, kind: str) -> Item:
     head, tail = (upper, lower) if split > 0 else (lower, upper)
     part = part_for(cable.parts, head, metres) or part_for(cable.parts, tail, metres)
     near, far = (
@@ -390,16 +402,16 @@ def _cable(cable: Assembly, split: int, lower: End, upper: End, metres: int, kin
     )
     ends = f"{head.use.children} x {far}" if split else far
     title = f"{cable.medium} {head.use.children}x{head.use.speed_gbps}G {near} to {ends}"
-    power = None if cable.medium == "dac" else _extra(part)
-    return Item("cable", kind, title, *_bought(part, metres), metres, (part or cable).source, power)
+    power = None if cable.medium == "dac" else _extra_power(part)
+    return Item("cable", kind, title, *_vendor_part(part, metres), metres, (part or cable).source, power)
 
 
-def _extra(part: Part | None, counted: tuple[str, ...] = ()) -> Power:
+def _extra_power(part: Part | None, counted: tuple[str, ...] = ()) -> Power:
     """What a part draws beside what the figures of its device count already."""
     own = part.power if part is not None and part.power is not None else Power()
     return Power(0 if "typical" in counted else own.typical_w, 0 if "maximum" in counted else own.maximum_w)
 
 
-def _bought(part: Part | None, metres: int) -> tuple[str, str]:
+def _vendor_part(part: Part | None, metres: int) -> tuple[str, str]:
     """Vendor and number of a part; both empty where the catalog has none of that maker."""
     return (part.vendor, number_of(part, metres)) if part else ("", "")

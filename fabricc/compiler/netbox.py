@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign.formats import csv_text
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import replace
 from fabricc.fabric.given import Identities
 from fabricc.fabric.shape import TierName
@@ -58,24 +58,24 @@ def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> 
         roles: tiers of roles that their words do not tell.
     """
     fabric = replace(fabric, given=Identities())
-    placed, findings = _placed(export.devices, fabric, roles)
+    placed, findings = _place_devices(export.devices, fabric, roles)
     numbers: dict[End, dict[int, str]] = {}
     loopbacks: dict[str, list[str]] = {}
     for given in export.addresses:
-        if (name := placed.get(given.device)) is None or (found := _interface(given.address)) is None:
+        if (name := placed.get(given.device)) is None or (found := _interface_name(given.address)) is None:
             continue
         numbers.setdefault((name, given.interface), {})[found.version] = given.address
         if given.role == "loopback" or found.network.prefixlen == found.max_prefixlen:
             loopbacks.setdefault(name, []).append(str(found.ip))
     switches = {fabric.name(at): at for at in fabric.switch_ids()}
     cables = list(fabric.cables())
-    links = [row for cable in cables if (row := _link(cable, numbers))]
-    blocks = _blocks(fabric, switches, links, export.prefixes)
+    links = [row for cable in cables if (row := _link_row(cable, numbers))]
+    blocks = _tor_blocks(fabric, switches, links, export.prefixes)
     rows = []
     for each in export.devices:
         if name := placed.get(each.name):
             own = blocks.get(name, ("", ""))
-            rows.append(_row(name, each, loopbacks.get(name, ()), own, fabric, name in switches))
+            rows.append(_device_row(name, each, loopbacks.get(name, ()), own, fabric, name in switches))
     findings += _cable_findings(export.cables, placed, cables)
     told = [DEVICES, *sorted(row for row in rows if any(row[1:]))]
     if not blocks:
@@ -86,7 +86,7 @@ def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> 
     return Tables(csv_text(told), csv_text([LINKS, *links]) if links else "", tuple(findings))
 
 
-def _blocks(
+def _tor_blocks(
     fabric: Fabric,
     switches: Mapping[str, SwitchId],
     links: Sequence[tuple[str, ...]],
@@ -98,7 +98,7 @@ def _blocks(
     plan's blocks.
     """
     known = sorted(
-        {own.network for text in prefixes if (own := _interface(text))}, key=lambda each: -each.prefixlen
+        {own.network for text in prefixes if (own := _interface_name(text))}, key=lambda each: -each.prefixlen
     )
     hosts = {
         name: set(fabric.units[at.unit].hosts.values())
@@ -111,7 +111,7 @@ def _blocks(
             if text and row[0] in hosts.get(row[2], ()):
                 held.setdefault((row[2], six == 1), []).append(ip_address(text))
     wide = {
-        key: next((each for each in known if _holds(each, addresses)), None)
+        key: next((each for each in known if _contains_addresses(each, addresses)), None)
         for key, addresses in held.items()
     }
     shared = Counter(wide.values())
@@ -121,25 +121,27 @@ def _blocks(
         found = wide[tor, six]
         if found is None or shared[found] > 1:
             found = ip_network(f"{addresses[0]}/{length}", strict=False)
-        if _holds(found, addresses):
+        if _contains_addresses(found, addresses):
             four, other = blocks.get(tor, ("", ""))
             blocks[tor] = (four, str(found)) if six else (str(found), other)
     return blocks
 
 
-def _holds(block: IPv4Network | IPv6Network, addresses: Iterable[IPv4Address | IPv6Address]) -> bool:
+def _contains_addresses(
+    block: IPv4Network | IPv6Network, addresses: Iterable[IPv4Address | IPv6Address]
+) -> bool:
     """Whether a prefix that is more than one link holds all of some addresses."""
     return block.prefixlen < block.max_prefixlen - 1 and all(each in block for each in addresses)
 
 
-def _interface(text: str) -> IPv4Interface | IPv6Interface | None:
+def _interface_name(text: str) -> IPv4Interface | IPv6Interface | None:
     try:
         return ip_interface(text)
     except ValueError:
         return None
 
 
-def _placed(
+def _place_devices(
     devices: Sequence[Device], fabric: Fabric, roles: Mapping[str, TierName]
 ) -> tuple[dict[str, str], list[Diagnostic]]:
     """Name in the NetBox -> computed name, and what has no place."""
@@ -155,7 +157,7 @@ def _placed(
     for each in devices:
         if each.name in placed:
             continue
-        own = roles.get(each.role) or _tier(each.role)
+        own = roles.get(each.role) or _tier_of_role(each.role)
         if own is not None and own in free:
             others.setdefault(own, []).append(each.name)
         else:
@@ -166,7 +168,7 @@ def _placed(
         for role, count in sorted(strangers.items())
     ]  # fmt: skip
     for tier, names in others.items():
-        ordered, room = sorted(names, key=natural), sorted(free[tier], key=natural)
+        ordered, room = sorted(names, key=natural_key), sorted(free[tier], key=natural_key)
         placed |= dict(zip(ordered, room, strict=False))
         if len(ordered) != len(room):
             counts = f"{len(ordered)} devices for {plural(len(room), tier.value)}"
@@ -175,18 +177,18 @@ def _placed(
     return placed, findings
 
 
-def _tier(role: str) -> TierName | None:
+def _tier_of_role(role: str) -> TierName | None:
     return next((tier for tier, words in _WORDS if words.search(role.lower())), None)
 
 
-def _row(
+def _device_row(
     name: str, device: Device, loopbacks: Iterable[str], blocks: tuple[str, str], fabric: Fabric, switch: bool
 ) -> tuple[str, ...]:
     """A line of the table of devices; of a host its place alone."""
     place = (device.rack, device.unit, device.height) if device.rack and device.unit else ("", "", "")
     if not switch:
         return name, *[""] * 7, *place
-    primary = _interface(device.primary)
+    primary = _interface_name(device.primary)
     networks = [ip_network(str(each.pool)) for each in fabric.addresses.management]
     management = str(primary.ip) if primary and any(primary.ip in each for each in networks) else ""
     own = [text for text in loopbacks if text != management]
@@ -195,14 +197,16 @@ def _row(
     return name, given, device.asn, first4, first6, management, *blocks, *place
 
 
-def _link(cable: CableRow, numbers: Mapping[End, Mapping[int, str]]) -> tuple[str, ...] | None:
+def _link_row(cable: CableRow, numbers: Mapping[End, Mapping[int, str]]) -> tuple[str, ...] | None:
     """A line of the table of links, where both ends have an address of one block of two; a host has its ToR's other."""
     ends = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
     cells: list[str] = []
     for version, length, wide in ((4, 31, 30), (6, 127, 127)):
-        pair = [_interface(numbers.get(end, {}).get(version, "")) for end in ends]
+        pair = [_interface_name(numbers.get(end, {}).get(version, "")) for end in ends]
         if cable.kind == "host" and pair[1] and not pair[0] and pair[1].network.prefixlen == length:
-            pair[0] = next(_interface(f"{each}/{length}") for each in pair[1].network if each != pair[1].ip)
+            pair[0] = next(
+                _interface_name(f"{each}/{length}") for each in pair[1].network if each != pair[1].ip
+            )
         lengths = {length} if cable.kind == "host" else {length, wide}
         blocks = {each.network for each in pair if each and each.network.prefixlen in lengths}
         fits = len(blocks) == 1 and all(pair)

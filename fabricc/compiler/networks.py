@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import replace
 from fabricc.compiler.naming import Naming
-from fabricc.compiler.overlays import completed
+from fabricc.compiler.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.carried import with_hosts_called
 from fabricc.front.planning.host_cables import with_host_cable
@@ -81,8 +81,8 @@ def with_networks(
         found = list(told)
         if filled is not None and stated.network is not None:
             own = repinning.of_network(name, with_hosts_called(locks.get(name, EMPTY_LOCK), former))
-            planned, repinned = _planned(filled, catalog, own)
-            fabric, unfit = completed(filled, folder, planned.fabric, sources, gaps=gaps)
+            planned, repinned = _plan_network(filled, catalog, own)
+            fabric, unfit = add_overlays(filled, folder, planned.fabric, sources, gaps=gaps)
             found += [*planned.diagnostics, *own.told(repinned), *unfit]
             locks[name] = replace(planned.lock, number=stated.network.number)
             filled = filled if fabric is None else with_host_cable(filled, fabric.cable_kinds["host"])
@@ -97,7 +97,7 @@ def with_networks(
     return Joined(whole, networks, locks, [*diagnostics, *check_networks(specs, [whole, *whole.networks])])
 
 
-def _planned(spec: ClusterSpec, catalog: Catalog, repinning: Repinning) -> tuple[Plan, Repinned | None]:
+def _plan_network(spec: ClusterSpec, catalog: Catalog, repinning: Repinning) -> tuple[Plan, Repinned | None]:
     return repinning.run(
         lambda pinned: plan_fabric(spec, catalog, pinned, Naming()),
         lambda after: find_touched(spec, catalog, repinning.lock, after.fabric),

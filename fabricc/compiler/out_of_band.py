@@ -56,7 +56,7 @@ def address_text(fabric: Fabric) -> str:
     return csv_text([ADDRESSES, *rows]) if (rows := list(address_rows(fabric))) else ""
 
 
-def texts(fabric: Fabric) -> Iterator[tuple[str, str]]:
+def table_texts(fabric: Fabric) -> Iterator[tuple[str, str]]:
     """File and text of the tables that have rows."""
     if text := address_text(fabric):
         yield ADDRESS_FILE, text

@@ -16,7 +16,7 @@ from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.spool import Spool
 from fabricc.compiler.tables import Fragments
-from fabricc.compiler.workers import spread
+from fabricc.compiler.workers import spread_work
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.proof.invariants import Census
 from fabricc.proof.invariants.prefixes import endpoint_blocks
@@ -68,7 +68,7 @@ class Outcome:
         self._texts = [Spool(folder) for _ in tables.SIZED]
         self._ends = [[] for _ in range(count)]
         self._hosts = [[] for _ in range(count)]
-        for turn, piece in spread(self.jobs, count, lambda turn: self.work((turn - whole) % count)):
+        for turn, piece in spread_work(self.jobs, count, lambda turn: self.work((turn - whole) % count)):
             self._take((turn - whole) % count, piece)
             done += piece.devices
             if progress:
@@ -83,8 +83,8 @@ class Outcome:
         for kept, text in zip(self._texts, piece.rows.texts, strict=False):  # the whole has none
             kept.put(number, text)
         self._rows[number] = replace(piece.rows, texts=())
-        self._ends[number] = [_digest(ends) for ends in piece.ends]
-        self._hosts[number] = [_digest(repr(host).encode()) for host in piece.survey.hosts]
+        self._ends[number] = [_content_digest(ends) for ends in piece.ends]
+        self._hosts[number] = [_content_digest(repr(host).encode()) for host in piece.survey.hosts]
 
     def ledger(self, of: Outline) -> Ledger:
         """What every device brought, for the next build; `of`: outline of the fabric."""
@@ -130,7 +130,7 @@ class Outcome:
         if wrong := self._broken():
             work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
             ends: list[End] = []
-            for _, piece in spread(self.jobs, len(work.pieces), work):
+            for _, piece in spread_work(self.jobs, len(work.pieces), work):
                 ends += piece.full_ends
             ends.sort()
             self.findings.add(broken_findings(wrong, ends))
@@ -148,19 +148,19 @@ class Outcome:
         first = fabric.switch(next(iter(fabric.switch_ids())))
         shares = [share for rows in self._rows for share in rows.shares]
         found: dict[str, Parts] = {
-            "classes": partial(_whole, csv_text([tables.CLASSES, *tables.class_rows(first)])),
-            "qos": partial(_whole, tables.qos_text(shares)),
+            "classes": partial(_encode_text, csv_text([tables.CLASSES, *tables.class_rows(first)])),
+            "qos": partial(_encode_text, tables.qos_text(shares)),
         }
         for (name, header), rows in zip(tables.SIZED, self._texts, strict=True):
-            found[name] = partial(_table, csv_text([header]), rows)
+            found[name] = partial(_render_table, csv_text([header]), rows)
         return [(f"{plan_folder(fabric)}/{name}.csv", parts) for name, parts in sorted(found.items())]
 
 
-def _whole(text: str) -> Iterator[bytes]:
+def _encode_text(text: str) -> Iterator[bytes]:
     yield text.encode()
 
 
-def _table(header: str, rows: Spool) -> Iterator[bytes]:
+def _render_table(header: str, rows: Spool) -> Iterator[bytes]:
     yield header.encode()
     yield from rows.parts()
 
@@ -173,7 +173,7 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     yield f"{folder}/fabric.json", tables.json_text(summary)
     yield f"{folder}/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
     yield f"{folder}/worksheet.json", tables.json_text(tables.worksheet_summary(sheets))
-    for name, text in out_of_band.texts(fabric):
+    for name, text in out_of_band.table_texts(fabric):
         yield f"{folder}/{name}", text
 
 
@@ -182,5 +182,5 @@ def plan_folder(fabric: Fabric) -> str:
     return f"plan/{fabric.network}" if fabric.network else "plan"
 
 
-def _digest(content: bytes) -> bytes:
+def _content_digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=8).digest()

@@ -8,7 +8,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.overlays import SAMPLE
 from fabricc.compiler.proof import switch_findings
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.declared import softened
 from fabricc.proof.placing import Text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CONTRADICTION = "A build refuses this. Overlays add lines; change the plan by keys of the spec."
 
 
-def contradictions(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
+def find_contradictions(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
     """Return the errors that a build reports for switches with overlays, found on one switch of each kind."""
     named = {name for plan in fabric.overlays for name in plan.devices[:SAMPLE]}
     kinds = set(fabric.kinds())
@@ -32,7 +32,7 @@ def contradictions(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
         switch = fabric.switch(at)
         if not switch.overlays:
             continue
-        files = rendered(switch)
+        files = render_switch(switch)
         text = Text(files, back_ends.load(switch.nos).read(files))
         found += [
             spec.error(each.code, each.message, "overlays", help=_CONTRADICTION)

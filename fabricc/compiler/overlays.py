@@ -12,7 +12,7 @@ from fabricc.base.foreign import files
 from fabricc.base.patterns import pattern
 from fabricc.base.values import replace
 from fabricc.compiler.gaps import capability_gaps
-from fabricc.compiler.rendering import plain, rendered
+from fabricc.compiler.rendering import render_switch, render_without_overlays
 from fabricc.fabric.model import SECRET_PREFIX, Overlay
 from fabricc.fabric.plans import OverlayPlan
 from fabricc.fabric.shape import TierName
@@ -38,7 +38,7 @@ _SECRET = pattern(
 )
 
 
-def completed(
+def add_overlays(
     spec: ClusterSpec, folder: Path, fabric: Fabric | None, sources: dict[str, str], *, gaps: bool
 ) -> tuple[Fabric | None, list[Diagnostic]]:
     """A planned fabric with the overlays of its spec, and what its back ends cannot express.
@@ -63,29 +63,29 @@ def read_overlays(
     plans: list[OverlayPlan] = []
     sources: dict[str, str] = {}
     for index, entry in enumerate(spec.overlays):
-        text = _read(spec, index, folder, entry)
+        text = _read_overlay(spec, index, folder, entry)
         if isinstance(text, Diagnostic):
             found.append(text)
             continue
         name = (folder / entry.file).as_posix()
         sources[name] = text
-        found += _secrets(name, text)
+        found += _find_secrets(name, text)
         tiers = tuple(TierName(tier) for tier in entry.tiers)
         plans.append(
             OverlayPlan(Overlay(name, entry.into, text, entry.removes), entry.nos, tiers, entry.devices)
         )
-        found += _useless(spec, index, fabric, plans[-1])
-        found += _commands(spec, index, plans[-1])
+        found += _useless_overlays(spec, index, fabric, plans[-1])
+        found += _command_lines(spec, index, plans[-1])
     fabric = replace(fabric, overlays=tuple(plans))
     if not found:
-        found += _misfits(fabric)
+        found += _failed_merges(fabric)
     if not found and any(entry.removes for entry in spec.overlays):
-        found += _idle(fabric)
+        found += _idle_removals(fabric)
     found += [each for name, text in sources.items() for each in _template_marks(name, text)]
     return fabric, found, sources
 
 
-def _read(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFile) -> str | Diagnostic:
+def _read_overlay(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFile) -> str | Diagnostic:
     path = folder / entry.file
     at = ("overlays", index, "file")
     try:
@@ -110,7 +110,7 @@ def holds_secret(line: str) -> bool:
     return _SECRET.search(line) is not None and SECRET_PREFIX not in line
 
 
-def _secrets(name: str, text: str) -> Iterator[Diagnostic]:
+def _find_secrets(name: str, text: str) -> Iterator[Diagnostic]:
     for number, line in enumerate(text.split("\n"), 1):
         if holds_secret(line):
             message = "this line seems to hold a secret, which would stand in the tree, in diffs and in Git"
@@ -127,7 +127,9 @@ def _template_marks(name: str, text: str) -> Iterator[Diagnostic]:
             yield Diagnostic("FAB0085", Severity.WARNING, message, Position(name, number), remedy)
 
 
-def _useless(spec: ClusterSpec, index: int, fabric: Fabric, plan: OverlayPlan) -> Iterator[Diagnostic]:
+def _useless_overlays(
+    spec: ClusterSpec, index: int, fabric: Fabric, plan: OverlayPlan
+) -> Iterator[Diagnostic]:
     """FAB2113: a NOS that does not exist, a name that no switch has, or an overlay that no switch gets."""
     if plan.nos not in back_ends.names():
         known = ", ".join(back_ends.names())
@@ -139,12 +141,12 @@ def _useless(spec: ClusterSpec, index: int, fabric: Fabric, plan: OverlayPlan) -
     for place, name in enumerate(plan.devices):
         if name not in names:
             yield spec.error("FAB2113", f"there is no switch {name!r}", "overlays", index, "devices", place)
-    if all(name in names for name in plan.devices) and not _covered(fabric, plan):
+    if all(name in names for name in plan.devices) and not _covers_switch(fabric, plan):
         message = f"no switch is a {plan.nos} switch of these tiers and names: the overlay has no effect"
         yield spec.warning("FAB2113", message, "overlays", index)
 
 
-def _commands(spec: ClusterSpec, index: int, plan: OverlayPlan) -> Iterator[Diagnostic]:
+def _command_lines(spec: ClusterSpec, index: int, plan: OverlayPlan) -> Iterator[Diagnostic]:
     """FAB6050: lines for a file of settings that the switch would run as a command."""
     if plan.overlay.removes or plan.nos not in back_ends.names():
         return
@@ -158,7 +160,7 @@ def _commands(spec: ClusterSpec, index: int, plan: OverlayPlan) -> Iterator[Diag
         yield spec.error("FAB6050", message, "overlays", index, "file", help=remedy)
 
 
-def _covered(fabric: Fabric, plan: OverlayPlan) -> bool:
+def _covers_switch(fabric: Fabric, plan: OverlayPlan) -> bool:
     """Whether any switch has the overlay."""
     for at in fabric.kinds() if not plan.devices else fabric.switch_ids():
         switch = fabric.name(at)
@@ -168,7 +170,7 @@ def _covered(fabric: Fabric, plan: OverlayPlan) -> bool:
     return False
 
 
-def _idle(fabric: Fabric) -> Iterator[Diagnostic]:
+def _idle_removals(fabric: Fabric) -> Iterator[Diagnostic]:
     """FAB2113: lines of removing overlays that take nothing away from any of a few switches that have them."""
     idle: dict[str, set[int]] = {}
     named = {name for plan in fabric.overlays if plan.overlay.removes for name in plan.devices[:SAMPLE]}
@@ -178,7 +180,7 @@ def _idle(fabric: Fabric) -> Iterator[Diagnostic]:
         if at not in kinds and fabric.name(at) not in named:
             continue
         switch = fabric.switch(at)
-        texts = plain(switch)
+        texts = render_without_overlays(switch)
         for overlay in switch.overlays:
             if overlay.removes:
                 texts, nothing = stripped(texts, overlay)
@@ -191,13 +193,13 @@ def _idle(fabric: Fabric) -> Iterator[Diagnostic]:
             yield Diagnostic("FAB2113", Severity.WARNING, message, Position(name, line), "Remove the line.")
 
 
-def _misfits(fabric: Fabric) -> Iterator[Diagnostic]:
+def _failed_merges(fabric: Fabric) -> Iterator[Diagnostic]:
     """Overlays that cannot be merged, tried on one switch of each kind before anything is written."""
     told: set[tuple[str, Position | None]] = set()
     for at in fabric.kinds():
         if (switch := fabric.switch(at)).overlays:
             try:
-                rendered(switch)
+                render_switch(switch)
             except EmitError as error:
                 wrong = error.diagnostic
                 if (wrong.code, wrong.position) not in told:

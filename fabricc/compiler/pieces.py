@@ -26,7 +26,7 @@ def usable_cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def queued(pieces: int) -> int:
+def queue_pieces(pieces: int) -> int:
     """A pipe with the numbers of so many pieces, 16,000 at most, to be closed by the caller.
 
     Raises:
@@ -40,22 +40,22 @@ def queued(pieces: int) -> int:
     return queue
 
 
-def taken(queue: int) -> Iterator[int]:
+def take_pieces(queue: int) -> Iterator[int]:
     """The numbers that this process takes from the pipe, until no more are in it."""
     while len(number := os.read(queue, _NUMBER.size)) == _NUMBER.size:
         yield _NUMBER.unpack(number)[0]
 
 
 @contextmanager
-def dealt(pieces: int) -> Iterator[Iterator[int]]:
+def share_pieces(pieces: int) -> Iterator[Iterator[int]]:
     """Numbers of so many pieces, each of which goes to the one that asks first, of this process and those it starts.
 
     Raises:
         ValueError: as `queued`.
     """
-    queue = queued(pieces)
+    queue = queue_pieces(pieces)
     try:
-        yield taken(queue)
+        yield take_pieces(queue)
     finally:
         os.close(queue)
 

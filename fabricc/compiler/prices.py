@@ -90,22 +90,22 @@ def read_prices(path: Path, catalog: Catalog) -> Prices:
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
-        return Prices({}, str(path), (_wrong(path, 1, f"{path} cannot be read: {reason or error}"),))
+        return Prices({}, str(path), (_price_error(path, 1, f"{path} cannot be read: {reason or error}"),))
     head = tuple(word.strip().lower() for word in rows[0]) if rows else ()
     if len(head) != 2 or head[0] not in ITEMS or head[1] != "price":
-        return Prices({}, str(path), (_wrong(path, 1, "the first line is not item,price"),))
-    names = {*catalog.switches, *catalog.hosts, *catalog.nics, *_parts()}
+        return Prices({}, str(path), (_price_error(path, 1, "the first line is not item,price"),))
+    names = {*catalog.switches, *catalog.hosts, *catalog.nics, *_part_numbers()}
     known: dict[str, Fraction] = {}
     findings: list[Diagnostic] = []
     for line, row in enumerate(rows[1:], start=2):
         if not any(row):
             continue
-        item, price = row[0].strip(), _price(row)
+        item, price = row[0].strip(), _parse_price(row)
         if price is None:
             told = f"{item or 'this line'} has no price: a number without a currency, 0 or more, in the second column"
-            findings.append(_wrong(path, line, told))
+            findings.append(_price_error(path, line, told))
         elif item in known:
-            findings.append(_wrong(path, line, f"{item!a} has two prices", "Remove one of the lines."))
+            findings.append(_price_error(path, line, f"{item!a} has two prices", "Remove one of the lines."))
         else:
             known[item] = price
             if item not in names:
@@ -117,7 +117,7 @@ def read_prices(path: Path, catalog: Catalog) -> Prices:
     return Prices(known, str(path), tuple(findings))
 
 
-def _parts() -> Iterator[str]:
+def _part_numbers() -> Iterator[str]:
     """Every part number that the catalog of optics and cables has."""
     table = load_optics()
     sold = [*(each.parts for each in table.transceivers), *(each.parts for each in table.fibres)]
@@ -126,7 +126,7 @@ def _parts() -> Iterator[str]:
         yield from (number for _, number in part.lengths)
 
 
-def _price(row: list[str]) -> Fraction | None:
+def _parse_price(row: list[str]) -> Fraction | None:
     try:
         found = Decimal(row[1].strip()) if len(row) == 2 and row[0].strip() and len(row[1]) < 32 else None
     except InvalidOperation:
@@ -134,5 +134,5 @@ def _price(row: list[str]) -> Fraction | None:
     return Fraction(found) if found is not None and found.is_finite() and 0 <= found < 10**12 else None
 
 
-def _wrong(path: Path, line: int, message: str, remedy: str = "") -> Diagnostic:
+def _price_error(path: Path, line: int, message: str, remedy: str = "") -> Diagnostic:
     return Diagnostic("FAB3160", Severity.ERROR, message, Position(str(path), line), remedy)

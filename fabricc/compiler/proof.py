@@ -9,7 +9,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.patterns import pattern
-from fabricc.compiler.rendering import departures, overlay_lines, rendered
+from fabricc.compiler.rendering import overlay_departures, overlay_lines, render_switch
 from fabricc.proof import Finding, compare, findings
 from fabricc.proof.placing import Text, placed
 from fabricc.tree import EmitError
@@ -46,23 +46,23 @@ def switch_findings(
 
     def expected() -> Text | None:
         try:
-            files = rendered(switch)
+            files = render_switch(switch)
         except EmitError:  # a template of the user's own that fails, or an overlay that no longer fits
             return None
         return Text(files, back_end.read(files))
 
     if hasattr(back_end, "commands_at_boot"):
-        yield from _commands(switch.name, back_end.commands_at_boot(found.files))
+        yield from _command_findings(switch.name, back_end.commands_at_boot(found.files))
     planned = back_end.planned(switch)
     with suppress(EmitError):  # an overlay that no longer fits, which is told above
-        stated = departures(switch)
-        yield from _departed(switch.name, planned, stated, found.reading)
+        stated = overlay_departures(switch)
+        yield from _departure_findings(switch.name, planned, stated, found.reading)
         planned = {path: value for path, value in {**planned, **stated}.items() if value is not None}
     reader = back_end.read if altered else None
-    yield from _findings(switch.name, planned, found, expected if fresh else None, reader, own)
+    yield from _fact_findings(switch.name, planned, found, expected if fresh else None, reader, own)
 
 
-def _commands(device: str, lines: Iterable[tuple[str, int, str]]) -> Iterator[Finding]:
+def _command_findings(device: str, lines: Iterable[tuple[str, int, str]]) -> Iterator[Finding]:
     """FAB6050 for each line of a file of settings that the switch would run as a command."""
     for file, line, text in lines:
         message = (
@@ -71,7 +71,7 @@ def _commands(device: str, lines: Iterable[tuple[str, int, str]]) -> Iterator[Fi
         yield Finding("FAB6050", message, file, line, f"command {text.strip()}", help=_COMMAND)
 
 
-def _departed(
+def _departure_findings(
     device: str, planned: Facts, stated: Mapping[str, Value | None], reading: Reading
 ) -> Iterator[Finding]:
     """FAB6007 for each fact of the plan that overlays take away, or put another in the place of."""
@@ -98,10 +98,10 @@ def host_findings(host: Host, found: Text, *, fresh: bool = True, altered: bool 
 
     planned = host_files.planned(host)
     reader = host_files.read if altered else None
-    yield from _findings(host.name, planned, found, expected if fresh else None, reader, ())
+    yield from _fact_findings(host.name, planned, found, expected if fresh else None, reader, ())
 
 
-def _findings(
+def _fact_findings(
     device: str,
     planned: Facts,
     found: Text,

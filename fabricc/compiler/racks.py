@@ -46,7 +46,7 @@ class Racks(NamedTuple):
     findings: tuple[Diagnostic, ...]
 
 
-def titles(fabric: Fabric) -> dict[str, str]:
+def device_titles(fabric: Fabric) -> dict[str, str]:
     """What every device is: name -> title of its model."""
     found = {fabric.name(at): fabric.model(at).title for at in fabric.switch_ids()}
     if switches := fabric.out_of_band.switches:
@@ -75,12 +75,12 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
-        return Racks({}, (_wrong(path, 0, f"{path} cannot be read: {reason or error}"),))
+        return Racks({}, (_rack_error(path, 0, f"{path} cannot be read: {reason or error}"),))
     head = [word.strip().lower() for word in rows[0]] if rows else []
     given = set(head) & IDENTITIES
     if set(head) - given not in (set(COLUMNS), set(COLUMNS[:3])) or len(set(head)) != len(head):
         told = f"the first line is not {', '.join(COLUMNS[:3])} (and {COLUMNS[3]})"
-        return Racks({}, (_wrong(path, 1, told),))
+        return Racks({}, (_rack_error(path, 1, told),))
     places: dict[str, Place] = {}
     taken: dict[tuple[str, int], str] = {}
     collisions: list[tuple[int, str, Place, str, int]] = []
@@ -92,14 +92,18 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
         device = cells.get("name") or cells.get("device", "")
         if given and not cells.get("rack"):
             continue
-        place = _place(cells)
+        place = _parse_place(cells)
         if place is None:
             wanted = f"a rack, a unit of 1 to {MOST_UNITS} and a height that stays within"
-            findings.append(_wrong(path, line, f"{device or 'this line'} has no place: it needs {wanted}"))
+            findings.append(
+                _rack_error(path, line, f"{device or 'this line'} has no place: it needs {wanted}")
+            )
         elif device not in known:
-            findings.append(_wrong(path, line, f"no device is named {device!a}", did_you_mean(device, known)))
+            findings.append(
+                _rack_error(path, line, f"no device is named {device!a}", did_you_mean(device, known))
+            )
         elif device in places:
-            findings.append(_wrong(path, line, f"{device} has two places", "Remove one of the lines."))
+            findings.append(_rack_error(path, line, f"{device} has two places", "Remove one of the lines."))
         elif both := [unit for unit in place.units if (place.rack, unit) in taken]:
             collisions.append((line, device, place, taken[place.rack, both[0]], both[0]))
         else:
@@ -107,14 +111,14 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
             taken |= {(place.rack, unit): device for unit in place.units}
     for line, device, place, other, unit in collisions:
         told = f"{device} takes unit {unit} of rack {place.rack} that {other} takes"
-        findings.append(_wrong(path, line, told, _elsewhere(place, taken)))
+        findings.append(_rack_error(path, line, told, _free_place(place, taken)))
     if not findings and (without := len(known) - len(places)):
         told = f"{without:,} of {len(known):,} devices have no place"
         findings.append(Diagnostic("FAB3143", Severity.WARNING, told, Position(str(path), 1)))
     return Racks(places, tuple(findings))
 
 
-def _elsewhere(place: Place, taken: dict[tuple[str, int], str]) -> str:
+def _free_place(place: Place, taken: dict[tuple[str, int], str]) -> str:
     """What would do instead: the nearest free units of the rack, which are then taken."""
     starts = sorted(range(1, MOST_UNITS + 2 - place.height), key=lambda unit: (abs(unit - place.unit), unit))
     for unit in starts:
@@ -127,7 +131,7 @@ def _elsewhere(place: Place, taken: dict[tuple[str, int], str]) -> str:
     return "The rack is full: name another."
 
 
-def _place(cells: Mapping[str, str]) -> Place | None:
+def _parse_place(cells: Mapping[str, str]) -> Place | None:
     rack, unit, height = cells.get("rack", ""), cells.get("unit", ""), cells.get("height") or "1"
     if not rack or not (is_number(unit) and is_number(height)) or len(unit + height) > 6:
         return None
@@ -136,7 +140,7 @@ def _place(cells: Mapping[str, str]) -> Place | None:
     return place if fits else None
 
 
-def _wrong(path: Path, line: int, message: str, remedy: str = "") -> Diagnostic:
+def _rack_error(path: Path, line: int, message: str, remedy: str = "") -> Diagnostic:
     return Diagnostic("FAB3142", Severity.ERROR, message, Position(str(path), max(line, 1)), remedy)
 
 
@@ -151,7 +155,7 @@ def elevation_rows(places: Mapping[str, Place], known: Mapping[str, str]) -> Ite
             yield rack, unit, device, known.get(device, "")
 
 
-def spot(places: Mapping[str, Place], device: str) -> tuple[str, int | str]:
+def device_place(places: Mapping[str, Place], device: str) -> tuple[str, int | str]:
     """Rack and lowest unit of a device; both empty where it has no place."""
     place = places.get(device)
     return (place.rack, place.unit) if place else ("", "")

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.incremental.partial import patched
+from fabricc.compiler.incremental.partial import patch_tree
 from fabricc.compiler.quoting import tree_texts
 from fabricc.compiler.writing import write_tree
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.result import BuildResult
 
 
-def rebuilt(
+def rebuild_tree(
     spec_path: Path,
     out: Path,
     look: Look | None,
@@ -34,7 +34,7 @@ def rebuilt(
     """Patch the tree of the build looked at, whose spec alone may differ since, or write all; see `driver.build`."""
     compiled = None
     if look is not None:
-        compiled, done = patched(look, lambda: compile_spec(spec_path), jobs, check, progress)
+        compiled, done = patch_tree(look, lambda: compile_spec(spec_path), jobs, check, progress)
         if done is not None:
             return done, dict(compiled.sources) if compiled else {}
     compiled = compiled or compile_spec(spec_path, repin=repin)

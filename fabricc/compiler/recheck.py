@@ -15,7 +15,7 @@ from fabricc.compiler.out_of_band import ADDRESS_FILE
 from fabricc.compiler.outcome import Outcome
 from fabricc.compiler.quoting import tree_texts
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.workers import beside
+from fabricc.compiler.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.declared import declared_ratios, softened
 from fabricc.proof.tree import (
@@ -59,7 +59,7 @@ def check_tree(
     try:
         result, sources = read_consistently(
             [tree],
-            lambda: _checked(tree, spec_path, lock, jobs, progress, simulate=simulate),
+            lambda: _check_tree(tree, spec_path, lock, jobs, progress, simulate=simulate),
             lambda found: found[0].exit_status != 0,
         )
     except TreeError as error:
@@ -67,7 +67,7 @@ def check_tree(
     return result, {**tree_texts(result.diagnostics, tree), **sources}
 
 
-def _checked(
+def _check_tree(
     tree: Path,
     spec_path: Path | None,
     lock: Path | None,
@@ -107,7 +107,7 @@ def _checked(
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
     files, links = DeviceFiles.of(tree, manifest), 0
     verified: dict[str, list[Diagnostic]] = {}
-    with _walked(tree, manifest, several=job_count(compiled.fabric, jobs) > 1) as unstated:
+    with _walk_tree(tree, manifest, several=job_count(compiled.fabric, jobs) > 1) as unstated:
         for part in (compiled, *compiled.networks.values()):
             workers = job_count(part.fabric, jobs)
             pieces, same = pieces_of(part.fabric, workers), inputs == manifest.inputs
@@ -129,7 +129,7 @@ def _checked(
 
 
 @contextmanager
-def _walked(tree: Path, manifest: Manifest, *, several: bool) -> Iterator[Callable[[], list[str]]]:
+def _walk_tree(tree: Path, manifest: Manifest, *, several: bool) -> Iterator[Callable[[], list[str]]]:
     """What waits for the files that the manifest lacks; with several processes, they are looked for meanwhile."""
 
     def walk() -> list[str]:
@@ -138,7 +138,7 @@ def _walked(tree: Path, manifest: Manifest, *, several: bool) -> Iterator[Callab
     if not several:
         yield walk
         return
-    with beside(walk) as found:
+    with run_in_background(walk) as found:
         yield found
 
 

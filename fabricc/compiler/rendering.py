@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 _TEMPLATE = "Repair the template, or remove it to use the built-in one of that name."
 
 
-def rendered(switch: Switch) -> dict[str, str]:
+def render_switch(switch: Switch) -> dict[str, str]:
     """The switch's files: path below its folder -> text.
 
     Raises:
         EmitError: FAB7012, a template of the user's own is at fault; FAB2111, an overlay does not fit.
     """
-    files = plain(switch)
+    files = render_without_overlays(switch)
     for overlay in switch.overlays:
-        files = _with(files, overlay)
+        files = _apply_overlay(files, overlay)
     return files
 
 
-def plain(switch: Switch) -> dict[str, str]:
+def render_without_overlays(switch: Switch) -> dict[str, str]:
     """The switch's files without overlays.
 
     Raises:
@@ -53,7 +53,7 @@ def with_templates(name: str, work: Callable[[], dict[str, str]]) -> dict[str, s
         raise _in_words(error, name) from None
 
 
-def departures(switch: Switch) -> dict[str, Value | None]:
+def overlay_departures(switch: Switch) -> dict[str, Value | None]:
     """The facts of lines that overlays take away -> what the files with all overlays state; None for nothing.
 
     Raises:
@@ -63,14 +63,18 @@ def departures(switch: Switch) -> dict[str, Value | None]:
     if not removing:
         return {}
     read = back_ends.load(switch.nos).read
-    whole = files = plain(switch)
+    whole = files = render_without_overlays(switch)
     for overlay in removing:
-        files = _with(files, overlay)
-    before, after, now = _said(whole, read(whole)), _said(files, read(files)), read(rendered(switch)).facts
+        files = _apply_overlay(files, overlay)
+    before, after, now = (
+        _read_values(whole, read(whole)),
+        _read_values(files, read(files)),
+        read(render_switch(switch)).facts,
+    )
     return {path: now.get(path) for path in {**before, **after} if before.get(path) != after.get(path)}
 
 
-def _said(files: Mapping[str, str], reading: Reading) -> dict[str, tuple[Value, str]]:
+def _read_values(files: Mapping[str, str], reading: Reading) -> dict[str, tuple[Value, str]]:
     """Path -> the value, and the line that says so."""
     lines = {file: ("", *text.split("\n")) for file, text in files.items()}
     nowhere = ("", 0)
@@ -86,7 +90,7 @@ def _in_words(error: Exception, name: str) -> Exception:
     return EmitError("FAB7012", message, _TEMPLATE, Position(fault.file, fault.line))
 
 
-def _with(files: dict[str, str], overlay: Overlay) -> dict[str, str]:
+def _apply_overlay(files: dict[str, str], overlay: Overlay) -> dict[str, str]:
     try:
         return merged(files, overlay)
     except OverlayError as error:

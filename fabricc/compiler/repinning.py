@@ -23,7 +23,7 @@ REPINNED = ("FAB3037", "FAB3038")
 """Findings of the one run that repins; of no later one."""
 
 
-def _split(key: str) -> tuple[str, str]:
+def _split_key(key: str) -> tuple[str, str]:
     """The network of a key, "" for that of the rails, and the pin; "" where it names the network alone."""
     found = _OF_NETWORK.fullmatch(key.strip())
     network, pin = (found[1], found[2] or "") if found else ("", key.strip())
@@ -55,7 +55,7 @@ class Repinning:
         """
         if not self.asked:
             return None if self.asked is None else ()
-        split = [_split(key) for key in self.asked]
+        split = [_split_key(key) for key in self.asked]
         own = [key for network, key in split if network == self.network]
         return tuple(dict.fromkeys(filter(None, own))) if own else None
 
@@ -66,7 +66,7 @@ class Repinning:
     def unknown(self) -> Iterator[Diagnostic]:
         """FAB3036 for every key that the lock does not pin, of any network."""
         yield from self._unknown()
-        for name in dict.fromkeys(network for network, _ in map(_split, self.asked or ()) if network):
+        for name in dict.fromkeys(network for network, _ in map(_split_key, self.asked or ()) if network):
             if (lock := self.lock.networks.get(name)) is not None:
                 found = self.of_network(name, lock)._unknown()
                 yield from (replace(each, message=f"{name}: {each.message}") for each in found)

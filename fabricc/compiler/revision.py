@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LARGEST = 256 << 20
 
 
-def unreadable(error: GitError) -> Diagnostic:
+def revision_finding(error: GitError) -> Diagnostic:
     """Return the finding for a revision, or a file of it, that cannot be read."""
     return Diagnostic(error.code, Severity.ERROR, str(error), None, error.help)
 
@@ -88,7 +88,7 @@ class SpecHistory:
             GitError: as `file`.
         """
         text = self.file(commit, name)
-        names = (name, *_inputs(text or b"", Path(name)))
+        names = (name, *_input_names(text or b"", Path(name)))
         return frozenset(f"{self.prefix}{posixpath.normpath(each)}" for each in names)
 
     def extract(self, commit: str, spec: Path, folder: Path) -> Path | None:
@@ -103,7 +103,7 @@ class SpecHistory:
         target = folder / spec.name
         target.write_bytes(text)
         room = _LARGEST
-        for name in _inputs(text, spec):
+        for name in _input_names(text, spec):
             if (content := self.file(commit, name)) is not None:
                 room -= len(content)
                 if room < 0:
@@ -113,12 +113,12 @@ class SpecHistory:
         return target
 
 
-def _inputs(text: bytes, spec: Path) -> Iterator[str]:
+def _input_names(text: bytes, spec: Path) -> Iterator[str]:
     """Names of the files beside a spec that a compilation of it reads, each once."""
-    return iter(dict.fromkeys((LOCK_NAME, own_lock(spec).name, *_named(text))))
+    return iter(dict.fromkeys((LOCK_NAME, own_lock(spec).name, *_named_files(text))))
 
 
-def _named(text: bytes) -> Iterator[str]:
+def _named_files(text: bytes) -> Iterator[str]:
     """Catalog files, overlays and GUIDs that the spec names, all of them below its folder."""
     spec = read_spec(text, "base").spec
     if spec is None:
@@ -126,8 +126,8 @@ def _named(text: bytes) -> Iterator[str]:
     guids = spec.infiniband and spec.infiniband.guids
     overlays = (entry.file for each in (spec, *spec.networks.values()) for entry in each.overlays)
     names = (*spec.catalog_files, *overlays, *spec.identity_files, *((guids,) if guids else ()))
-    return (name for name in names if _below(name))
+    return (name for name in names if _below_folder(name))
 
 
-def _below(name: str) -> bool:
+def _below_folder(name: str) -> bool:
     return not name.startswith("/") and ".." not in name.split("/") and posixpath.normpath(name) != "."

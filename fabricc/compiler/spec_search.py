@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError, shown
+from fabricc.base.foreign.git import GitError, visible_path
 from fabricc.base.values import dataclass
 from fabricc.compiler.base_revision import BaseError
 
@@ -78,18 +78,18 @@ def find_base_spec(
     same = [each for each, (of, _) in specs.items() if of == cluster and each != path]
     gone = [each for each in same if cluster_of(newer_file(each) or b"") != cluster]
     if len(chosen := gone if before is not None or len(same) > 1 else same) == 1:
-        return _moved(history, chosen[0], path)
+        return _find_renamed(history, chosen[0], path)
     if same:
-        raise _unclear(f"the base has several specs of cluster '{cluster}'", same, path)
+        raise _unclear_base(f"the base has several specs of cluster '{cluster}'", same, path)
     if before is not None:
         return Found(history, name)
     vanished = {each: content for each, (_, content) in specs.items() if newer_file(each) is None}
     if (alike := _most_alike(text, vanished)) is not None:
-        return _moved(history, alike, path)
+        return _find_renamed(history, alike, path)
     if vanished:
-        raise _unclear(f"the base has no {shown(path)}, and a spec of it is gone", vanished, path)
-    if left := _traces(history, cluster, entries):
-        raise _unclear(f"the base has no spec of cluster '{cluster}', but files of it", left, path)
+        raise _unclear_base(f"the base has no {visible_path(path)}, and a spec of it is gone", vanished, path)
+    if left := _cluster_traces(history, cluster, entries):
+        raise _unclear_base(f"the base has no spec of cluster '{cluster}', but files of it", left, path)
     return None
 
 
@@ -115,13 +115,13 @@ def gone_spec(history: SpecHistory, base: str, name: str, revision: str) -> Base
     if before is None:
         return None
     path, cluster = f"{history.prefix}{name}", cluster_of(before)
-    message = f"{shown(path)} is in the base and not in {revision}: it was moved or deleted"
+    message = f"{visible_path(path)} is in the base and not in {revision}: it was moved or deleted"
     commit = history.commit("HEAD") if revision == "the work tree" else history.commit(revision)
     specs, _ = specs_of(history, commit, name)
     moved = [each for each, (of, _) in specs.items() if of == cluster and each != path]
     if moved:
         return BaseError(
-            "FAB9036", message, f"Name the spec of cluster '{cluster}' there: {shown(moved[0])}."
+            "FAB9036", message, f"Name the spec of cluster '{cluster}' there: {visible_path(moved[0])}."
         )
     remedy = f"With the spec, every device of cluster '{cluster}' would leave: retire the cluster on purpose."
     return BaseError("FAB9036", message, remedy)
@@ -156,7 +156,7 @@ def specs_of(
         each
         for each in entries
         if each.plain and each.path.endswith(suffixes) and (each.size or 0) <= MAX_BYTES
-        if trees.isdisjoint(_folders(each.path))
+        if trees.isdisjoint(_parent_folders(each.path))
     ]
     if sum(each.size or 0 for each in wanted) > _LARGEST:
         message = (
@@ -170,24 +170,24 @@ def specs_of(
     return found, entries
 
 
-def _folders(path: str) -> Iterable[str]:
+def _parent_folders(path: str) -> Iterable[str]:
     while path := path.rpartition("/")[0]:
         yield path
 
 
 def _reject_other_repository(history: SpecHistory, commit: str) -> None:
     """Raise FAB9035 where the base has a submodule in the place of a folder of the spec."""
-    for folder in _folders(history.prefix):
+    for folder in _parent_folders(history.prefix):
         entry = history.repository.entry(commit, folder)
         if entry is not None and entry.mode == "160000":
-            message = (
-                f"in the base, {shown(folder)} is a submodule, whose files this repository does not have"
-            )
+            message = f"in the base, {visible_path(folder)} is a submodule, whose files this repository does not have"
             raise BaseError("FAB9035", message, "Compare two specs: `fabricc diff OLD NEW`.")
 
 
-def _moved(history: SpecHistory, former: str, path: str) -> Found:
-    message = f"the spec {shown(path)} is at {shown(former)} in the base: compared with that one"
+def _find_renamed(history: SpecHistory, former: str, path: str) -> Found:
+    message = (
+        f"the spec {visible_path(path)} is at {visible_path(former)} in the base: compared with that one"
+    )
     warning = Diagnostic("FAB9034", Severity.WARNING, message)
     return Found(history.in_folder_of(former), posixpath.basename(former), (warning,))
 
@@ -202,7 +202,7 @@ def _most_alike(text: bytes, others: Mapping[str, bytes]) -> str | None:
     return best if best is not None and shares[best] >= _ALIKE else None
 
 
-def _traces(history: SpecHistory, cluster: str | None, entries: Iterable[Entry]) -> list[str]:
+def _cluster_traces(history: SpecHistory, cluster: str | None, entries: Iterable[Entry]) -> list[str]:
     """Return the locks and built trees of a cluster."""
     if cluster is None:
         return []
@@ -220,11 +220,14 @@ def _traces(history: SpecHistory, cluster: str | None, entries: Iterable[Entry])
     return own + trees
 
 
-def _unclear(problem: str, paths: Iterable[str], path: str) -> BaseError:
+def _unclear_base(problem: str, paths: Iterable[str], path: str) -> BaseError:
     first, *more = sorted(paths)
     rest = f" and {len(more)} more" if more else ""
-    remedy = f"Compare on purpose: `git worktree add ../base REVISION`, then `fabricc diff ../base/OLD {shown(path)}`."
-    return BaseError("FAB9035", f"{problem}: {shown(first)}{rest}", remedy)
+    remedy = (
+        f"Compare on purpose: `git worktree add ../base REVISION`, then `fabricc diff "
+        f"../base/OLD {visible_path(path)}`."
+    )
+    return BaseError("FAB9035", f"{problem}: {visible_path(first)}{rest}", remedy)
 
 
 def read_here(top: Path) -> Callable[[str], bytes | None]:

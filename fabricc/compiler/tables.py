@@ -47,7 +47,7 @@ Row = tuple[object, ...]
 TextRow = tuple[str, ...]
 
 
-def joined(rows: Iterable[TextRow]) -> str:
+def join_rows(rows: Iterable[TextRow]) -> str:
     """As `csv_text`, of rows of one length that are names, ports and addresses, which the schema and the planner spell.
 
     Joined, which is right unless a field needs quotes; that one does shows in the counts of what separates fields and
@@ -79,7 +79,7 @@ class Fragments:
     shares: list[Share] = field(default_factory=list)
 
 
-def fragments(devices: Iterable[tuple[Switch, PortLayout] | Host]) -> Fragments:
+def device_rows(devices: Iterable[tuple[Switch, PortLayout] | Host]) -> Fragments:
     """The rows of these devices, in their order."""
     addresses: list[str] = []
     cabling: list[str] = []
@@ -88,13 +88,13 @@ def fragments(devices: Iterable[tuple[Switch, PortLayout] | Host]) -> Fragments:
     found = Fragments()
     for device in devices:
         if isinstance(device, Host):
-            addresses.append(joined(host_addresses(device)))
+            addresses.append(join_rows(host_addresses(device)))
             found.sizes.append((len(addresses[-1]), 0, 0))
             continue
         switch, layout = device
-        addresses.append(joined(switch_addresses(switch)))
-        cabling.append(joined(switch_cables(switch, layout)))
-        sessions.append(joined(switch_sessions(switch)))
+        addresses.append(join_rows(switch_addresses(switch)))
+        cabling.append(join_rows(switch_cables(switch, layout)))
+        sessions.append(join_rows(switch_sessions(switch)))
         found.sizes.append((len(addresses[-1]), len(cabling[-1]), len(sessions[-1])))
         share = switch_share(switch)
         found.shares.append(shares.setdefault(share, share))
@@ -178,7 +178,7 @@ def switch_share(switch: Switch) -> Share:
     return tuple(share)
 
 
-def total(shares: Iterable[Share]) -> Counter[Row]:
+def total_ports(shares: Iterable[Share]) -> Counter[Row]:
     """Ports per lossless profile, of all these switches."""
     ports: Counter[Row] = Counter()
     for share, switches in Counter(shares).items():
@@ -195,7 +195,7 @@ def qos_rows(profiles: Mapping[Row, int]) -> Iterator[Row]:
 
 def qos_text(shares: Iterable[Share]) -> str:
     """The table of lossless profiles, of all switches' shares."""
-    return csv_text([QOS, *qos_rows(total(shares))])
+    return csv_text([QOS, *qos_rows(total_ports(shares))])
 
 
 def worksheet_rows(sheets: Iterable[Sheet]) -> Iterator[Row]:
@@ -225,7 +225,7 @@ def class_rows(switch: Switch) -> Iterator[Row]:
         yield c.name, c.priority, dscps, c.lossless, c.strict, c.weight_percent, c.ecn, c.cnp
 
 
-def _cables(fabric: Fabric, at: SwitchId) -> Iterator[CableRow]:
+def _switch_cables(fabric: Fabric, at: SwitchId) -> Iterator[CableRow]:
     """The cables of a switch, and those that leave the fabric there."""
     own = (Direction.HOST, Direction.UP)
     yield from cable_rows(fabric, at, own)
@@ -237,7 +237,7 @@ def _cables(fabric: Fabric, at: SwitchId) -> Iterator[CableRow]:
 
 def cabling_rows(fabric: Fabric) -> Iterator[Row]:
     """Rows of the cabling plan, in the order of the switches that `switch_cables` is asked of."""
-    for c in chain.from_iterable(_cables(fabric, at) for at in fabric.switch_ids()):
+    for c in chain.from_iterable(_switch_cables(fabric, at) for at in fabric.switch_ids()):
         yield c.kind, c.a_device, c.a_port, c.b_device, c.b_port, c.speed_gbps, c.medium, c.length_m
 
 
@@ -261,11 +261,11 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     first = fabric.switch(next(iter(fabric.switch_ids())))
     strides = fabric.strides
     moves = fabric.moves
-    systems = _systems(fabric)
+    systems = _overridden_systems(fabric)
     told = ("renamed", "replaced", "parties", "network")
     moved = {key: value for key in told if (value := getattr(moves, key))}
     return {
-        "assumptions": {path: _plain(value) for path, value in assumptions.items()},
+        "assumptions": {path: _json_value(value) for path, value in assumptions.items()},
         "classes": [dict(zip(CLASSES, row, strict=True)) for row in class_rows(first)],
         "cluster": fabric.cluster,
         "counts": fabric.counts(),
@@ -286,7 +286,7 @@ def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[st
     }
 
 
-def _systems(fabric: Fabric) -> dict[str, dict[str, str]]:
+def _overridden_systems(fabric: Fabric) -> dict[str, dict[str, str]]:
     """Return the NOS and release of each switch that has another one than its tier."""
     if not any(change.nos or change.release is not None for change in fabric.changes.values()):
         return {}
@@ -321,12 +321,12 @@ def json_text(value: object) -> str:
     return json.dumps(value, indent=2, sort_keys=True) + "\n"
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     """A value as JSON can hold it."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     return str(value)

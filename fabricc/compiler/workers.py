@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fabricc.compiler.pieces import queued, taken
+from fabricc.compiler.pieces import queue_pieces, take_pieces
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class WorkerError(Exception):
     """A worker raised something unforeseen; the text is its traceback."""
 
 
-def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tuple[int, Result]]:
+def spread_work(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tuple[int, Result]]:
     """`(number, work(number))` for every piece, in order of completion.
 
     Args:
@@ -53,38 +53,38 @@ def spread(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterator[tu
             except OSError as error:
                 raise EmitError.from_os(error) from None
         return
-    queue = queued(pieces)
-    crew = [_start(queue, work) for _ in range(min(jobs, pieces))]
+    queue = queue_pieces(pieces)
+    crew = [_start_worker(queue, work) for _ in range(min(jobs, pieces))]
     os.close(queue)
     try:
-        yield from _collect(dict(crew), pieces)
+        yield from _collect_results(dict(crew), pieces)
     finally:
-        _end(dict(crew))
+        _stop_workers(dict(crew))
 
 
 @contextmanager
-def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+def run_in_background(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
     """Run `work` in a process of its own meanwhile; what is yielded waits for its result, once.
 
     Raises:
         EmitError, WorkerError: as `spread`, on waiting.
     """
-    queue = queued(1)
-    crew = dict([_start(queue, lambda _: work())])
+    queue = queue_pieces(1)
+    crew = dict([_start_worker(queue, lambda _: work())])
     os.close(queue)
 
     def result() -> Result:
-        ((_, value),) = _collect(crew, 1)
+        ((_, value),) = _collect_results(crew, 1)
         found: Result = value
         return found
 
     try:
         yield result
     finally:
-        _end(crew)
+        _stop_workers(crew)
 
 
-def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
+def _start_worker(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
     """Fork a worker; its result pipe and process id."""
     results, out = os.pipe()
     parent = os.getpid()
@@ -107,7 +107,7 @@ def _start(queue: int, work: Callable[[int], Any]) -> tuple[int, int]:
 
 
 def _work_off(queue: int, out: int, work: Callable[[int], Any]) -> None:
-    for piece in taken(queue):
+    for piece in take_pieces(queue):
         try:
             outcome: tuple[str, Any] = ("result", work(piece))
         except EmitError as error:
@@ -124,7 +124,7 @@ def _work_off(queue: int, out: int, work: Callable[[int], Any]) -> None:
             return
 
 
-def _collect(crew: dict[int, int], pieces: int) -> Iterator[tuple[int, Any]]:
+def _collect_results(crew: dict[int, int], pieces: int) -> Iterator[tuple[int, Any]]:
     done = 0
     buffers = {results: bytearray() for results in crew}
     with selectors.DefaultSelector() as selector:
@@ -141,12 +141,12 @@ def _collect(crew: dict[int, int], pieces: int) -> Iterator[tuple[int, Any]]:
                     selector.unregister(key.fd)
                     continue
                 buffers[key.fd] += content
-                for message in _messages(buffers[key.fd]):
+                for message in _parse_messages(buffers[key.fd]):
                     done += 1
-                    yield _outcome(*pickle.loads(message))
+                    yield _piece_outcome(*pickle.loads(message))
 
 
-def _messages(buffer: bytearray) -> Iterator[bytes]:
+def _parse_messages(buffer: bytearray) -> Iterator[bytes]:
     while len(buffer) >= _LENGTH.size:
         (length,) = _LENGTH.unpack_from(buffer)
         end = _LENGTH.size + length
@@ -157,7 +157,7 @@ def _messages(buffer: bytearray) -> Iterator[bytes]:
         yield message
 
 
-def _outcome(piece: int, kind: str, value: Any) -> tuple[int, Any]:
+def _piece_outcome(piece: int, kind: str, value: Any) -> tuple[int, Any]:
     if kind == "result":
         return piece, value
     if kind == "emit":
@@ -165,7 +165,7 @@ def _outcome(piece: int, kind: str, value: Any) -> tuple[int, Any]:
     raise WorkerError(value)
 
 
-def _end(crew: dict[int, int]) -> None:
+def _stop_workers(crew: dict[int, int]) -> None:
     """Stop what still runs, without waiting for its piece, and reap it."""
     for results, pid in crew.items():
         os.close(results)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.gathered import Gathered
 from fabricc.compiler.incremental import record, recording
-from fabricc.compiler.incremental.altered import outline
+from fabricc.compiler.incremental.altered import fabric_outline
 from fabricc.compiler.incremental.ledger import keep
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.lock_file import lock_change, lost_lock, write_lock
@@ -67,7 +67,7 @@ def write_tree(
     if before is not None:
         before()
     try:
-        result, files, ledgers = _emit(plan, out, jobs, check, progress)
+        result, files, ledgers = _emit_tree(plan, out, jobs, check, progress)
     except EmitError as error:
         return replace(result, diagnostics=(*plan.diagnostics, error.diagnostic))
     if result.exit_status == 0:
@@ -76,11 +76,11 @@ def write_tree(
         lasting = tuple(d for d in result.diagnostics if d.code not in REPINNED)
         remembered = replace(result, diagnostics=lasting)
         digest = keep(out, spec.cluster, ledgers)
-        recording.save(out, remembered, plan.path, inputs, record.options(check), files, digest)
+        recording.save_build(out, remembered, plan.path, inputs, record.build_options(check), files, digest)
     return replace(result, diagnostics=(*result.diagnostics, lost)) if lost else result
 
 
-def proof(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:
+def prove_plan(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:
     """What is wrong with the files of a cluster, which are rendered and read back, and written nowhere."""
     spec, found = plan.spec, []
     for part in (plan, *plan.networks.values()):
@@ -91,7 +91,7 @@ def proof(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:
     return tuple(apply_severities(softened(found, spec), spec.accept))
 
 
-def _emit(
+def _emit_tree(
     plan: PlannedSpec,
     out: Path,
     jobs: int | None,
@@ -116,7 +116,7 @@ def _emit(
             found = apply_severities(softened(run.found, spec), spec.accept)
             result = BuildResult(name, None, (*plan.diagnostics, *found), run.counts, links=run.links)
             if any(d.severity is Severity.ERROR for d in found):
-                return _rejected(result, stage, out, name), [], None
+                return _keep_rejected(result, stage, out, name), [], None
             run.plan_files()
             manifest = Manifest(name, __version__, spec_name(spec), manifest_inputs(plan), run.gathered.sums)
             changed = write_lock(plan)
@@ -129,7 +129,7 @@ def _emit(
             raise
         with suppress(OSError):
             swap.remove(out / f".{name}.rejected")
-    written = [*_edited(run.gathered.edited, stage.target), *done.diagnostics]
+    written = [*_edited_files(run.gathered.edited, stage.target), *done.diagnostics]
     result = replace(
         result,
         tree=stage.target,
@@ -190,7 +190,7 @@ class _Run:
         if outcome.findings.kept:
             self.ledgers = None
         elif self.ledgers is not None:
-            self.ledgers[fabric.network] = outcome.ledger(outline(fabric))
+            self.ledgers[fabric.network] = outcome.ledger(fabric_outline(fabric))
         self.found += outcome.diagnostics(str(self.stage.target), declared_ratios(spec))
 
     def plan_files(self) -> None:
@@ -199,7 +199,7 @@ class _Run:
             self.gathered.take([self.stage.put_parts(*self._tables.pop(0))])
 
 
-def _rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildResult:
+def _keep_rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildResult:
     """Keep what failed the proof beside the tree, for reading, and point the findings there."""
     aside = out / f".{name}.rejected"
     try:
@@ -218,10 +218,10 @@ def _rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildR
     return replace(result, diagnostics=tuple(moved))
 
 
-def _edited(paths: list[str], tree: Path) -> list[Diagnostic]:
+def _edited_files(paths: list[str], tree: Path) -> list[Diagnostic]:
     """FAB7006: files that somebody changed since the last build; this one has put them right."""
     if not paths:
         return []
-    message = f"changed by hand since the last build and now written anew: {listed(sorted(paths), 3)}"
+    message = f"changed by hand since the last build and now written anew: {join_words(sorted(paths), 3)}"
     help_ = f"What belongs in {tree} belongs in the spec."
     return [Diagnostic("FAB7006", Severity.WARNING, message, None, help_)]

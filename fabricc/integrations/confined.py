@@ -125,7 +125,10 @@ class Confined:
         try:
             async with asyncio.timeout(_LONGEST_S):
                 async with asyncio.TaskGroup() as tasks:
-                    reading, failing = tasks.create_task(_all(process)), tasks.create_task(_last(process))
+                    reading, failing = (
+                        tasks.create_task(_read_output(process)),
+                        tasks.create_task(_last_error(process)),
+                    )
                 out, err, status = reading.result(), failing.result(), await process.wait()
         except TimeoutError:
             message = f"`fabricc {words[0]}` took longer than {_LONGEST_S} s"
@@ -138,7 +141,7 @@ class Confined:
             message = f"`fabricc {words[0]}` tells more than {_LARGEST >> 20} MiB"
             raise ConfinedError("FAB0078", message, "Ask about less, or run it in a terminal.")
         try:
-            document, left_out = shortened(json.loads(out), most)
+            document, left_out = shorten_value(json.loads(out), most)
         except ValueError:
             said = err.decode(errors="replace").strip() or "nothing"
             message = f"`fabricc {words[0]}` ended with status {status} and told: {said}"
@@ -146,7 +149,7 @@ class Confined:
         return Told(status, document, left_out)
 
 
-async def _all(process: asyncio.subprocess.Process) -> bytes:
+async def _read_output(process: asyncio.subprocess.Process) -> bytes:
     """What a process writes; where that is more than `_LARGEST`, the process is ended."""
     told = bytearray()
     while process.stdout and (part := await process.stdout.read(_PIECE)):
@@ -157,7 +160,7 @@ async def _all(process: asyncio.subprocess.Process) -> bytes:
     return bytes(told)
 
 
-async def _last(process: asyncio.subprocess.Process) -> bytes:
+async def _last_error(process: asyncio.subprocess.Process) -> bytes:
     """The end of what a process writes about what went wrong."""
     told = b""
     while process.stderr and (part := await process.stderr.read(_PIECE)):
@@ -165,7 +168,7 @@ async def _last(process: asyncio.subprocess.Process) -> bytes:
     return told
 
 
-def shortened(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]:
+def shorten_value(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]:
     """A JSON value whose lists, and mappings that are no records, have `most` entries at most.
 
     Returns:
@@ -182,7 +185,7 @@ def shortened(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]
     inner = list(value.items() if isinstance(value, dict) else enumerate(value))[:shown]
     kept = []
     for key, item in inner:
-        found, more = shortened(item, most, f"{at}.{key}" if at else str(key))
+        found, more = shorten_value(item, most, f"{at}.{key}" if at else str(key))
         kept.append((key, found))
         left_out |= more
     return (dict(kept) if isinstance(value, dict) else [item for _, item in kept]), left_out

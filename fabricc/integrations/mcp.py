@@ -145,7 +145,7 @@ class Tools:
         return (await self.place.tell(words, operands, most))._asdict()
 
 
-def server(root: Path, access: Path | None) -> Any:
+def build_server(root: Path, access: Path | None) -> Any:
     """The server; without an access file it asks no switch, and has no tool `verify`."""
     tools = Tools(root, access)
     made = MCPServer("fabricc", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
@@ -154,7 +154,7 @@ def server(root: Path, access: Path | None) -> Any:
     for tool in offered:
         live = tool == tools.verify
         hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=live)
-        made.add_tool(_anticipated(tool), annotations=hints)
+        made.add_tool(_report_findings(tool), annotations=hints)
         _refuse_unknown(made._tool_manager.get_tool(tool.__name__))
     return made
 
@@ -170,7 +170,7 @@ def _refuse_unknown(tool: Any) -> None:
     tool.parameters = model.model_json_schema(by_alias=True)
 
 
-def _anticipated(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _report_findings(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """The tool, whose findings the client is told."""
 
     @functools.wraps(tool)
@@ -184,7 +184,7 @@ def _anticipated(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable
     return told
 
 
-def serve(root: Path, access: Path | None) -> None:
+def serve_stdio(root: Path, access: Path | None) -> None:
     """Answer on standard input and output until they are closed."""
     set_boundary(root, *([access] if access else []))
-    server(root, access).run("stdio")
+    build_server(root, access).run("stdio")

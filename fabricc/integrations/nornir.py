@@ -61,8 +61,8 @@ class FabriccInventory:
         hosts, groups, defaults = Hosts(), Groups(), Defaults(data={"cluster": fabric.cluster})
         for at in fabric.switch_ids():
             known = device(fabric, at)
-            host = Host(known.name, known.address, data=_data(fabric, at, known), defaults=defaults)
-            for name in _groups(fabric, at, known):
+            host = Host(known.name, known.address, data=_task_data(fabric, at, known), defaults=defaults)
+            for name in _group_names(fabric, at, known):
                 host.groups.append(groups.setdefault(name, Group(name, defaults=defaults)))
             self._log_in(host, known, access)
             hosts[known.name] = host
@@ -81,9 +81,9 @@ class FabriccInventory:
         host.connection_options["napalm"] = ConnectionOptions(extras=extras)
 
 
-def _groups(fabric: Fabric, at: SwitchId, known: Device) -> Iterator[str]:
+def _group_names(fabric: Fabric, at: SwitchId, known: Device) -> Iterator[str]:
     """Names of the groups that a switch is in, the most special first."""
-    yield from (f"rail_{rail}" for rail in _rails(fabric, at))
+    yield from (f"rail_{rail}" for rail in _served_rails(fabric, at))
     if at.tier is TierName.TOR:
         yield f"unit_{fabric.units[at.unit].name}"
     yield f"plane_{at.plane}"
@@ -91,7 +91,7 @@ def _groups(fabric: Fabric, at: SwitchId, known: Device) -> Iterator[str]:
     yield f"nos_{known.nos}"
 
 
-def _rails(fabric: Fabric, at: SwitchId) -> list[int]:
+def _served_rails(fabric: Fabric, at: SwitchId) -> list[int]:
     """The rails of hosts with GPUs that a ToR serves, from 0."""
     if at.tier is not TierName.TOR:
         return []
@@ -100,7 +100,7 @@ def _rails(fabric: Fabric, at: SwitchId) -> list[int]:
     )
 
 
-def _data(fabric: Fabric, at: SwitchId, known: Device) -> dict[str, Any]:
+def _task_data(fabric: Fabric, at: SwitchId, known: Device) -> dict[str, Any]:
     """What tasks may want to know of a switch; addresses without prefix length, None for a family that is absent."""
     addresses, tor = fabric.addresses, at.tier is TierName.TOR
 
@@ -114,7 +114,7 @@ def _data(fabric: Fabric, at: SwitchId, known: Device) -> dict[str, Any]:
         "unit": fabric.units[at.unit].name if tor else None,
         "pod": at.pod if fabric.shape.cores and at.tier is not TierName.CORE else None,
         "plane": at.plane,
-        "rails": _rails(fabric, at),
+        "rails": _served_rails(fabric, at),
         "model": fabric.model(at).name,
         "nos": known.nos,
         "release": known.release,

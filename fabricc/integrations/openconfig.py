@@ -15,7 +15,7 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
 from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.workers import spread
+from fabricc.compiler.workers import spread_work
 from fabricc.fabric.vocabulary import neutral_vocabulary
 from fabricc.tree.file import make_folder, remove_file, write_file
 from fabricc.tree.names import is_path
@@ -81,7 +81,7 @@ class _Work:
         return facts, missing
 
 
-def export(
+def export_documents(
     compiled: Compiled,
     folder: Path,
     only: Sequence[str] = (),
@@ -101,7 +101,7 @@ def export(
         FindingsError: FAB0080, no such switch; FAB3110, no such network; FAB7001, the folder cannot be written.
     """
     fabric = compiled.of_network(network).fabric
-    places = _places(fabric)
+    places = _device_places(fabric)
     if unknown := [name for name in only if name not in places]:
         message = f"{fabric.cluster} has no switch '{clip(unknown[0])}'"
         raise FindingsError("FAB0080", message, "`fabricc plan` shows how they are called.")
@@ -109,13 +109,15 @@ def export(
     make_folder(folder / SWITCHES)
     pieces = [wanted[at : at + _PIECE] for at in range(0, len(wanted), _PIECE)]
     facts, missing = 0, Counter[str]()
-    for _, (stated, lacking) in spread(
+    for _, (stated, lacking) in spread_work(
         jobs or usable_cpus(), len(pieces), _Work(fabric, folder / SWITCHES, pieces)
     ):
         facts += stated
         missing.update(lacking)
-    before = _documents(folder)
-    present = {name for each in (compiled, *compiled.networks.values()) for name in _places(each.fabric)}
+    before = _earlier_documents(folder)
+    present = {
+        name for each in (compiled, *compiled.networks.values()) for name in _device_places(each.fabric)
+    }
     removed = sum(remove_file(folder / SWITCHES / f"{name}.json") for name in sorted(before - present))
     ordered = dict(sorted(missing.items(), key=lambda item: (-item[1], item[0])))
     found = Exported(len(wanted), removed, facts, facts - missing.total(), ordered)
@@ -124,11 +126,11 @@ def export(
     return found
 
 
-def _places(fabric: Fabric) -> dict[str, SwitchId]:
+def _device_places(fabric: Fabric) -> dict[str, SwitchId]:
     return {fabric.name(at): at for at in fabric.switch_ids()}
 
 
-def _documents(folder: Path) -> set[str]:
+def _earlier_documents(folder: Path) -> set[str]:
     """The switches whose documents an earlier run wrote, as its `not-carried.json` says."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         stated = json.loads(files.read(folder / MISSING))["documents"]

@@ -63,7 +63,7 @@ def sign(tree: Path, key: Path) -> tuple[Kind, bytes]:
     kind = signers.kind_of(_read(key, "FAB0054", "key", Path("/")))
     stated, manifest = _whole(tree)
     try:
-        return kind, signers.sign(kind, key, stated, PURPOSE, manifest.cluster)
+        return kind, signers.sign_content(kind, key, stated, PURPOSE, manifest.cluster)
     except SignatureError as error:
         if error.fault is Fault.PROGRAM:
             remedy = _FAULTS[Fault.PROGRAM][2]
@@ -120,7 +120,7 @@ def _signer(tree: Path, stated: bytes, allowed: Path, signature: Path | None) ->
         raise SignedError("FAB0050", f"{tree} is not signed: there is no {place}", remedy)
     try:
         made = _read(place, "FAB0050", "signature", Path("/") if signature else None)
-        return signers.signer(kind, stated, made, keys, PURPOSE)
+        return signers.find_signer(kind, stated, made, keys, PURPOSE)
     except SignatureError as error:
         code, message, remedy = _FAULTS[error.fault]
         told = message.format(tree=tree, allowed=allowed, signature=place)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.tree import folders, swap
@@ -303,7 +303,7 @@ def _own(target: Path) -> Manifest | None:
 def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
     """The bytes of a file and whether it is executable; None when it is none, a link, or of no usual size."""
     try:
-        return files.plain(path, limit=limit)
+        return files.read_regular_file(path, limit=limit)
     except OSError:
         return None, False
 
@@ -336,5 +336,5 @@ def _about_foreign(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ..
     names = list(foreign)
     if not names:
         return ()
-    message = f"{target} has files that no build wrote, kept as they are: {listed(names, _LISTED)}"
+    message = f"{target} has files that no build wrote, kept as they are: {join_words(names, _LISTED)}"
     return (Diagnostic("FAB7007", Severity.WARNING, message, None, "Keep your own files outside the tree."),)

@@ -17,8 +17,8 @@ INSIDE = {"templates": "eos/running-config.j2", "schemas": "cluster.schema.json"
 
 @pytest.mark.parametrize("name", INSIDE)
 def test_a_checkout_has_it_beside_the_package(name: str) -> None:
-    assert installation.folder(name) == installation.PACKAGE.parent / name
-    assert (installation.folder(name) / INSIDE[name]).is_file()
+    assert installation.data_folder(name) == installation.PACKAGE.parent / name
+    assert (installation.data_folder(name) / INSIDE[name]).is_file()
 
 
 @pytest.mark.parametrize("name", INSIDE)
@@ -30,10 +30,10 @@ def test_a_wheel_carries_it_where_it_is_looked_for(
     (tmp_path / carried[name]).mkdir(parents=True)
     (tmp_path / name).mkdir()  # what happens to lie beside an installed package is not ours
     monkeypatch.setattr(installation, "PACKAGE", tmp_path / "fabricc")
-    assert installation.folder(name) == tmp_path / carried[name]
+    assert installation.data_folder(name) == tmp_path / carried[name]
 
 
 def test_what_an_installation_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "PACKAGE", tmp_path / "fabricc")
     with pytest.raises(FileNotFoundError, match="no templates beside or inside fabricc"):
-        installation.folder("templates")
+        installation.data_folder("templates")

@@ -10,7 +10,7 @@ import pytest
 import fabricc
 from fabricc.back.nos.frr.igp import TYPES
 from fabricc.base.numbers import is_number, whole_number
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.catalog.support import release_numbers
 from fabricc.operate.devices.kinds import KindError, number
 from fabricc.operate.devices.readings import of_classes
@@ -33,7 +33,14 @@ def test_the_longest_number_has_18_digits() -> None:
 
 def test_names_with_many_digits_are_sorted() -> None:
     names = ["swp10", "swp2", f"swp{LONG}", f"swp1{LONG}", "swp0009", "swp11"]
-    assert sorted(names, key=natural) == ["swp2", "swp0009", "swp10", "swp11", f"swp{LONG}", f"swp1{LONG}"]
+    assert sorted(names, key=natural_key) == [
+        "swp2",
+        "swp0009",
+        "swp10",
+        "swp11",
+        f"swp{LONG}",
+        f"swp1{LONG}",
+    ]
 
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from fabricc.back.nos.sonic.words import runs
 from fabricc.base.documents.package_yaml import load_package_yaml
-from fabricc.base.documents.schema import breaches, schema
+from fabricc.base.documents.schema import breaches, load_schema
 from fabricc.catalog import load, load_catalog, suggest_names
 from fabricc.catalog.checks import host_findings, switch_findings
 from fabricc.catalog.library import MODELS, Library
@@ -59,7 +59,7 @@ def test_the_catalog_has_what_it_promises():
 
 
 def test_the_schema_is_a_valid_schema_that_describes_every_property():
-    wanted = schema("catalog")
+    wanted = load_schema("catalog")
     Draft202012Validator.check_schema(wanted)
 
     def properties(node):
@@ -97,7 +97,7 @@ def test_a_built_in_switch_is_whole_with_what_it_extends(name: str):
 
 
 def test_the_schema_refuses_a_bare_figure_wherever_one_may_stand():
-    validator = Draft202012Validator(schema("catalog"))
+    validator = Draft202012Validator(load_schema("catalog"))
     content = yaml.safe_load((MODELS / "switches" / "sn5600.yaml").read_text("utf-8"))
 
     def strip(node, found):

@@ -12,7 +12,7 @@ import pytest
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import materials
+from fabricc.compiler.materials import list_materials
 from fabricc.compiler.prices import Prices, link_parts
 from fabricc.front.planning.alternatives import own_shape
 from tests.cli.conftest import SPEC
@@ -204,7 +204,9 @@ def test_what_links_are_made_of_is_what_the_bill_has(tmp_path: Path, spec: str) 
     compiled = compile_spec(tmp_path / "cluster.yaml")
     shape = own_shape(compiled.spec, compiled.fabric)
     bill = {
-        item: n for item, n in materials(compiled.fabric).bill.items() if item.item not in ("switch", "host")
+        item: n
+        for item, n in list_materials(compiled.fabric).bill.items()
+        if item.item not in ("switch", "host")
     }
 
     def by_part(lines: Any) -> dict[tuple[str, ...], int]:
@@ -312,7 +314,7 @@ def test_every_shape_keeps_border_leaves_and_ways_out(repo: Path, fabricc: Fabri
             kind: sum(row.kind == kind for row in fabric.cables()) for kind in ("host", "spine", "core")
             if kind in shape["cables"]
         } | {"external": 4}  # fmt: skip
-        bought = materials(fabric)
+        bought = list_materials(fabric)
         if not bought.lacking and not bought.torn:
             modules = sum(number for item, number in bought.bill.items() if item.item == "transceiver")
             assert shape["optics"] == modules

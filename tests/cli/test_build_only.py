@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.specs import MILLION
 from fabricc.compiler.apart import write_devices
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric import expand
 from tests.cli.test_build import tree_bytes
 
@@ -63,7 +63,7 @@ def test_what_does_not_say_what_was_planned_is_not_written(
     repo: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def damaged(switch: Switch) -> dict[str, str]:
-        return {name: text.replace("mtu", "mut") for name, text in rendered(switch).items()}
+        return {name: text.replace("mtu", "mut") for name, text in render_switch(switch).items()}
 
     monkeypatch.setattr("fabricc.compiler.device.rendered", damaged)
     ran = fabricc("build", "cluster.yaml", "--only", "spine01a", "-o", "one")

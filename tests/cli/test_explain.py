@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.nos.templating import set_template_path
-from fabricc.base.installation import folder as installed
+from fabricc.base.installation import data_folder as installed
 from tests.back.nos.feature_table import BASE, FEATURES, MODELS
 
 if TYPE_CHECKING:

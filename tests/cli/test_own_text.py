@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import templating
-from fabricc.base.installation import folder as installed
+from fabricc.base.installation import data_folder as installed
 from fabricc.compiler.overlays import holds_secret
 
 if TYPE_CHECKING:

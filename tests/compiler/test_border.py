@@ -13,7 +13,7 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import materials
+from fabricc.compiler.materials import list_materials
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
@@ -159,7 +159,7 @@ def test_reports_bills_and_labs_know_them() -> None:
     found = compiled("frr")
     assert "2 ToRs at the border without hosts, 2 uplinks of 400G each" in str(html(found))
     assert {
-        item.role: count for item, count in materials(found.fabric).bill.items() if item.item == "switch"
+        item.role: count for item, count in list_materials(found.fabric).bill.items() if item.item == "switch"
     } == {
         "tor": 4,
         "spine": 2,

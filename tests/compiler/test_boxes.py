@@ -10,7 +10,7 @@ import pytest
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.driver import build
-from fabricc.compiler.materials import materials
+from fabricc.compiler.materials import list_materials
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction, Switch
 from fabricc.review.diff.model import Impact
@@ -101,7 +101,7 @@ def test_a_single_model_is_built_proved_and_has_the_same_links(tmp_path: Path, n
     assert result.exit_status == 0, [d.message for d in result.diagnostics]
     plan = json.loads((tmp_path / "out/zone/plan/fabric.json").read_text())
     assert plan["models"] == {name: PAIRS[nos][2]}
-    bill = materials(after.fabric).bill
+    bill = list_materials(after.fabric).bill
     assert sum(n for item, n in bill.items() if new.model.title in item) == 1
     review = compared(before_folder / "cluster.yaml", path)
     assert review.renumbering.addresses == review.renumbering.asns == 0

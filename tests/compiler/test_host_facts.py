@@ -13,7 +13,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.host_facts import host_facts
-from fabricc.compiler.materials import materials
+from fabricc.compiler.materials import list_materials
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,7 +220,7 @@ def test_default_host_cables_can_be_bought(tmp_path: Path, model: str, tor: str)
     spec = compiled(tmp_path, f"model: {model}", CLASSES, tiers)
     if not spec.sound:
         pytest.skip(f"{model} does not fit {tor}")
-    lacking = [lack.kind for lack in materials(spec.fabric).lacking]
+    lacking = [lack.kind for lack in list_materials(spec.fabric).lacking]
     assert "host" not in lacking
     assert spec.spec.assumptions["cables.host.medium"] == spec.fabric.cable_kinds["host"].medium
 
@@ -234,7 +234,7 @@ def test_infiniband_host_cables_can_be_bought(tmp_path: Path) -> None:
     tiers = "fabric: infiniband\ntors: {model: qm9700}\nspines: {model: qm9700, count: 2}\n"
     spec = compiled(tmp_path, "model: dgx-h100", "", tiers)
     assert spec.infiniband is not None
-    assert "host" not in [lack.kind for lack in materials(spec.infiniband.wiring, "infiniband").lacking]
+    assert "host" not in [lack.kind for lack in list_materials(spec.infiniband.wiring, "infiniband").lacking]
 
 
 @pytest.mark.parametrize("model", ["ucs-c885a-m8", "rtx-pro-8gpu"])

@@ -13,7 +13,7 @@ from fabricc.back.jobs.roster import port_addresses, roster
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.inputs import manifest_inputs
-from fabricc.compiler.racks import Place, read_places, titles
+from fabricc.compiler.racks import Place, device_titles, read_places
 from fabricc.operate.devices import inventory
 from fabricc.review.explain.ask import explain
 from fabricc.review.explain.origins import PlanSources
@@ -148,7 +148,7 @@ def test_a_table_that_is_not_there_is_told_at_the_key_that_names_it(tmp_path: Pa
 
 def test_the_table_of_devices_places_them_in_racks_by_their_given_names(tmp_path: Path) -> None:
     found = with_tables(tmp_path)
-    racks = read_places(tmp_path / "devices.csv", titles(found.fabric))
+    racks = read_places(tmp_path / "devices.csv", device_titles(found.fabric))
     assert racks.places == {"leaf-r07-u42": Place("r07", 42, 1)}
     assert {each.code for each in racks.findings} == {"FAB3143"}
 
@@ -252,7 +252,7 @@ def test_explain_knows_given_blocks_and_host_links(tmp_path: Path) -> None:
 def test_two_devices_in_one_unit_are_refused_with_units_that_are_free(
     tmp_path: Path, line: str, told: str, remedy: str, mended: str
 ) -> None:
-    known = titles(compiled(tmp_path).fabric)
+    known = device_titles(compiled(tmp_path).fabric)
     table, first = (
         tmp_path / "devices.csv",
         "device,rack,unit,height\nsu001-tor1a,r1,6,1\nsu001-host01,r1,7,8\n",
@@ -267,7 +267,7 @@ def test_two_devices_in_one_unit_are_refused_with_units_that_are_free(
 
 
 def test_free_units_that_remedies_name_are_free_for_all_of_them(tmp_path: Path) -> None:
-    known = titles(compiled(tmp_path).fabric)
+    known = device_titles(compiled(tmp_path).fabric)
     head = "device,rack,unit\nsu001-tor1a,r1,6\n"
     table = tmp_path / "devices.csv"
     table.write_text(head + "spine01a,r1,6\nspine02a,r1,6\nsu001-tor2a,r1,5\n")

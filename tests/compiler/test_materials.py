@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fabricc.catalog.optics import load_optics
 from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings, power_of
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import materials, together
+from fabricc.compiler.materials import list_materials, merge_materials
 from fabricc.compiler.prices import link_parts
 from fabricc.compiler.racks import Place
 from fabricc.front.planning.alternatives import own_shape
@@ -88,7 +88,7 @@ def test_every_cable_of_an_inventory_is_fitted(name: str) -> None:
     subnets = compiled.infiniband
     fabric = subnets.wiring if subnets else compiled.planned
     assert fabric is not None
-    found = materials(fabric, "infiniband" if subnets else "ethernet")
+    found = list_materials(fabric, "infiniband" if subnets else "ethernet")
     holds(fabric, found)
     assert list(material_findings(compiled.spec, found)) == []
     labels = list(label_rows(found, {}))
@@ -110,7 +110,7 @@ def test_a_bill_adds_up_and_never_exceeds_a_reach(host: str, switch: str, medium
     fabric = planned(text).fabric
     if fabric is None:
         return
-    found = materials(fabric)
+    found = list_materials(fabric)
     holds(fabric, found)
     codes = [d.code for d in material_findings(spec_of(text), found)]
     assert codes.count("FAB3140") == len(found.lacking)
@@ -119,26 +119,26 @@ def test_a_bill_adds_up_and_never_exceeds_a_reach(host: str, switch: str, medium
 
 def test_two_nics_of_a_dgx_share_a_module_and_each_keeps_its_fibre() -> None:
     fabric = fabric_of(small("dgx-h100"))
-    found = materials(fabric)
+    found = list_materials(fabric)
     hosts, counts = fabric.counts()["hosts"], fabric.counts()
     assert quantity(found, "transceiver", "host") == 4 * hosts
     assert quantity(found, "fibre", "host") == counts["host_cables"] == 8 * hosts
 
 
 def test_a_port_of_800g_takes_two_fibres_of_a_twin_port_module() -> None:
-    found = materials(fabric := fabric_of(small()))
+    found = list_materials(fabric := fabric_of(small()))
     assert fabric.shape.uplink_gbps == 800
     assert quantity(found, "fibre", "spine") == 2 * fabric.counts()["spine_cables"]
     assert quantity(found, "transceiver", "spine") == fabric.counts()["spine_cables"]
 
 
 def test_a_splitter_is_bought_once_for_its_children() -> None:
-    copper = materials(fabric := fabric_of(small("hgx-8gpu", medium="dac", metres=2)))
+    copper = list_materials(fabric := fabric_of(small("hgx-8gpu", medium="dac", metres=2)))
     hosts = fabric.counts()["host_cables"]
     assert lines(copper, "cable")["dac 2x400G osfp to 2 x osfp-rhs"] == hosts // 2
     parts = {item.number for item in copper.bill if item.item == "cable" and item.role == "host"}
     assert parts == {"MCP7Y00-N002"}
-    fibre = materials(fabric := fabric_of(small("hgx-2x200", planes=2, medium="mmf")))
+    fibre = list_materials(fabric := fabric_of(small("hgx-2x200", planes=2, medium="mmf")))
     assert quantity(fibre, "fibre", "host") == fabric.counts()["host_cables"] // 2
     assert lines(fibre, "fibre")["mmf mpo-12 to 2 x mpo-12"] == fabric.counts()["host_cables"] // 2
 
@@ -147,17 +147,19 @@ def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:
     text = small("mi355x-pollara", "7060x6-64pe", metres=40)
     modules = {
         (item.role, item.vendor, item.number)
-        for item in materials(fabric_of(text)).bill
+        for item in list_materials(fabric_of(text)).bill
         if item.item == "transceiver"
     }
     assert ("tor", "arista", "OSFP-800G-2XDR4") in modules
     assert ("host", "", "") in modules
     nvidia = {
-        item.number for item in materials(fabric_of(small(metres=90))).bill if item.item == "transceiver"
+        item.number for item in list_materials(fabric_of(small(metres=90))).bill if item.item == "transceiver"
     }
     assert "MMS4X00-NS" in nvidia
     assert "MMS4X00-NM" in {
-        item.number for item in materials(fabric_of(small(metres=400))).bill if item.item == "transceiver"
+        item.number
+        for item in list_materials(fabric_of(small(metres=400))).bill
+        if item.item == "transceiver"
     }
 
 
@@ -176,7 +178,7 @@ def test_what_nothing_joins_is_told_and_the_remedy_joins(
     text = small(host, switch, medium, metres)
     told = [
         d
-        for d in material_findings(spec_of(text), materials(fabric_of(text)))
+        for d in material_findings(spec_of(text), list_materials(fabric_of(text)))
         if d.message.startswith("cables.host")
     ]
     (wrong,) = told
@@ -185,20 +187,20 @@ def test_what_nothing_joins_is_told_and_the_remedy_joins(
     assert wrong.help is not None
     assert wrong.help.startswith(f"Use {' or '.join(instead)} of that length")
     for other in instead:
-        again = materials(fabric_of(small(host, switch, other, metres)))
+        again = list_materials(fabric_of(small(host, switch, other, metres)))
         assert [lack for lack in again.lacking if lack.kind == "host"] == []
 
 
 def test_cables_of_one_cage_that_need_different_modules_are_told() -> None:
     host = {"overrides": {"su001-tor1a": {"ports": {"swp1s0": {"medium": "mmf"}}}}}
     text = small("hgx-8gpu", **host)
-    found = materials(fabric_of(text))
+    found = list_materials(fabric_of(text))
     assert found.torn == {"host": 1}
     assert [d.code for d in material_findings(spec_of(text), found)] == ["FAB3141"]
 
 
 def test_spares_are_rounded_up_for_each_line_of_optics_and_cables() -> None:
-    found = materials(fabric_of(small()))
+    found = list_materials(fabric_of(small()))
     for row in bill_rows(found, Fraction(2, 100)):
         line = dict(zip(BILL, row, strict=True))
         if line["item"] == "power":
@@ -213,7 +215,7 @@ def test_spares_are_rounded_up_for_each_line_of_optics_and_cables() -> None:
 
 
 def test_a_label_names_its_own_end_first_and_a_cable_by_its_lower_end() -> None:
-    rows = [dict(zip(LABELS, row, strict=True)) for row in label_rows(materials(fabric_of(small())), {})]
+    rows = [dict(zip(LABELS, row, strict=True)) for row in label_rows(list_materials(fabric_of(small())), {})]
     near, far = rows[:2]
     assert near["cable"] == far["cable"] == f"{near['device']} {near['port']}"
     assert (near["line_1"], near["line_2"]) == ("su001-host01 rail0", f"to {far['line_1']}")
@@ -225,7 +227,7 @@ def test_growth_moves_no_label() -> None:
     def named(hosts: int) -> set[tuple[object, ...]]:
         text = small()
         text["gpus"] |= {"hosts": hosts, "capacity": 32}
-        return set(label_rows(materials(fabric_of(text)), {}))
+        return set(label_rows(list_materials(fabric_of(text)), {}))
 
     assert named(8) < named(12)
 
@@ -235,7 +237,7 @@ def test_a_bill_of_several_networks_counts_their_hosts_once(tmp_path: Path) -> N
     compiled = compile_spec(tmp_path / "cluster.yaml")
     fabrics = [each.planned for each in (compiled, *compiled.networks.values()) if each.planned is not None]
     assert len(fabrics) == 3
-    found = together(materials(fabric) for fabric in fabrics)
+    found = merge_materials(list_materials(fabric) for fabric in fabrics)
     counts = [fabric.counts() for fabric in fabrics]
     assert quantity(found, "host") == counts[0]["hosts"]
     assert quantity(found, "switch") == sum(each["tors"] + each["spines"] for each in counts)
@@ -245,7 +247,9 @@ def test_a_bill_of_several_networks_counts_their_hosts_once(tmp_path: Path) -> N
 
 
 def test_items_say_where_they_come_from() -> None:
-    bill: list[Item] = [item for item in materials(fabric_of(small())).bill if item.item == "transceiver"]
+    bill: list[Item] = [
+        item for item in list_materials(fabric_of(small())).bill if item.item == "transceiver"
+    ]
     assert bill
     assert all(item.source for item in bill)
 
@@ -274,7 +278,7 @@ def lines_of(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     (folder / "power.yaml").write_text(POWER)
     (folder / "cluster.yaml").write_text(SPEC % spine)
-    found = materials(compile_spec(folder / "cluster.yaml").fabric)
+    found = list_materials(compile_spec(folder / "cluster.yaml").fabric)
     rows = (dict(zip(BILL, row, strict=True)) for row in bill_rows(found, Fraction(1, 100), places))
     return {(line["item"], line["for"]): line for line in rows}
 

@@ -20,9 +20,9 @@ from fabricc import compile_spec
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.bill import label_rows
 from fabricc.compiler.lock_file import write_lock
-from fabricc.compiler.materials import materials
-from fabricc.compiler.out_of_band import ADDRESS_FILE, CABLING_FILE, texts
-from fabricc.compiler.racks import read_places, titles
+from fabricc.compiler.materials import list_materials
+from fabricc.compiler.out_of_band import ADDRESS_FILE, CABLING_FILE, table_texts
+from fabricc.compiler.racks import device_titles, read_places
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.management_addresses import address_owners
 from fabricc.fabric.out_of_band_cables import management_cables
@@ -270,7 +270,7 @@ def test_units_share_subnets_with_a_gateway_each(tmp_path: Path) -> None:
     rows = [HOSTS | {"prefix_length": 25, "units": 1, "gateway": "172.24.0.126"}, SWITCHES]
     fabric = fabric_of(tmp_path, spec(management=managed() | {"networks": rows}))
     assert addresses(fabric)["su002-host01", "bmc"] == "172.24.0.145/25"
-    table = dict(texts(fabric))[ADDRESS_FILE]
+    table = dict(table_texts(fabric))[ADDRESS_FILE]
     assert "su002-host01,bmc,172.24.0.145/25,172.24.0.254,computed" in table.splitlines()
 
 
@@ -293,7 +293,7 @@ def test_a_table_gives_addresses_and_the_rest_stays_computed(tmp_path: Path) -> 
         ("su001-host02", "dpu0-oob"): "172.24.9.10/16",
         ("oob-su001-1", "management"): "172.23.0.99/22",
     }
-    assert dict(texts(fabric))[ADDRESS_FILE].count(",given\n") == 3
+    assert dict(table_texts(fabric))[ADDRESS_FILE].count(",given\n") == 3
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_a_server_has_no_bmcs_address(tmp_path: Path) -> None:
 
 def test_what_is_bought_labelled_and_placed(tmp_path: Path) -> None:
     fabric = fabric_of(tmp_path, spec(management=managed(aggregation={"model": "sn3700c"})))
-    found = materials(fabric)
+    found = list_materials(fabric)
     bill = {(item.item, item.role, item.title): number for item, number in found.bill.items()}
     assert bill["switch", "management", "NVIDIA SN2201"] == 3
     assert bill["switch", "management", "NVIDIA SN3700C"] == 2
@@ -341,12 +341,15 @@ def test_what_is_bought_labelled_and_placed(tmp_path: Path) -> None:
         ("su001-host01 bmc", "to oob-su001-1 2"), ("oob-su001-1 2", "to su001-host01 bmc"),
     ]  # fmt: skip
     (tmp_path / "places.csv").write_text("device,rack,unit\noob-su001-1,a01,48\noob-agg1,b01,1\n")
-    assert set(read_places(tmp_path / "places.csv", titles(fabric)).places) == {"oob-su001-1", "oob-agg1"}
+    assert set(read_places(tmp_path / "places.csv", device_titles(fabric)).places) == {
+        "oob-su001-1",
+        "oob-agg1",
+    }
 
 
 def test_a_spec_without_the_words_has_no_tables(tmp_path: Path) -> None:
     found = compiled(tmp_path, spec(management={}))
-    assert dict(texts(found.fabric)) == {}
+    assert dict(table_texts(found.fabric)) == {}
     assert "switch " not in found.lock_text
 
 

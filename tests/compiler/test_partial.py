@@ -223,14 +223,14 @@ def test_what_is_not_as_the_last_build_left_it_is_built_whole(
 
 
 def test_a_tree_that_another_build_has_changed_meanwhile_is_not_patched(spec: Path, out: Path) -> None:
-    last = record.last(out, spec, record.options(check=True))
+    last = record.last_build(out, spec, record.build_options(check=True))
     assert last is not None
     write(spec.parent, DRAINED)
     build(spec, out)
     write(spec.parent, {"su002-tor1a": {"drain": True}})
     before = bytes_of(out / "zone")
     look = Look(last, lambda: True, lambda: True)
-    assert partial.patched(look, lambda: compile_spec(spec), 1, True, None) == (None, None)
+    assert partial.patch_tree(look, lambda: compile_spec(spec), 1, True, None) == (None, None)
     assert bytes_of(out / "zone") == before
 
 
@@ -251,9 +251,9 @@ def test_a_manifest_is_restated_in_parts_of_any_size(
     chunks = [text[at : at + size] for at in range(0, len(text), size)]
     if missing:
         with pytest.raises(partial._WholeBuildError):
-            list(partial._restated(chunks, [*stated, (b"another", b"")]))
+            list(partial._replace_entries(chunks, [*stated, (b"another", b"")]))
     else:
-        assert b"".join(partial._restated(chunks, stated)) == wanted
+        assert b"".join(partial._replace_entries(chunks, stated)) == wanted
 
 
 @pytest.mark.parametrize("overrides", [{}, DRAINED])
@@ -262,7 +262,7 @@ def test_what_another_fabricc_kept_is_not_believed(
 ) -> None:
     write(spec.parent, overrides)
     monkeypatch.setattr(record, "tool_stamp", lambda: "another")
-    monkeypatch.delattr(ledgers, "load")
+    monkeypatch.delattr(ledgers, "load_ledgers")
     result, _ = build(spec, out)
     assert (result.up_to_date, result.proved) == (False, None)
 
@@ -333,7 +333,7 @@ def test_a_ledger_runs_nothing(out: Path, spec: Path) -> None:
     content = pickle.dumps(Evil())
     (state(out / "zone") / "zone.ledger").write_bytes(content)
     with pytest.raises(pickle.UnpicklingError, match="no place in a ledger"):
-        ledgers.load(out, "zone", hashlib.sha256(content).hexdigest())
+        ledgers.load_ledgers(out, "zone", hashlib.sha256(content).hexdigest())
 
 
 def test_a_record_with_a_path_outside_the_tree_moves_nothing(out: Path, spec: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.compiler.pieces import asked_beside, dealt
+from fabricc.compiler.pieces import asked_beside, share_pieces
 
 
 @pytest.mark.parametrize("yes", [True, False])
@@ -66,10 +66,10 @@ def test_a_question_ends_with_whom_it_was_for(tmp_path: Path) -> None:
 
 
 def test_each_piece_goes_to_one_of_those_that_ask() -> None:
-    with dealt(500) as pieces, asked_beside(lambda: [*pieces] == [*range(500)]) as answer:
+    with share_pieces(500) as pieces, asked_beside(lambda: [*pieces] == [*range(500)]) as answer:
         assert answer(0)
         assert list(pieces) == []
-    with dealt(500) as pieces:
+    with share_pieces(500) as pieces:
         assert list(pieces) == list(range(500))
-    with pytest.raises(ValueError, match="at most"), dealt(100_000):
+    with pytest.raises(ValueError, match="at most"), share_pieces(100_000):
         pass

@@ -23,10 +23,10 @@ def test_the_switches_cables_are_the_cabling_plan(name: str) -> None:
     fabric = compile_spec(INVENTORIES / name / "cluster.yaml", gaps=False).fabric
     assert fabric is not None
     each = ((fabric.switch(place), port_layout(fabric, place)) for place in fabric.switch_ids())
-    rows = tables.fragments(each).texts[1]
+    rows = tables.device_rows(each).texts[1]
     assert rows == csv_text(tables.cabling_rows(fabric))
 
 
 @given(st.lists(st.lists(st.text("ab,\"\n\r ;'", max_size=4), min_size=3, max_size=3)))
 def test_rows_joined_are_rows_as_csv_has_them(rows: list[list[str]]) -> None:
-    assert tables.joined([tuple(row) for row in rows]) == csv_text([tuple(row) for row in rows])
+    assert tables.join_rows([tuple(row) for row in rows]) == csv_text([tuple(row) for row in rows])

@@ -11,7 +11,7 @@ from fabricc.back import hosts as host_files
 from fabricc.cli.plan import _tables
 from fabricc.compiler.bill import LABELS, bill_rows, label_rows
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import materials
+from fabricc.compiler.materials import list_materials
 from fabricc.compiler.tables import cabling_rows, switch_cables
 from fabricc.fabric.external import External
 from fabricc.fabric.links import port_layout
@@ -73,21 +73,23 @@ def test_a_gate_does_not_wait_for_a_party_that_is_yet_to_be_set_up() -> None:
 
 
 def test_the_bill_has_our_module_and_the_cable_of_every_link_and_nothing_of_the_far_end() -> None:
-    more = materials(BUILT).bill - materials(PLAIN).bill
+    more = list_materials(BUILT).bill - list_materials(PLAIN).bill
     counted = {(item.item, item.role, item.length_m): number for item, number in more.items()}
     assert counted == {
         ("transceiver", "spine", ""): 2,
         ("fibre", "external", 40): 2,
         ("cable", "external", 2): 1,
     }
-    assert not materials(PLAIN).bill - materials(BUILT).bill
-    spared = {row[1]: row[7] for row in bill_rows(materials(BUILT), Fraction(1, 2)) if row[1] == "external"}
+    assert not list_materials(PLAIN).bill - list_materials(BUILT).bill
+    spared = {
+        row[1]: row[7] for row in bill_rows(list_materials(BUILT), Fraction(1, 2)) if row[1] == "external"
+    }
     assert spared == {"external": 1}
 
 
 def test_both_ends_of_such_a_link_are_labelled_and_the_far_one_has_no_module_of_ours() -> None:
     labels = {
-        (row[2], row[3]): dict(zip(LABELS, row, strict=True)) for row in label_rows(materials(BUILT), {})
+        (row[2], row[3]): dict(zip(LABELS, row, strict=True)) for row in label_rows(list_materials(BUILT), {})
     }
     near, far = labels[SPINE, "swp32"], labels["core-1", "et-0/0/1"]
     assert near["module"]
@@ -103,7 +105,7 @@ def test_a_divided_cage_takes_one_module_for_all_its_links() -> None:
     with TemporaryDirectory() as folder:
         Path(folder, "cluster.yaml").write_text(text)
         found = compile_spec(Path(folder, "cluster.yaml"), gaps=False)
-    more = materials(found.fabric).bill - materials(BUILT).bill
+    more = list_materials(found.fabric).bill - list_materials(BUILT).bill
     assert {(item.item, item.role): number for item, number in more.items()} == {
         ("transceiver", "spine"): 1,
         ("fibre", "external"): 1,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.compiler.workers import WorkerError, beside, spread
+from fabricc.compiler.workers import WorkerError, run_in_background, spread_work
 from fabricc.tree import EmitError
 
 ROOT = Path(__file__).parents[2]
@@ -21,11 +21,11 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 @pytest.mark.parametrize("pieces", [0, 1, 7, 500])
 def test_every_piece_is_done_once(jobs: int, pieces: int) -> None:
-    assert sorted(spread(jobs, pieces, lambda n: n * n)) == [(n, n * n) for n in range(pieces)]
+    assert sorted(spread_work(jobs, pieces, lambda n: n * n)) == [(n, n * n) for n in range(pieces)]
 
 
 def test_large_results_come_back_whole() -> None:
-    results = dict(spread(2, 6, lambda n: bytes([n]) * 3_000_000))
+    results = dict(spread_work(2, 6, lambda n: bytes([n]) * 3_000_000))
     assert all(results[n] == bytes([n]) * 3_000_000 for n in range(6))
 
 
@@ -37,7 +37,7 @@ def test_a_full_disk_in_a_worker_is_a_diagnostic(jobs: int) -> None:
         return number
 
     with pytest.raises(EmitError) as failed:
-        list(spread(jobs, 50, work))
+        list(spread_work(jobs, 50, work))
     assert failed.value.diagnostic.code == "FAB7001"
     assert "switches/x" in failed.value.diagnostic.message
 
@@ -47,7 +47,7 @@ def test_a_defect_in_a_worker_arrives_with_its_traceback() -> None:
         return 1 / (number - 4)
 
     with pytest.raises(WorkerError, match="ZeroDivisionError"):
-        list(spread(2, 9, work))
+        list(spread_work(2, 9, work))
 
 
 def test_a_killed_worker_is_told() -> None:
@@ -56,7 +56,7 @@ def test_a_killed_worker_is_told() -> None:
         return number
 
     with pytest.raises(EmitError) as failed:
-        list(spread(2, 9, work))
+        list(spread_work(2, 9, work))
     assert failed.value.diagnostic.code == "FAB7008"
 
 
@@ -90,9 +90,9 @@ def _alive(pid: int) -> bool:
 
 
 def test_work_beside_gives_its_result_or_its_failure() -> None:
-    with beside(lambda: sum(range(1000))) as result:
+    with run_in_background(lambda: sum(range(1000))) as result:
         assert result() == 499_500
-    with pytest.raises(WorkerError, match="ZeroDivisionError"), beside(lambda: 1 // 0) as failure:
+    with pytest.raises(WorkerError, match="ZeroDivisionError"), run_in_background(lambda: 1 // 0) as failure:
         failure()
 
 
@@ -101,7 +101,7 @@ def test_work_beside_ends_with_whom_it_was_for() -> None:
         Path(f"/proc/{os.getpid()}/comm").write_text("beside-for-ever")
         time.sleep(600)
 
-    with pytest.raises(KeyboardInterrupt), beside(forever):
+    with pytest.raises(KeyboardInterrupt), run_in_background(forever):
         raise KeyboardInterrupt
     names = [path.read_text().strip() for path in Path("/proc").glob(f"{os.getpid()}/task/*/children")]
     children = [child for line in names for child in line.split()]

@@ -20,7 +20,7 @@ from fabricc import build
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import GitError, Repository
 from fabricc.integrations import confined
-from fabricc.integrations.confined import Confined, ConfinedError, shortened
+from fabricc.integrations.confined import Confined, ConfinedError, shorten_value
 from tests.operate.push.network import PASSWORD, SIMULATED, Network
 
 anyio = pytest.importorskip("anyio", reason="the Python package mcp is not installed")
@@ -164,11 +164,11 @@ def test_a_spec_outside_is_not_read_for_a_tree_inside(root: Path, tmp_path: Path
 
 def test_what_is_long_is_cut_and_said(tmp_path: Path) -> None:
     value = {"a": [1, 2, 3], "b": {"c": "x" * 9000, "e": [[], [4, 5, 6]]}, "f": None}
-    kept, left_out = shortened(value, 2)
+    kept, left_out = shorten_value(value, 2)
     assert kept == {"a": [1, 2], "b": {"c": "x" * 8000, "e": [[], [4, 5]]}, "f": None}
     assert left_out == {"a": 1, "b.c": 1000, "b.e.1": 1}
-    assert shortened(dict.fromkeys(range(50), 0), 2)[1] == {"": 10}
-    assert shortened(value, 10_000)[0]["f"] is None
+    assert shorten_value(dict.fromkeys(range(50), 0), 2)[1] == {"": 10}
+    assert shorten_value(value, 10_000)[0]["f"] is None
 
 
 @pytest.fixture
@@ -342,7 +342,7 @@ def test_git_has_no_file_of_the_repository_above_the_root(inner: Path) -> None:
         for path in ("secret/c.yaml", "secret", "fab2", "fa"):
             with pytest.raises(GitError, match="may be read"):
                 repository.entries(head, path)
-        for opened in (files.read, files.plain, files.digest, files.plain_digest):
+        for opened in (files.read, files.read_regular_file, files.file_digest, files.plain_digest):
             with pytest.raises(OSError, match="may be read"):
                 opened(inner.parent / "secret/c.yaml")
             with pytest.raises(OSError, match=r"may be read|symbolic link"):

@@ -17,7 +17,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.bill import label_rows
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import materials
+from fabricc.compiler.materials import list_materials
 from fabricc.fabric.model import Host
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def test_it_is_built_proved_cabled_labelled_and_told_to_jobs(nos: str, shape: st
         outside = spec if part is compiled else spec["networks"][part.fabric.network]
         assert kinds.pop("external", 0) == len(outside.get("external", {}))
         assert kinds == {kind: n for kind in ("host", "spine", "core") if (n := counted[f"{kind}_cables"])}
-        labels = Counter((str(row[2]), str(row[3])) for row in label_rows(materials(part.fabric), {}))
+        labels = Counter((str(row[2]), str(row[3])) for row in label_rows(list_materials(part.fabric), {}))
         assert labels == Counter(end for row in rows for end in ends_of(row))
     reached = {host.name: {port.peer.device for port in host.ports} for host in compiled.hosts()}
     slurm = (result.tree / "jobs" / "slurm" / "topology.conf").read_text()

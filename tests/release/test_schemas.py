@@ -17,7 +17,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from fabricc.base.installation import folder
+from fabricc.base.installation import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {
     path.name.partition(".")[0]: json.loads(path.read_text())
-    for path in sorted(folder("schemas").glob("*.schema.json"))
+    for path in sorted(data_folder("schemas").glob("*.schema.json"))
 }
-CATALOG = json.loads((folder("schemas") / "schemastore/catalog.json").read_text())
+CATALOG = json.loads((data_folder("schemas") / "schemastore/catalog.json").read_text())
 ADDRESS = CATALOG["schemas"][0]["url"].rpartition("cluster.json")[0]
 SERVER = Path(sys.prefix) / "editor/node_modules/.bin/yaml-language-server"
 

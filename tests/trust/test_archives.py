@@ -101,24 +101,24 @@ def test_a_tracked_spec_may_refer_to_all_of_its_repository(
     (top / "sites" / "a" / "cluster.yaml").symlink_to("../../common.yaml")
     (top / "link").symlink_to("sites")
     git(top, "init", "-q")
-    assert files.repository(top / "sites" / "a" / "cluster.yaml") == top, "nothing is added yet"
+    assert files.repository_of(top / "sites" / "a" / "cluster.yaml") == top, "nothing is added yet"
     git(top, "add", ".")
     git(top, "update-index", *index)
     for name in ("sites/a/cluster.yaml", "link/a/cluster.yaml", "sites/a"):
-        assert files.repository(top / name) == top, name
+        assert files.repository_of(top / name) == top, name
     assert run(["validate", str(top / "sites" / "a" / "cluster.yaml")]) == 0
     git(top, "-c", "user.name=t", "commit", "-qm", "x")
     git(top, "worktree", "add", "-q", str(tmp_path / "second"))
-    assert files.repository(tmp_path / "second" / "sites" / "a" / "cluster.yaml") == tmp_path / "second"
+    assert files.repository_of(tmp_path / "second" / "sites" / "a" / "cluster.yaml") == tmp_path / "second"
     if index != INDEXES[1]:
-        assert files.repository(top / "sites" / "new.yaml") == top / "sites"
+        assert files.repository_of(top / "sites" / "new.yaml") == top / "sites"
 
 
 def test_a_damaged_index_ends_nothing(archive: Path, home: Path) -> None:
     place = home / ".git" / "index"
     for content in (b"", b"DIRC", b"DIRC\0\0\0\2", b"DIRC\0\0\0\2" + b"cluster.yaml\0" * 9, b"\0" * 500):
         place.write_bytes(content)
-        assert files.repository(archive / "cluster.yaml") == archive
+        assert files.repository_of(archive / "cluster.yaml") == archive
     place.unlink()
     os.mkfifo(place)
-    assert files.repository(archive / "cluster.yaml") == archive
+    assert files.repository_of(archive / "cluster.yaml") == archive

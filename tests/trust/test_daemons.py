@@ -96,7 +96,7 @@ def test_an_overlay_with_settings_alone_is_not(tmp_path: Path) -> None:
 def test_a_template_with_a_command_fails_the_proof(tmp_path: Path) -> None:
     own = tmp_path / "own" / "frr"
     own.mkdir(parents=True)
-    text = (installation.folder("templates") / "frr" / "daemons.j2").read_text()
+    text = (installation.data_folder("templates") / "frr" / "daemons.j2").read_text()
     (own / "daemons.j2").write_text(f"{text}touch /var/cache/mark\n")
     set_template_path([tmp_path / "own"])
     assert {*codes(specs.two_tiers(tmp_path / "spec"), proved=True)} == {"FAB6050"}

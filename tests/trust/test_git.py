@@ -91,7 +91,7 @@ def used(folder: Path) -> None:
         commit = found.commit("HEAD")
         git_history.merge_bases(found, commit, found.commit("HEAD~1"))
         with TemporaryDirectory() as scratch:
-            git_history.merge(found, commit, found.commit("HEAD~1"), Path(scratch))
+            git_history.merge_commits(found, commit, found.commit("HEAD~1"), Path(scratch))
         entries = found.entries(commit, "site")
         assert entries
         for entry in entries:
@@ -217,7 +217,7 @@ def test_the_environment_does_not_steer_git(
     monkeypatch.setenv(name, value)
     assert Repository.of(repository / "site").commit("HEAD") == before
     assert not trap[1].exists()
-    kept = door.environment().get(name)
+    kept = door.git_environment().get(name)
     assert kept != value or name == "GIT_CEILING_DIRECTORIES"
 
 
@@ -327,7 +327,7 @@ def test_what_is_larger_than_asked_for_is_not_read(repository: Path) -> None:
     with pytest.raises(GitError, match="larger than 1 MiB"):
         found.blob(entry, 1 << 20)
     with pytest.raises(GitError, match="answers more than fabricc reads"):
-        door.ask(repository, "cat-file", "blob", entry.object, limit=1 << 20)
+        door.run_git(repository, "cat-file", "blob", entry.object, limit=1 << 20)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from fabricc.base.foreign import formats
 from fabricc.base.foreign import text as foreign
 from fabricc.base.foreign.markdown import Markdown
 from fabricc.base.foreign.text import Terminal
-from fabricc.base.foreign.workbook import workbook
+from fabricc.base.foreign.workbook import build_workbook
 from tests.effort import examples
 from tests.trust.hostile import ALL, FORMULAS, anything, harmless
 
@@ -59,23 +59,23 @@ def calls_nobody(shown: str) -> bool:
 
 @each
 def test_a_line_of_a_terminal_is_one_line(text: str) -> None:
-    shown = foreign.line(text)
+    shown = foreign.safe_line(text)
     assert harmless(shown)
     assert "\n" not in shown
-    assert foreign.line(shown) == shown, "what was escaped once is not escaped again"
+    assert foreign.safe_line(shown) == shown, "what was escaped once is not escaped again"
 
 
 @each
 def test_lines_of_a_terminal_are_harmless_each(text: str) -> None:
-    shown = foreign.block(text)
+    shown = foreign.safe_block(text)
     assert harmless(shown)
     assert shown.count("\n") == text.count("\n")
 
 
 @given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)))
 def test_clean_text_stays_as_it_is(text: str) -> None:
-    assert foreign.visible(text) == text
-    assert foreign.visible("§ → é 网络 🔴" + text) == "§ → é 网络 🔴" + text
+    assert foreign.visible_text(text) == text
+    assert foreign.visible_text("§ → é 网络 🔴" + text) == "§ → é 网络 🔴" + text
 
 
 @pytest.mark.parametrize(
@@ -97,13 +97,13 @@ def test_clean_text_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_what_is_not_seen_or_is_obeyed_is_made_visible(text: str, shown: str) -> None:
-    assert foreign.line(text) == shown
+    assert foreign.safe_line(text) == shown
 
 
 @given(anything, anything)
 def test_what_is_put_into_a_line_of_ours_is_escaped(one: str, two: str) -> None:
     shown = Terminal("{}: {:>9}").format(one, Terminal.styled("1", two))
-    assert harmless(foreign.neutral(re.sub(r"\x1b\[[0-9;]*m", "", shown)))
+    assert harmless(foreign.neutral_text(re.sub(r"\x1b\[[0-9;]*m", "", shown)))
     assert "\n" not in shown
     assert Terminal("\n").join([one, two]).count("\n") == 1
 
@@ -114,7 +114,7 @@ def test_prose_of_markdown_is_text_alone(text: str) -> None:
     assert harmless(source)
     assert "\n" not in source
     shown = read(source)
-    expected = foreign.visible(text.replace("\r\n", " ").replace("\n", " "))
+    expected = foreign.visible_text(text.replace("\r\n", " ").replace("\n", " "))
     assert shown.replace(APART, "").strip() == expected.strip()
     assert calls_nobody(shown)
     assert not re.match(r"/[a-z_]+(\s|$)", source), "a quick action of GitLab"
@@ -155,7 +155,7 @@ def test_code_of_markdown_is_code_alone(text: str) -> None:
     _, inline, _ = READER.parse(f"a {source} b")
     assert [(part.type, part.content) for part in inline.children or ()] == [
         ("text", "a "),
-        ("code_inline", foreign.neutral("`" + (foreign.visible(text) or " "))[1:]),
+        ("code_inline", foreign.neutral_text("`" + (foreign.visible_text(text) or " "))[1:]),
         ("text", " b"),
     ]
 
@@ -167,7 +167,7 @@ def test_a_fence_is_closed_by_nothing_in_it(text: str) -> None:
     found = [
         (token.type, token.info, token.content) for token in READER.parse(f"before\n\n{source}\n\nafter\n")
     ]
-    assert found[3] == ("fence", "diff", foreign.block(text) + "\n")
+    assert found[3] == ("fence", "diff", foreign.safe_block(text) + "\n")
     assert [content for kind, _, content in found if kind == "inline"] == ["before", "after"]
 
 
@@ -183,10 +183,10 @@ def test_a_hidden_line_stays_hidden(text: str) -> None:
 
 @each
 def test_html_is_text_alone(text: str) -> None:
-    source = str(formats.html(text))
+    source = str(formats.escape_html(text))
     assert harmless(source)
     assert not set("<>\"'") & set(source)
-    assert unescape(source).replace("&", "&amp;") == formats._seen(text).replace("&", "&amp;")
+    assert unescape(source).replace("&", "&amp;") == formats._visible_text(text).replace("&", "&amp;")
 
 
 @each
@@ -211,13 +211,13 @@ def test_csv_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> No
     assert [len(row) for row in back] == [len(row) for row in rows]
     for row, stated in zip(rows, back, strict=True):
         for value, cell in zip(row, stated, strict=True):
-            assert cell == str(formats.cell(value))
+            assert cell == str(formats.table_cell(value))
             if isinstance(value, str):
                 assert not re.match(r"\s*[=@\uff1d\uff0b\uff0d\uff20]", cell)
                 assert not re.match(r"\s*[+-].*[^0-9.%]", cell)
                 assert cell.removeprefix("'") in (
-                    foreign.visible(value),
-                    foreign.visible(value).removeprefix("'"),
+                    foreign.visible_text(value),
+                    foreign.visible_text(value).removeprefix("'"),
                 )
 
 
@@ -230,11 +230,11 @@ def test_csv_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> No
 @example([[each, 1] for each in FORMULAS])
 def test_a_workbook_keeps_its_cells_and_calculates_nothing(rows: list[list[Any]]) -> None:
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: no workbooks here")
-    sheet = openpyxl.load_workbook(io.BytesIO(workbook([("Sheet", rows)]))).worksheets[0]
+    sheet = openpyxl.load_workbook(io.BytesIO(build_workbook([("Sheet", rows)]))).worksheets[0]
     for row, cells in zip(rows, sheet.iter_rows(), strict=True):
         for value, cell in zip(row, cells, strict=True):
             assert cell.data_type != "f"
-            shown = foreign.visible(value) if isinstance(value, str) else value
+            shown = foreign.visible_text(value) if isinstance(value, str) else value
             assert (cell.value if cell.value is not None else "") == shown
 
 
@@ -258,8 +258,8 @@ def test_xml_is_read_by_everyone(text: str) -> None:
     document = formats.xml_document(root)
     assert harmless(document)
     back = ElementTree.fromstring(document)
-    assert back.get("name") == formats._seen(text)
-    assert (back[0].text or "") == formats._seen(text)
+    assert back.get("name") == formats._visible_text(text)
+    assert (back[0].text or "") == formats._visible_text(text)
 
 
 @given(anything, anything)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def kinds_of(found: Found, hosts: Iterable[FoundHost], homes: Mapping[str, str])
     numbers: dict[object, int] = {}
     known: dict[int, str] = {}
     gpus: set[int] = set()
-    for host in sorted(hosts, key=lambda each: natural(each.name)):
+    for host in sorted(hosts, key=lambda each: natural_key(each.name)):
         device = found.devices.get(host.name)
         home = homes.get(host.name, "")
         told = _told(found, host, device.reading.facts if device else {})
@@ -156,12 +156,12 @@ def unit_of(
 
 
 def _first(host: FoundHost) -> tuple[object, ...]:
-    return min(natural(cable.peer_port) for cable in host.cables)
+    return min(natural_key(cable.peer_port) for cable in host.cables)
 
 
 def _seat(host: FoundHost, names: Sequence[str]) -> tuple[object, ...]:
     """The first of its ports on the ToRs of its unit."""
-    ports = [(names.index(cable.peer), natural(cable.peer_port)) for cable in host.cables]
+    ports = [(names.index(cable.peer), natural_key(cable.peer_port)) for cable in host.cables]
     return min(port for _, port in ports), min(ports)
 
 

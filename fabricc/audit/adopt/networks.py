@@ -14,7 +14,7 @@ from fabricc.audit.model import Found, Kind
 from fabricc.audit.packed import Contents
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import replace
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _parts(found: Found) -> dict[str, int]:
             joined[link.a.device].append(link.b.device)
             joined[link.b.device].append(link.a.device)
     parts: dict[str, int] = {}
-    for number, start in enumerate(sorted(switches, key=natural)):
+    for number, start in enumerate(sorted(switches, key=natural_key)):
         waiting = [start]
         while waiting:
             if (name := waiting.pop()) not in parts:

@@ -12,7 +12,7 @@ from fabricc.audit.adopt.outward import exits_of
 from fabricc.audit.ends import said
 from fabricc.audit.model import Kind, Tier
 from fabricc.back.nos.ports import PortKind
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def order_of(found: Found, homes: Mapping[str, str] = MappingProxyType({})) -> O
     """
     cables = _cables(found)
     places = found.places
-    tors = sorted((name for name, place in places.items() if place.tier is Tier.TOR), key=natural)
+    tors = sorted((name for name, place in places.items() if place.tier is Tier.TOR), key=natural_key)
     hosts, assumed = _hosts(found, cables, tors)
     cores = _grouped(found, Tier.CORE)
     pods = _pods(found, cables, cores)
@@ -85,7 +85,7 @@ def order_of(found: Found, homes: Mapping[str, str] = MappingProxyType({})) -> O
     spines = _spines(found, cables, made)
     ordered = _cores(found, cables, cores, spines)
     placed |= {name for some in (*spines.values(), *ordered.values()) for name in some}
-    left = tuple(sorted((name for name in found.devices if name not in placed), key=natural))
+    left = tuple(sorted((name for name in found.devices if name not in placed), key=natural_key))
     return Order(tuple(made), groups_of(made, kinds), spines, ordered, cables, left, tuple(assumed))
 
 
@@ -95,13 +95,15 @@ def _cables(found: Found) -> dict[str, tuple[Cable, ...]]:
         if link.a.device in found.devices and link.b.device in found.devices:
             cables[link.a.device].append(Cable(link.a.port, *link.b))
             cables[link.b.device].append(Cable(link.b.port, *link.a))
-    return {name: tuple(sorted(each, key=lambda cable: natural(cable.port))) for name, each in cables.items()}
+    return {
+        name: tuple(sorted(each, key=lambda cable: natural_key(cable.port))) for name, each in cables.items()
+    }
 
 
 def _grouped(found: Found, tier: Tier) -> dict[int, list[str]]:
     """Plane -> switches of a tier, in order of names."""
     groups: dict[int, list[str]] = defaultdict(list)
-    for name in sorted(found.places, key=natural):
+    for name in sorted(found.places, key=natural_key):
         if found.places[name].tier is tier:
             groups[found.places[name].plane or 0].append(name)
     return groups
@@ -126,9 +128,9 @@ def _seats(
     seats: dict[str, tuple[object, ...]] = {}
     for name in tors:
         above = [
-            natural(c.peer_port) for c in cables.get(name, ()) if found.places[c.peer].tier is Tier.SPINE
+            natural_key(c.peer_port) for c in cables.get(name, ()) if found.places[c.peer].tier is Tier.SPINE
         ]
-        seats[name] = (min(above, default=()), natural(name))
+        seats[name] = (min(above, default=()), natural_key(name))
     return seats
 
 
@@ -220,7 +222,7 @@ def _hosts(
     hosts: dict[str, list[FoundHost]] = defaultdict(list)
     known = [name for name, device in found.devices.items() if device.kind is Kind.HOST and name in cables]
     if known:
-        for name in sorted(known, key=natural):
+        for name in sorted(known, key=natural_key):
             host = FoundHost(name, cables[name])
             for tor in dict.fromkeys(cable.peer for cable in host.cables):
                 hosts[tor].append(host)
@@ -237,7 +239,7 @@ def _hosts(
             silent += match is None
             told[name.lower()].append(Cable(own, tor, port))
     for name, each in told.items():
-        ordered = tuple(sorted(each, key=lambda cable: natural(cable.port)))
+        ordered = tuple(sorted(each, key=lambda cable: natural_key(cable.port)))
         host = FoundHost(name, ordered, assumed=silent > 0, told=silent == 0)
         for tor in dict.fromkeys(cable.peer for cable in ordered):
             hosts[tor].append(host)
@@ -263,4 +265,4 @@ def _open(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
         vlan = f"evpn/port[{port}]" in device.facts
         if any(device.addresses(port)) or vlan or "switchport" in says:
             found.append((port, str(says.get("description", ""))))
-    return sorted(found, key=lambda each: natural(each[0]))
+    return sorted(found, key=lambda each: natural_key(each[0]))

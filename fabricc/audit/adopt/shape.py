@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt.groups import NOBODY
 from fabricc.audit.model import Tier
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def _tier(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
 def uplinks_first(order: Order, uplinks: Mapping[str, Collection[str]]) -> bool:
     """Whether switches with other links have all of them behind their uplinks, which are on some ports."""
     others = ports_of(order, uplinks)
-    both = [(max(map(natural, up)), min(map(natural, others[name]))) for name, up in uplinks.items()
+    both = [(max(map(natural_key, up)), min(map(natural_key, others[name]))) for name, up in uplinks.items()
             if up and others[name]]  # fmt: skip
     return bool(both) and all(last < first for last, first in both)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.model import Tier
 from fabricc.audit.rules.sheet import told
 from fabricc.back.nos.packet_filters import dropped_services
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def filter_findings(sheet: Sheet, sessions: Sessions) -> Iterator[Finding]:
             if not hit:
                 continue
             which = f"rule {number + 1}" if number >= 0 else "the end"
-            message = f"{sheet.name} {listed(hit, 2)}: {which} of the filter {name} drops {service}"
+            message = f"{sheet.name} {join_words(hit, 2)}: {which} of the filter {name} drops {service}"
             path = rules[name][number][0]
             remedy = f"Permit {service} on links between switches, or take the filter off these ports."
             yield told(BLOCKED, sheet.device, path, message, f"filter {service}", remedy=remedy)

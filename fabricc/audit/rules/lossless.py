@@ -8,7 +8,7 @@ from fabricc.audit.frame import PORT
 from fabricc.audit.rules.ends import marks, queue_of
 from fabricc.audit.rules.sheet import told
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, priorities
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _protected(sheet: Sheet) -> frozenset[int] | None:
 
 
 def _ports(ports: list[str]) -> str:
-    return listed(ports, 2)
+    return join_words(ports, 2)
 
 
 def _told(

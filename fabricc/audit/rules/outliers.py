@@ -21,7 +21,7 @@ from fabricc.audit.rules.alike import (
 )
 from fabricc.audit.rules.sheet import beside, line_of, session_path, told
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -144,7 +144,7 @@ def _several(
                 device, path = said
                 near = beside(sheet.device, start, device, path)
                 where = Where([start + leaf, near], line_of(device, path))
-            yield _told(sheet, where, f"{listed(names, 2)}: {_words(leaf)}", mine, right, who)
+            yield _told(sheet, where, f"{join_words(names, 2)}: {_words(leaf)}", mine, right, who)
 
 
 def _said_by(

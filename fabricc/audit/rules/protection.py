@@ -11,7 +11,7 @@ from fabricc.audit.rules.lossless import classes_of, priority_group
 from fabricc.audit.rules.sheet import told
 from fabricc.back.nos.defaults import classifies_unstated
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.proof.invariants.view import as_int, priorities
 
 if TYPE_CHECKING:
@@ -79,7 +79,10 @@ def _bare(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator[Findin
     links = [port for port in links if sheet.of(port, "enabled") != "false"]
     bare = [port for port in links if not covered.intersection(sheet.chain(port))]
     if bare:
-        message = f"{sheet.name} {listed(bare, 2)}: a link to a switch without PFC, which other ports have: RDMA drops"
+        message = (
+            f"{sheet.name} {join_words(bare, 2)}: a link to a switch without PFC, which other "
+            f"ports have: RDMA drops"
+        )
         remedy = "Enable PFC for the same priorities on both ends of every link between switches."
         paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("pfc", "qos_setting[priority-flow-control]", "mtu")]
         yield told(HOP, sheet.device, paths, message, "link without PFC", Severity.WARNING, remedy)
@@ -87,7 +90,9 @@ def _bare(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator[Findin
         port for port in sheet.open_ports() if _used(sheet.ports[port])
     ]
     if sheet.place.tier is Tier.TOR and hosts and len(bare) < len(links) and not covered.intersection(hosts):
-        message = f"{sheet.name} {listed(hosts, 2)}: no port to hosts has PFC, which links to switches have"
+        message = (
+            f"{sheet.name} {join_words(hosts, 2)}: no port to hosts has PFC, which links to switches have"
+        )
         remedy = "Enable PFC on the ports to hosts that run RDMA."
         paths = [f"{PORT}{hosts[0]}]/{leaf}" for leaf in ("pfc", "mtu", "ipv4", "description")]
         yield told(HOP, sheet.device, paths, message, "hosts without PFC", Severity.WARNING, remedy)
@@ -106,7 +111,7 @@ def _unclassified(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterato
         found.setdefault("" if trust is None else str(trust), []).append(port)
     for trust, ports in found.items():
         how = f"classify by {trust}, not by DSCP" if trust else "have no classification by DSCP"
-        message = f"{sheet.name} {listed(ports, 2)} {how}: RDMA does not reach its lossless class"
+        message = f"{sheet.name} {join_words(ports, 2)} {how}: RDMA does not reach its lossless class"
         remedy = "Bind the map of code points to every port, or trust DSCP there."
         paths = [f"{PORT}{ports[0]}]/{leaf}" for leaf in ("trust", "pfc")]
         yield told(UNCLASSIFIED, sheet.device, paths, message, "no classification", remedy=remedy)
@@ -139,16 +144,20 @@ def _buffers(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator[Fin
     )
     for leaf, ports in lossy.items():
         profile = sheet.ports[ports[0]][leaf]
-        message = f"{sheet.name} {listed(ports, 2)}: PFC, and the buffer {profile}, which has no headroom: RDMA drops"
+        message = (
+            f"{sheet.name} {join_words(ports, 2)}: PFC, and the buffer {profile}, which has no "
+            f"headroom: RDMA drops"
+        )
         yield told(BUFFER, sheet.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy buffer", remedy=remedy)
     for leaf, ports in dropping.items():
         profile = sheet.ports[ports[0]][leaf]
-        message = (
-            f"{sheet.name} {listed(ports, 2)}: PFC, and the lossy buffer {profile} at the egress: RDMA drops"
-        )
+        message = f"{sheet.name} {join_words(ports, 2)}: PFC, and the lossy buffer {profile} at the egress: RDMA drops"
         yield told(BUFFER, sheet.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy egress", remedy=remedy)
     if bare:
-        message = f"{sheet.name} {listed(bare, 2)}: PFC without a buffer and without the length of a cable: no headroom"
+        message = (
+            f"{sheet.name} {join_words(bare, 2)}: PFC without a buffer and without the length of a "
+            f"cable: no headroom"
+        )
         yield told(BUFFER, sheet.device, f"{PORT}{bare[0]}]/pfc", message, "no headroom", remedy=remedy)
     yield from _pools(sheet, lossless, remedy)
 
@@ -177,7 +186,7 @@ def _small_packets(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterat
             found.setdefault(mtu, []).append(port)
     for mtu, ports in found.items():
         message = (
-            f"{sheet.name} {listed(ports, 2)}: an MTU of {mtu:,} bytes, and an RDMA packet of 4,096 bytes needs "
+            f"{sheet.name} {join_words(ports, 2)}: an MTU of {mtu:,} bytes, and an RDMA packet of 4,096 bytes needs "
             f"{ROCE_4096:,}: RDMA falls back to smaller packets, or drops"
         )
         remedy = f"Set an MTU of {ROCE_4096:,} bytes or more on every lossless port, alike on both ends."

@@ -17,7 +17,7 @@ from fabricc.audit.rules import waist
 from fabricc.audit.rules.lossless import classes_of
 from fabricc.audit.rules.sheet import place_of
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants import clos
@@ -245,7 +245,7 @@ def _of_ports(seen: SwitchView, sheet: Sheet) -> Iterator[Breach]:
         ):  # else it is said of a bundle's member elsewhere, or in no file that is here
             flooding.append(each)
     if flooding:
-        ports = listed([_port_in(each.path) for each in flooding], 2)
+        ports = join_words([_port_in(each.path) for each in flooding], 2)
         text = f"{ports}: PFC on bridged ports, so lossless frames can be flooded"
         yield flooding[0]._replace(message=text, warning=True)
     for each in lossless_breaches(seen):

@@ -9,7 +9,7 @@ from fabricc.audit.model import Tier
 from fabricc.audit.rules.sheet import session_path, told
 from fabricc.back.nos.defaults import uses_one_path_unstated
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.proof.invariants.rules import RULES
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _without_policy(sheet: Sheet) -> Iterator[Finding]:
             if says.get("families", "") and not has_policy(says, direction)
         ]
         if bare:
-            who = listed([neighbor for _, neighbor in bare], 2)
+            who = join_words([neighbor for _, neighbor in bare], 2)
             message = (
                 f"{sheet.name} {effect} from {who}"
                 if direction == "import"

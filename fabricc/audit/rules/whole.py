@@ -28,7 +28,7 @@ from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
-from fabricc.compiler.workers import spread
+from fabricc.compiler.workers import spread_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -174,7 +174,7 @@ def _each(jobs: int, items: Sequence[Item], work: Callable[[Item], Result]) -> I
     pieces = [items[at : at + size] for at in range(0, len(items), size)]
     done: dict[int, list[Result]] = {}
     following = 0
-    for number, results in spread(jobs, len(pieces), lambda n: [work(item) for item in pieces[n]]):
+    for number, results in spread_work(jobs, len(pieces), lambda n: [work(item) for item in pieces[n]]):
         done[number] = results
         while following in done:
             yield from done.pop(following)

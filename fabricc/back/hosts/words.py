@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
-from fabricc.base.installation import folder
+from fabricc.base.installation import data_folder
 from fabricc.base.numbers import is_number
 from fabricc.base.patterns import pattern
 
@@ -126,7 +126,7 @@ def each_line(pattern: str, path: str, value: str) -> Reader:
 @cache
 def template(name: str) -> str:
     """The text of `templates/hosts/<name>`."""
-    return (folder("templates") / "hosts" / name).read_text(encoding="utf-8")
+    return (data_folder("templates") / "hosts" / name).read_text(encoding="utf-8")
 
 
 def fill(text: str, /, **values: str | int) -> str:

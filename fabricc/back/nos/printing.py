@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from fabricc.base.installation import folder
+from fabricc.base.installation import data_folder
 
 _PART = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _LEAST = 2
@@ -32,7 +32,7 @@ def printer(nos: str, file: str, line: str) -> str:
 @cache
 def _patterns(nos: str) -> tuple[tuple[int, re.Pattern[str], str, int], ...]:
     """Lines of the templates of a system: letters of their own, what they give, file and line."""
-    templates = folder("templates")
+    templates = data_folder("templates")
     found = []
     for path in sorted((templates / nos).glob("**/*.j2")):
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):

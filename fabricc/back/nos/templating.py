@@ -90,11 +90,13 @@ def override_digests() -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for folder in _overrides:
-        known = (each for each in folder.iterdir() if (installation.folder("templates") / each.name).is_dir())
+        known = (
+            each for each in folder.iterdir() if (installation.data_folder("templates") / each.name).is_dir()
+        )
         for nos in sorted(each for each in known if each.name not in _FIXED):
             for file in sorted(nos.glob("*.j2")):
                 name = f"{nos.name}/{file.name}"
-                found.setdefault(name, files.digest(file, root=folder))
+                found.setdefault(name, files.file_digest(file, root=folder))
     return found
 
 
@@ -104,7 +106,7 @@ def idle_overrides() -> Iterator[tuple[str, str]]:
     Raises:
         OSError: a folder or file cannot be read.
     """
-    builtin = installation.folder("templates")
+    builtin = installation.data_folder("templates")
     for name in override_digests():
         nos, _, file = name.partition("/")
         beside = (each for each in _files() if each.parent.name == nos and each.name != file)
@@ -200,7 +202,7 @@ def _innermost(at: TracebackType | None) -> tuple[str, int] | None:
     while at is not None:
         file = Path(at.tb_frame.f_code.co_filename)
         theirs = any(file.is_relative_to(folder) for folder in _overrides)
-        if theirs or (not own and file.is_relative_to(installation.folder("templates"))):
+        if theirs or (not own and file.is_relative_to(installation.data_folder("templates"))):
             found, own = (str(file), at.tb_lineno), theirs
         at = at.tb_next
     return found
@@ -245,7 +247,7 @@ def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Enviro
 
     from fabricc.back.nos import compiling
 
-    builtin = installation.folder("templates") / nos
+    builtin = installation.data_folder("templates") / nos
     common: dict[str, Any] = {
         "undefined": StrictUndefined,
         "trim_blocks": True,
@@ -300,7 +302,7 @@ def _compiled() -> BytecodeCache | None:
     """Compiled templates stay beside the built-in ones, as Python's do; compiling those of a NOS takes 50 ms."""
     from jinja2 import FileSystemBytecodeCache
 
-    folder = installation.folder("templates") / "__pycache__"
+    folder = installation.data_folder("templates") / "__pycache__"
     if sys.dont_write_bytecode:
         return None
     with suppress(OSError):

@@ -28,10 +28,10 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> Rendered:
     """An object with `diagnostics` in order and `summary`, a count per severity."""
     found = list(diagnostics)
     counts = {severity.value: sum(each.severity is severity for each in found) for severity in Severity}
-    return json_document({"diagnostics": [entry(each) for each in found], "summary": counts})
+    return json_document({"diagnostics": [finding_entry(each) for each in found], "summary": counts})
 
 
-def entry(each: Diagnostic) -> dict[str, Any]:
+def finding_entry(each: Diagnostic) -> dict[str, Any]:
     """A finding as an object of JSON."""
     return {
         "code": each.code,
@@ -67,10 +67,10 @@ def render_sarif(
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> Rendered:
     """One workflow command a line, which GitHub shows at the place in the pull request."""
-    return workflow_commands(map(_command, diagnostics))
+    return workflow_commands(map(_github_command, diagnostics))
 
 
-def _command(each: Diagnostic) -> tuple[str, dict[str, str], str]:
+def _github_command(each: Diagnostic) -> tuple[str, dict[str, str], str]:
     properties = {"title": f"{each.code} {TITLES.get(each.code, '')}".strip()}
     if each.position:
         place = each.position

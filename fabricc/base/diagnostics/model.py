@@ -84,7 +84,7 @@ class FindingsError(Exception):
         return None
 
 
-def worst(diagnostics: Iterable[Diagnostic]) -> Severity | None:
+def worst_severity(diagnostics: Iterable[Diagnostic]) -> Severity | None:
     """The gravest severity among the findings; None when there are none."""
     order = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
     present = {d.severity for d in diagnostics}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
 
-def document(
+def render_document(
     diagnostics: Iterable[Diagnostic], format: str, advice: Mapping[str, tuple[str, str]] | None = None
 ) -> Rendered:
     """Return the findings for a program, in one of `FORMATS` but `text`.

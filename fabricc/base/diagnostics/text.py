@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.model import Severity
-from fabricc.base.foreign.text import Terminal, visible
+from fabricc.base.foreign.text import Terminal, visible_text
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -41,45 +41,49 @@ def render_text(
     if not found:
         return Terminal()
     lines = {file: LINE_BREAK.split(text) for file, text in sources.items()}
-    blocks = [_block(each, lines, colour, width) for each in found]
-    return Terminal("\n").join([*blocks, summary(found), Terminal()])
+    blocks = [_finding_block(each, lines, colour, width) for each in found]
+    return Terminal("\n").join([*blocks, severity_summary(found), Terminal()])
 
 
-def summary(diagnostics: Iterable[Diagnostic]) -> str:
+def severity_summary(diagnostics: Iterable[Diagnostic]) -> str:
     """How many of each severity: `2 errors, 1 warning`."""
     severities = [each.severity for each in diagnostics]
     counts = [(severities.count(severity), severity.value) for severity in Severity]
     return ", ".join(f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count)
 
 
-def _block(each: Diagnostic, lines: Mapping[str, list[str]], colour: bool, width: int | None) -> Terminal:
+def _finding_block(
+    each: Diagnostic, lines: Mapping[str, list[str]], colour: bool, width: int | None
+) -> Terminal:
     tint, bold, dim = (COLOURS[each.severity], BOLD, DIM) if colour else ("", "", "")
     styled, place = Terminal.styled, each.position
     where = styled(bold, f"{place.file}:{place.line}:{place.column}:") + " " if place else Terminal()
     head = styled(tint, f"{each.severity} {each.code}:")
     before = f"{place.file}:{place.line}:{place.column}: " if place else ""
-    first, *more = _wrapped(each.message, len(visible(f"{before}{each.severity} {each.code}: ")), 2, width)
+    first, *more = _wrap_text(
+        each.message, len(visible_text(f"{before}{each.severity} {each.code}: ")), 2, width
+    )
     parts = [Terminal("{}{} {}").format(where, head, first), *map(Terminal("  {}").format, more)]
     gutter = ""
     if place is not None and 0 < place.line <= len(lines.get(place.file, ())):
         gutter = " " * len(str(place.line))
         room = WIDTH if width is None else min(WIDTH, max(width - len(gutter) - len(" | ……"), _NARROWEST))
-        source, offset = _excerpt(lines[place.file][place.line - 1], place, room)
+        source, offset = _clip_source(lines[place.file][place.line - 1], place, room)
         bar = styled(dim, f"{place.line} |")
         parts.append(Terminal("{} {}").format(bar, source.rstrip()) if source.strip() else bar)
         parts.append(Terminal("{} {}{}").format(styled(dim, f"{gutter} |"), " " * offset, styled(tint, "^")))
     if each.help:
         indent = f"{gutter} = " if gutter else "  "
         margin = len(f"{indent}help: ")
-        first, *more = _wrapped(each.help, margin, margin, width)
+        first, *more = _wrap_text(each.help, margin, margin, width)
         parts.append(Terminal("{} {}").format(styled(dim, f"{indent}help:"), first))
         parts += [Terminal("{}{}").format(" " * margin, part) for part in more]
     return Terminal("\n").join([*parts, Terminal()])
 
 
-def _wrapped(text: str, first: int, margin: int, width: int | None) -> list[str]:
+def _wrap_text(text: str, first: int, margin: int, width: int | None) -> list[str]:
     """The text in lines of whole words; `first` and `margin` are the columns before the first line and the others."""
-    shown = visible(text)
+    shown = visible_text(text)
     if width is None or first + len(shown) <= width:
         return [shown]
     width = max(width, _NARROWEST)
@@ -90,18 +94,18 @@ def _wrapped(text: str, first: int, margin: int, width: int | None) -> list[str]
     return [lines[0][len(begun) :], *(part[margin:] for part in lines[1:])]
 
 
-def _excerpt(line: str, place: Position, room: int) -> tuple[str, int]:
+def _clip_source(line: str, place: Position, room: int) -> tuple[str, int]:
     """The source line as shown, clipped around the column, and how many cells before the caret."""
     column = min(max(place.column - 1, 0), len(line))
     start = max(0, column - room // 2) if len(line) > room else 0
     end = min(len(line), start + room)
-    before, after = visible(line[start:column]), visible(line[column:end])
+    before, after = visible_text(line[start:column]), visible_text(line[column:end])
     if start:
         before = "…" + before
-    return before + after + ("…" if end < len(line) else ""), sum(map(_cells, before))
+    return before + after + ("…" if end < len(line) else ""), sum(map(_cell_width, before))
 
 
-def _cells(character: str) -> int:
+def _cell_width(character: str) -> int:
     """Terminal cells of a character: two when wide, none when it combines with the one before."""
     if unicodedata.combining(character):
         return 0

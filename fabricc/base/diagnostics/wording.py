@@ -11,12 +11,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{ending}"
 
 
-def sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """A part of a sentence as one of its own; what is typed keeps its case, and nothing stays nothing."""
     return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else text
 
 
-def listed(words: Sequence[str], most: int, between: str = ", ") -> str:
+def join_words(words: Sequence[str], most: int, between: str = ", ") -> str:
     """`a, b and 7 more`: the first `most` of them."""
     more = f" and {len(words) - most} more" if len(words) > most else ""
     return between.join(words[:most]) + more
@@ -24,10 +24,10 @@ def listed(words: Sequence[str], most: int, between: str = ", ") -> str:
 
 def ranges(values: Iterable[int]) -> str:
     """`0-7, 9` for 0…7 and 9."""
-    return ", ".join(spans(values))
+    return ", ".join(split_ranges(values))
 
 
-def spans(values: Iterable[int]) -> list[str]:
+def split_ranges(values: Iterable[int]) -> list[str]:
     """`0-7` and `9` for 0…7 and 9."""
     runs: list[list[int]] = []
     for value in sorted(values):

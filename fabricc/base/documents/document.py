@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from fabricc.base.diagnostics import Diagnostic, Position
-from fabricc.base.foreign.text import visible
+from fabricc.base.foreign.text import visible_text
 from fabricc.base.values import dataclass
 
 KeyPath = tuple[str | int, ...]
@@ -59,4 +59,4 @@ def clip(text: str, longest: int = LONGEST_SHOWN) -> str:
     """Text safe and short enough for a message: control characters and hard blanks escaped, the end cut off."""
     if len(text) > longest:
         text = text[: longest - 1] + "…"
-    return visible(text).replace("\u00a0", r"\xa0")
+    return visible_text(text).replace("\u00a0", r"\xa0")

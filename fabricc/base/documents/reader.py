@@ -10,7 +10,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import Composer, Rules, Stop
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.documents.document import Document, clip
-from fabricc.base.documents.scalars import FORBIDDEN, check_text, resolve
+from fabricc.base.documents.scalars import FORBIDDEN, check_text, resolve_scalar
 from fabricc.base.patterns import pattern
 
 try:
@@ -88,7 +88,7 @@ _WORDS = {
 }  # fmt: skip
 STRICT = Rules(
     words=_WORDS,
-    plain=resolve,
+    plain=resolve_scalar,
     check=check_text,
     syntax=_not_yaml,
     longest_key=None,
@@ -107,13 +107,13 @@ def parse_yaml(source: bytes | str, file: str) -> Document:
     narrowed: `null`, `~`, `true` and `false` in lower case, decimal numbers without leading zeros, finite
     floats; the rest is text. Aliases are shared values and may expand to 10,000 values at most.
     """
-    text = _decode(source, file)
+    text = _decode_text(source, file)
     if isinstance(text, Diagnostic):
         return Document(file, None, diagnostics=(text,), usable=False)
-    return parsed(text, file, STRICT)
+    return parse_document(text, file, STRICT)
 
 
-def parsed(text: str, file: str, rules: Rules) -> Document:
+def parse_document(text: str, file: str, rules: Rules) -> Document:
     """Read one YAML document by rules of its own; never raises for what it holds."""
     if (conflict := conflict_in(text, file)) is not None:
         return Document(file, None, diagnostics=(conflict,), usable=False)
@@ -183,7 +183,7 @@ def decode_error(source: bytes, error: UnicodeDecodeError, file: str) -> Diagnos
     return Diagnostic("FAB0004", Severity.ERROR, message, Position(file, line, column), help_)
 
 
-def _decode(source: bytes | str, file: str) -> str | Diagnostic:
+def _decode_text(source: bytes | str, file: str) -> str | Diagnostic:
     if len(source) > MAX_BYTES:
         return too_large(file)
     if isinstance(source, bytes):
@@ -216,7 +216,7 @@ def syntax_diagnostic(error: yaml.MarkedYAMLError, text: str, file: str) -> Diag
     if "\t" in here[: len(here) - len(here.lstrip())] and "quoted" not in context:
         place, help_ = Position(file, line + 1, here.index("\t") + 1), "YAML indents with spaces only."
         return Diagnostic("FAB0008", Severity.ERROR, "a tab in the indentation", place, help_)
-    message, remedy = _worded(context, problem, here[column : column + 1])
+    message, remedy = _word_problem(context, problem, here[column : column + 1])
     # A value glued to the first key of a mapping is a text that goes on until the next line's colon.
     at = line - 1 if "mapping values" in problem and line else line
     glued = _GLUED.fullmatch(lines[at].replace("\u00a0", ""))
@@ -228,7 +228,7 @@ def syntax_diagnostic(error: yaml.MarkedYAMLError, text: str, file: str) -> Diag
     return Diagnostic("FAB0007", Severity.ERROR, message, Position(file, line + 1, column + 1), remedy)
 
 
-def _worded(context: str, problem: str, character: str) -> tuple[str, str]:
+def _word_problem(context: str, problem: str, character: str) -> tuple[str, str]:
     if "cannot start any token" in problem:
         return f"a value cannot begin with `{character}`", "Put the value in quotes."
     for in_context, in_problem, message, remedy in WORDING:

@@ -35,7 +35,7 @@ class RefusedError(ValueError):
         self.help = help
 
 
-def resolve(text: str) -> Any:
+def resolve_scalar(text: str) -> Any:
     """The value of a plain scalar.
 
     Raises:
@@ -83,7 +83,7 @@ def resolve_1_1(text: str, code: str) -> Any:
     Raises:
         RefusedError: `code`, a number that is not decimal, not finite, or of more than 18 characters.
     """
-    kind = _resolver().resolve(yaml.ScalarNode, text, (True, False)).removeprefix("tag:yaml.org,2002:")
+    kind = _build_resolver().resolve(yaml.ScalarNode, text, (True, False)).removeprefix("tag:yaml.org,2002:")
     if kind == "null":
         return None
     if kind == "bool":
@@ -104,5 +104,5 @@ def resolve_1_1(text: str, code: str) -> Any:
 
 
 @cache
-def _resolver() -> Any:
+def _build_resolver() -> Any:
     return yaml.resolver.Resolver()

@@ -7,8 +7,8 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from fabricc.base.documents.fitting import fits, pattern
-from fabricc.base.installation import folder
+from fabricc.base.documents.fitting import compile_pattern, fits_schema
+from fabricc.base.installation import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,14 +27,14 @@ def schema_path(name: str) -> Path:
     Raises:
         FileNotFoundError: this installation does not have it.
     """
-    path = folder("schemas") / f"{name}.schema.json"
+    path = data_folder("schemas") / f"{name}.schema.json"
     if not path.is_file():
         raise FileNotFoundError(path.name)
     return path
 
 
 @cache
-def schema(name: str) -> dict[str, Any]:
+def load_schema(name: str) -> dict[str, Any]:
     """A schema by its short name; shared, so never to be changed."""
     return cast("dict[str, Any]", json.loads(schema_path(name).read_text("utf-8")))
 
@@ -44,30 +44,34 @@ def breaches(value: Any, name: str) -> Iterator[ValidationError]:
 
     Of the entries of one list or mapping no more than `MOST_PER_KEYWORD` are told.
     """
-    return iter(()) if fits(value, schema(name), schema(name)) else validator(name).iter_errors(value)
+    return (
+        iter(())
+        if fits_schema(value, load_schema(name), load_schema(name))
+        else schema_validator(name).iter_errors(value)
+    )
 
 
 @cache
-def validator(name: str) -> Draft202012Validator:
+def schema_validator(name: str) -> Draft202012Validator:
     """The library's validator of a schema."""
     from jsonschema import Draft202012Validator, validators
 
     # A pattern's `$` must not match before a final line break, and 128.0 is no count.
     types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     extend: Any = validators.extend
-    keywords = {keyword: _bounded(Draft202012Validator.VALIDATORS[keyword]) for keyword in _PER_ENTRY}
-    strict = extend(Draft202012Validator, {**keywords, "pattern": _pattern}, type_checker=types)
-    made: Draft202012Validator = strict(schema(name))
+    keywords = {keyword: _bound_keyword(Draft202012Validator.VALIDATORS[keyword]) for keyword in _PER_ENTRY}
+    strict = extend(Draft202012Validator, {**keywords, "pattern": _check_pattern}, type_checker=types)
+    made: Draft202012Validator = strict(load_schema(name))
     return made
 
 
-def _bounded(keyword: Any) -> Any:
+def _bound_keyword(keyword: Any) -> Any:
     """The keyword, ending after enough errors: alternatives of `anyOf` are otherwise checked to the end."""
     return lambda *arguments: islice(keyword(*arguments), MOST_PER_KEYWORD)
 
 
-def _pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
+def _check_pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
     from jsonschema.exceptions import ValidationError
 
-    if isinstance(value, str) and not pattern(wanted).search(value):
+    if isinstance(value, str) and not compile_pattern(wanted).search(value):
         yield ValidationError(f"{value!r} does not match {wanted!r}")

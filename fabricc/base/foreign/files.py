@@ -15,7 +15,7 @@ from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISLNK, S_ISREG, S_ISSOCK
 from typing import BinaryIO, Self
 
-from fabricc.base.foreign.git_index import owns
+from fabricc.base.foreign.git_index import owns_path
 
 LIMIT = 64 << 20
 """Bytes of a file that is read whole, unless a caller says otherwise."""
@@ -46,7 +46,7 @@ def set_boundary(root: Path, *others: Path) -> None:
     _boundary = tuple(Path(os.path.realpath(each)) for each in (root, *others))
 
 
-def boundary() -> Path | None:
+def reading_boundary() -> Path | None:
     """Return the folder outside of which nothing is opened; None where there is none."""
     return _boundary[0] if _boundary else None
 
@@ -83,12 +83,12 @@ def read(path: Path, *, root: Path | None = None, limit: int = LIMIT) -> bytes:
     """
     handle = _open_named(path, root)
     try:
-        return _content(handle, path, limit)
+        return _read_content(handle, path, limit)
     finally:
         os.close(handle)
 
 
-def digest(path: Path, *, root: Path | None = None, limit: int = STREAMED) -> str:
+def file_digest(path: Path, *, root: Path | None = None, limit: int = STREAMED) -> str:
     """SHA-256 (hex) of such a file, in little memory.
 
     Raises:
@@ -96,12 +96,12 @@ def digest(path: Path, *, root: Path | None = None, limit: int = STREAMED) -> st
     """
     handle = _open_named(path, root)
     try:
-        return _digest(handle, path, limit)
+        return _hash_content(handle, path, limit)
     finally:
         os.close(handle)
 
 
-def plain(path: str | Path, *, limit: int = LIMIT) -> tuple[bytes, bool]:
+def read_regular_file(path: str | Path, *, limit: int = LIMIT) -> tuple[bytes, bool]:
     """The bytes of a regular file that is itself no link, and whether its owner may run it.
 
     For folders that the caller has walked: the way to the file is not looked at.
@@ -112,7 +112,7 @@ def plain(path: str | Path, *, limit: int = LIMIT) -> tuple[bytes, bool]:
     """
     handle = _open_plain(path)
     try:
-        return _content(handle, path, limit), bool(os.fstat(handle).st_mode & 0o100)
+        return _read_content(handle, path, limit), bool(os.fstat(handle).st_mode & 0o100)
     finally:
         os.close(handle)
 
@@ -125,7 +125,7 @@ def plain_digest(path: str | Path, *, limit: int = STREAMED) -> tuple[str, bool]
     """
     handle = _open_plain(path)
     try:
-        return _digest(handle, path, limit), bool(os.fstat(handle).st_mode & 0o100)
+        return _hash_content(handle, path, limit), bool(os.fstat(handle).st_mode & 0o100)
     finally:
         os.close(handle)
 
@@ -136,18 +136,18 @@ def clone_of(path: Path) -> Path | None:
     A folder that a link of an outer repository leads to is no repository of its own.
     """
     found: Path | None = None
-    for folder in _absolute(path).parents:
+    for folder in _absolute_path(path).parents:
         if os.path.lexists(folder / ".git") and (found is None or not _leads_into(found, folder)):
             found = folder
     return found
 
 
-def repository(path: Path) -> Path:
+def repository_of(path: Path) -> Path:
     """Return the folder that what is named may refer to: the repository that tracks it, else the folder it is in.
 
     An unpacked archive is no part of a repository far above it, such as one of the user's dotfiles.
     """
-    return root_below(_absolute(path).parent, path)
+    return root_below(_absolute_path(path).parent, path)
 
 
 def root_below(folder: Path, path: Path) -> Path:
@@ -157,19 +157,19 @@ def root_below(folder: Path, path: Path) -> Path:
         folder: that of the spec, where a spec names the file.
         path: the file, in this folder or below it.
     """
-    return owner(path) or _absolute(folder)
+    return tracking_repository(path) or _absolute_path(folder)
 
 
-def owner(path: Path) -> Path | None:
+def tracking_repository(path: Path) -> Path | None:
     """Return the repository that tracks a file; None where there is none."""
     clone = clone_of(path)
-    return clone if clone is not None and owns(clone, _absolute(path)) else None
+    return clone if clone is not None and owns_path(clone, _absolute_path(path)) else None
 
 
-def tracking(folder: Path) -> Path | None:
+def repository_at(folder: Path) -> Path | None:
     """Return the repository that has a folder as its top or tracks a file in it; None where there is none."""
     clone = clone_of(folder / "_")
-    return clone if clone == _absolute(folder) else owner(folder)
+    return clone if clone == _absolute_path(folder) else tracking_repository(folder)
 
 
 class Folder:
@@ -220,7 +220,7 @@ class Folder:
         with self.above(name) as (folder, last):
             handle = _open_in(folder, last, _FILE, name)
         try:
-            return _content(handle, f"{self.path}/{name}", limit)
+            return _read_content(handle, f"{self.path}/{name}", limit)
         finally:
             os.close(handle)
 
@@ -233,7 +233,7 @@ class Folder:
         with self.above(name) as (folder, last):
             handle = _open_in(folder, last, _FILE, name)
         try:
-            return _digest(handle, self.path / name, limit)
+            return _hash_content(handle, self.path / name, limit)
         finally:
             os.close(handle)
 
@@ -246,7 +246,7 @@ class Folder:
         with self.above(name) as (folder, last):
             handle = _open_in(folder, last, _FILE, name)
         try:
-            _size(handle, self.path / name, limit)
+            _checked_size(handle, self.path / name, limit)
         except OSError:
             os.close(handle)
             raise
@@ -311,12 +311,12 @@ class _Way:
 def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
     """A handle on what a path leads to, inside its root; the way from the root there has no link any more."""
     try:
-        above = repository(path) if root is None else _absolute(root)
+        above = repository_of(path) if root is None else _absolute_path(root)
         top, real = os.path.realpath(above), os.path.realpath(path)
     except ValueError:
-        raise _unnameable(path) from None
+        raise _unusable_name(path) from None
     if real != top and not real.startswith(top.rstrip("/") + "/"):
-        by_link = _absolute(path).is_relative_to(above)
+        by_link = _absolute_path(path).is_relative_to(above)
         why = "a symbolic link leads out of" if by_link else "outside of"
         raise ForeignFileError(f"{why} {above}", path)
     if root != Path("/"):
@@ -343,7 +343,7 @@ def _open_in(folder: int | None, name: str, how: int, path: Path | str) -> int:
     try:
         return os.open(name, how, dir_fd=folder)
     except ValueError:
-        raise _unnameable(path) from None
+        raise _unusable_name(path) from None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(folder, name):
             raise ForeignFileError("a symbolic link, which is not followed", path) from None
@@ -357,7 +357,7 @@ def _is_link(folder: int | None, name: str) -> bool:
     return S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
-def _unnameable(path: Path | str) -> ForeignFileError:
+def _unusable_name(path: Path | str) -> ForeignFileError:
     return ForeignFileError("its name is none that a file can have", ascii(str(path)))
 
 
@@ -366,7 +366,7 @@ def kind_of(mode: int) -> str:
     return next((name for fits, name in _KINDS if fits(mode)), "something else")
 
 
-def _size(handle: int, path: Path | str, limit: int) -> int:
+def _checked_size(handle: int, path: Path | str, limit: int) -> int:
     """Bytes of an open file, which has to be a regular one of at most `limit` bytes."""
     entry = os.fstat(handle)
     if not S_ISREG(entry.st_mode):
@@ -376,10 +376,10 @@ def _size(handle: int, path: Path | str, limit: int) -> int:
     return entry.st_size
 
 
-def _chunks(handle: int, path: Path | str, limit: int, most: int = _CHUNK) -> Iterator[bytes]:
+def _read_chunks(handle: int, path: Path | str, limit: int, most: int = _CHUNK) -> Iterator[bytes]:
     """An open file in parts, the first of them all of it unless it has more bytes than `most`."""
     left = limit
-    size = min(_size(handle, path, limit), most) + 1
+    size = min(_checked_size(handle, path, limit), most) + 1
     while chunk := os.read(handle, size):
         left -= len(chunk)
         if left < 0:  # it grows, or does not tell its size
@@ -388,13 +388,13 @@ def _chunks(handle: int, path: Path | str, limit: int, most: int = _CHUNK) -> It
         size = _CHUNK
 
 
-def _content(handle: int, path: Path | str, limit: int) -> bytes:
-    return b"".join(_chunks(handle, path, limit, limit))
+def _read_content(handle: int, path: Path | str, limit: int) -> bytes:
+    return b"".join(_read_chunks(handle, path, limit, limit))
 
 
-def _digest(handle: int, path: Path | str, limit: int) -> str:
+def _hash_content(handle: int, path: Path | str, limit: int) -> str:
     sum_ = hashlib.sha256()
-    for chunk in _chunks(handle, path, limit):
+    for chunk in _read_chunks(handle, path, limit):
         sum_.update(chunk)
     return sum_.hexdigest()
 
@@ -403,7 +403,7 @@ def _too_large(path: Path | str, limit: int) -> TooLargeError:
     return TooLargeError(f"larger than {limit:,} bytes", path)
 
 
-def _absolute(path: Path) -> Path:
+def _absolute_path(path: Path) -> Path:
     """The path from the root, `..` taken out by its text: where links lead is looked at afterwards."""
     return Path(os.path.abspath(path))  # noqa: PTH100 - `Path.absolute` leaves `..`
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from fabricc.base.foreign.text import BREAK, HASHES, Rendered, block, line, shows, unobeyed, visible
+from fabricc.base.foreign.text import (
+    BREAK,
+    HASHES,
+    Rendered,
+    is_shown,
+    neutral_markup,
+    safe_block,
+    safe_line,
+    visible_text,
+)
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -26,11 +35,11 @@ _SIGNS = ("=", "+", "-", "@", " ")
 _SURROGATE = pattern("[\ud800-\udfff]")
 
 
-def html(text: object) -> Markup:
+def escape_html(text: object) -> Markup:
     """A value in HTML, text or the value of an attribute; what is markup already stays."""
     if hasattr(text, "__html__"):
         return escape(text)
-    return Markup(unobeyed(str(escape("\n".join(map(visible, BREAK.split(str(text))))))))
+    return Markup(neutral_markup(str(escape("\n".join(map(visible_text, BREAK.split(str(text))))))))
 
 
 def html_document(template: JinjaTemplate, **values: object) -> Rendered:
@@ -43,17 +52,17 @@ def html_document(template: JinjaTemplate, **values: object) -> Rendered:
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
     """Rows as CSV, a line each; a spreadsheet calculates no text in it."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(map(cell, row) for row in rows)
+    csv.writer(buffer, lineterminator="\n").writerows(map(table_cell, row) for row in rows)
     return buffer.getvalue()
 
 
-def cell(value: object) -> object:
+def table_cell(value: object) -> object:
     """A value of a table: text on one line, after an apostrophe where it would be a formula; numbers as they are."""
     if type(value) is not str:
-        return value if isinstance(value, (int, float, type(None))) else cell(str(value))
+        return value if isinstance(value, (int, float, type(None))) else table_cell(str(value))
     if value.isascii() and value.isprintable() and not value.startswith(_SIGNS):
         return value
-    shown = visible(value)
+    shown = visible_text(value)
     return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.match(shown) else shown
 
 
@@ -73,7 +82,7 @@ def json_document(value: object, *, indent: int = 2, sort_keys: bool = False) ->
 def json_rendered(text: str) -> Rendered:
     """JSON as it was written without escapes for other than ASCII, with what `json_document` promises."""
     if not text.isascii() or "\x7f" in text:
-        text = "".join([c if shows(c) or c == "\n" else _json_escape(c) for c in text])
+        text = "".join([c if is_shown(c) or c == "\n" else _json_escape(c) for c in text])
     return Rendered(_LOGGED.sub(r"\\u0023", text) if "##" in text else text)
 
 
@@ -85,7 +94,7 @@ def _json_escape(character: str) -> str:
 
 def sarif_message(text: str) -> str:
     """A message of SARIF, where brackets before a parenthesis would be a link (2.1.0, section 3.11.6)."""
-    return block(text).replace("](", "] (")
+    return safe_block(text).replace("](", "] (")
 
 
 def xml_document(root: Element) -> Rendered:
@@ -93,30 +102,30 @@ def xml_document(root: Element) -> Rendered:
     from xml.etree import ElementTree
 
     for element in root.iter():
-        element.text = element.text and _seen(element.text)
+        element.text = element.text and _visible_text(element.text)
         for name, value in element.items():
-            element.set(name, _seen(value))
+            element.set(name, _visible_text(value))
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
-    return Rendered(f'<?xml version="1.0" encoding="UTF-8"?>\n{unobeyed(text)}\n')
+    return Rendered(f'<?xml version="1.0" encoding="UTF-8"?>\n{neutral_markup(text)}\n')
 
 
-def _seen(text: str) -> str:
-    return "\n".join(map(visible, BREAK.split(text)))
+def _visible_text(text: str) -> str:
+    return "\n".join(map(visible_text, BREAK.split(text)))
 
 
 def workflow_commands(commands: Iterable[tuple[str, Mapping[str, str], str]]) -> Rendered:
     """Commands of GitHub's runner, a line each: name, properties, message."""
     lines = []
     for name, properties, message in commands:
-        stated = ",".join(f"{key}={_property(line(value))}" for key, value in properties.items())
-        lines.append(f"::{name} {stated}::{_data(block(message))}\n")
+        stated = ",".join(f"{key}={_escape_property(safe_line(value))}" for key, value in properties.items())
+        lines.append(f"::{name} {stated}::{_escape_data(safe_block(message))}\n")
     return Rendered("".join(lines))
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -138,7 +138,7 @@ class Repository:
         if not str(folder).isprintable():
             raise GitError(f"{str(folder)!r} is no name of a folder that fabricc gives to Git", "Rename it.")
         asked = ("--is-inside-work-tree", "--is-bare-repository", "--absolute-git-dir", "--show-prefix")
-        answer = ask(folder, "rev-parse", *asked)
+        answer = run_git(folder, "rev-parse", *asked)
         if answer.status:
             raise _no_repository(folder, answer.stderr)
         lines = os.fsdecode(answer.out).split("\n")
@@ -168,7 +168,7 @@ class Repository:
         """
         if revision and not revision.startswith("-") and revision.isprintable():
             asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-            answer = ask(self.folder, *asked)
+            answer = run_git(self.folder, *asked)
             found = os.fsdecode(answer.out).strip()
             if answer.status == 0 and _OBJECT.fullmatch(found):
                 return found
@@ -181,7 +181,7 @@ class Repository:
         Raises:
             GitError: the path climbs, or the commit's folders are not here.
         """
-        _checked(path)
+        _check_path(path)
         return next((each for each in self._listed(commit, path) if each.path == path), None)
 
     def entries(self, commit: str, folder: str) -> list[Entry]:
@@ -190,7 +190,7 @@ class Repository:
         Raises:
             GitError: as `entry`; or there is more than a listing of 64 MiB.
         """
-        _checked(folder)
+        _check_path(folder)
         return self._listed(commit, folder, "-r")
 
     def all_entries(self, commit: str) -> list[Entry]:
@@ -218,11 +218,11 @@ class Repository:
             "--ignore-submodules=none",
             "-O/dev/null",
         )
-        answer = ask(self.folder, "diff-tree", *options, before, after, limit=LARGEST)
+        answer = run_git(self.folder, "diff-tree", *options, before, after, limit=LARGEST)
         if answer.status:
             raise _not_here(f"the changes from {before[:12]} to {after[:12]}")
         rows = answer.out.split(b"\0")
-        return [_change(row, path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
+        return [_parse_change(row, path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
 
     def files_here(self) -> list[str]:
         """Return the files of the index and those of the work tree that no rule ignores, below the top.
@@ -238,7 +238,7 @@ class Repository:
             "--others",
             "--exclude-per-directory=.gitignore",
         )
-        answer = ask(self.top, *asked, limit=LARGEST)
+        answer = run_git(self.top, *asked, limit=LARGEST)
         if answer.status:
             raise _no_repository(self.top, answer.stderr)
         return list(dict.fromkeys(os.fsdecode(path) for path in answer.out.split(b"\0") if path))
@@ -249,10 +249,10 @@ class Repository:
         Raises:
             GitError: they cannot be listed.
         """
-        if ask(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD").status:
+        if run_git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD").status:
             return []  # nothing is committed yet
         asked = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=D", "HEAD")
-        answer = ask(self.top, *asked, limit=LARGEST)
+        answer = run_git(self.top, *asked, limit=LARGEST)
         if answer.status:
             raise _not_here("the files of the commit that is checked out")
         return [os.fsdecode(path) for path in answer.out.split(b"\0") if path]
@@ -263,13 +263,13 @@ class Repository:
         Raises:
             GitError: the index or the commit cannot be read.
         """
-        _checked(f"{self.prefix}{name}")
-        answer = ask(self.folder, "ls-files", "-z", "--cached", "--", name)
+        _check_path(f"{self.prefix}{name}")
+        answer = run_git(self.folder, "ls-files", "-z", "--cached", "--", name)
         if answer.status:
             raise GitError(f"Git cannot read the index of {self.folder}", "Repair the clone: see `git fsck`.")
         if answer.out:
             return True
-        head = ask(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}")
+        head = run_git(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}")
         commit = os.fsdecode(head.out).strip()
         return head.status == 0 and self.entry(commit, f"{self.prefix}{name}") is not None
 
@@ -280,14 +280,14 @@ class Repository:
             GitError: it is none, is too large, or is not here.
         """
         if not entry.plain:
-            raise GitError(f"{shown(entry.path)} is {kind(entry)}, not a regular file")
+            raise GitError(f"{visible_path(entry.path)} is {describe_entry(entry)}, not a regular file")
         if entry.size is None:
-            raise _not_here(shown(entry.path))
+            raise _not_here(visible_path(entry.path))
         if entry.size > largest:
-            raise GitError(f"{shown(entry.path)} is larger than {largest >> 20} MiB")
-        answer = ask(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
+            raise GitError(f"{visible_path(entry.path)} is larger than {largest >> 20} MiB")
+        answer = run_git(self.folder, "cat-file", "blob", entry.object, limit=entry.size)
         if answer.status or len(answer.out) != entry.size:
-            raise _not_here(shown(entry.path))
+            raise _not_here(visible_path(entry.path))
         return answer.out
 
     def blobs(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
@@ -319,30 +319,30 @@ class Repository:
             with _Child(self.folder, ("cat-file", "--batch"), names) as child:
                 for each in entries:
                     if child.line() != f"{each.object} blob {each.size}".encode():
-                        raise _not_here(shown(each.path))
+                        raise _not_here(visible_path(each.path))
                     yield each, child.exactly(each.size or 0)
                     child.line()
 
     def _check_boundary(self, path: str) -> None:
         """Refuse what is outside of the folder that may be read, where that is a part of the repository alone."""
-        top, limit = self.folder, files.boundary()
+        top, limit = self.folder, files.reading_boundary()
         for _ in filter(None, self.prefix.split("/")):
             top = top.parent
         if limit is not None and not (top / path).is_relative_to(limit):
-            raise GitError(f"{shown(path)} is outside of {limit}, the folder that may be read")
+            raise GitError(f"{visible_path(path)} is outside of {limit}, the folder that may be read")
 
     def _listed(self, commit: str, path: str, *options: str) -> list[Entry]:
         if not _OBJECT.fullmatch(commit):
             raise GitError(f"{commit!r} is no name of a commit")
         self._check_boundary(path)
         asked = ("ls-tree", "-z", "--full-tree", "--long", *options, commit, "--", *([path] if path else []))
-        answer = ask(self.folder, *asked, limit=LARGEST)
+        answer = run_git(self.folder, *asked, limit=LARGEST)
         if answer.status:
-            raise _not_here(f"{shown(path) or 'the files'} of {commit[:12]}")
-        return [_entry(row) for row in answer.out.split(b"\0") if row]
+            raise _not_here(f"{visible_path(path) or 'the files'} of {commit[:12]}")
+        return [_parse_entry(row) for row in answer.out.split(b"\0") if row]
 
 
-def _change(row: bytes, path: bytes) -> Change:
+def _parse_change(row: bytes, path: bytes) -> Change:
     """A row of `diff-tree --raw`: two modes, two objects and a letter."""
     _, _, before, after, letter = row.decode("ascii").split()
     kind = {"A": "added", "D": "removed"}.get(letter, "changed")
@@ -350,25 +350,25 @@ def _change(row: bytes, path: bytes) -> Change:
     return Change(os.fsdecode(path), before, after, kind)
 
 
-def kind(entry: Entry) -> str:
+def describe_entry(entry: Entry) -> str:
     """What an entry is, for people."""
     named = {"120000": "a symbolic link", "160000": "a link to another repository", "040000": "a folder"}
     return named.get(entry.mode, f"a file of mode {entry.mode}")
 
 
-def shown(path: str) -> str:
+def visible_path(path: str) -> str:
     """A path that others chose, with everything that is not printed made visible."""
     return path if path.isprintable() else ascii(path)[1:-1]
 
 
-def _entry(row: bytes) -> Entry:
+def _parse_entry(row: bytes) -> Entry:
     """An entry of mode, type, object and size, a tab, and the path."""
     stated, _, path = row.partition(b"\t")
     mode, _, name, size = stated.decode("ascii").split()
     return Entry(os.fsdecode(path), mode, name, int(size) if is_number(size) else None)
 
 
-def _checked(path: str) -> None:
+def _check_path(path: str) -> None:
     if "\0" in path or not path or any(part in ("", ".", "..") for part in path.split("/")):
         remedy = "Name a file or folder below the spec's own."
         raise GitError(f"{path!r} is no path inside a repository", remedy)
@@ -399,7 +399,7 @@ class Answer:
     stderr: str
 
 
-def ask(folder: Path, *arguments: str, limit: int = _SHORT) -> Answer:
+def run_git(folder: Path, *arguments: str, limit: int = _SHORT) -> Answer:
     """Run a command that reads objects, and return its answer.
 
     Raises:
@@ -445,7 +445,7 @@ class _Child:
         self._kept = b""
         self._deadline = time.monotonic() + _SECONDS
         self._process = subprocess.Popen(
-            [program(), "--no-pager", *settings, "-C", str(folder), *arguments], cwd="/", env=environment(),
+            [git_program(), "--no-pager", *settings, "-C", str(folder), *arguments], cwd="/", env=git_environment(),
             stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True, bufsize=0, preexec_fn=programs.end_with_parent(),
         )  # fmt: skip
@@ -526,7 +526,7 @@ class _Child:
         return GitError(f"`{self._what}` did not answer within {seconds:.0f} seconds", remedy)
 
 
-def environment() -> dict[str, str]:
+def git_environment() -> dict[str, str]:
     """The environment of every git process: the user's own, without what steers Git, and with what shuts it."""
     own = {
         name: value
@@ -536,35 +536,38 @@ def environment() -> dict[str, str]:
     return own | _ENVIRONMENT
 
 
-def program() -> str:
+def git_program() -> str:
     """Return the path of a supported git, never one of the folder that fabricc was started in.
 
     Raises:
         GitError: there is none, or it is older than `LEAST`.
     """
-    found = programs.found("git")
+    found = programs.find_program("git")
     if found is None:
         raise GitError("there is no `git` on this machine", "Install Git.")
-    release = _release(found)
-    if _parsed(release) < LEAST:
+    release = _git_release(found)
+    if _parse_release(release) < LEAST:
         least = ".".join(map(str, LEAST))
-        message = f"Git on this machine is {shown(release)[:60]!r}; fabricc cannot lock down a Git older than {least}"
+        message = (
+            f"Git on this machine is {visible_path(release)[:60]!r}; fabricc cannot lock down a "
+            f"Git older than {least}"
+        )
         raise GitError(message, f"Install Git {least} or newer.", "FAB0082")
     return found
 
 
-def _parsed(release: str) -> tuple[int, ...]:
+def _parse_release(release: str) -> tuple[int, ...]:
     """Return the first two numbers of the line that `git version` prints; none of another line."""
     found = _VERSION.match(release)
     return (int(found[1]), int(found[2])) if found and release.isascii() else ()
 
 
 @lru_cache(maxsize=16)
-def _release(path: str) -> str:
+def _git_release(path: str) -> str:
     """Return the line that `git version` prints, "" where it prints none."""
     try:
         done = subprocess.run(
-            [path, "version"], cwd="/", env=environment(), stdin=subprocess.DEVNULL, capture_output=True,
+            [path, "version"], cwd="/", env=git_environment(), stdin=subprocess.DEVNULL, capture_output=True,
             timeout=_SILENT_S, check=False, preexec_fn=programs.end_with_parent(),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError, Repository, ask
+from fabricc.base.foreign.git import GitError, Repository, run_git
 from fabricc.base.values import dataclass, replace
 
 _LARGEST = 1 << 20
@@ -36,7 +36,7 @@ def merge_bases(repository: Repository, first: str, second: str) -> tuple[str, .
     Raises:
         GitError: Git cannot read the histories.
     """
-    answer = ask(repository.folder, "merge-base", "--all", first, second)
+    answer = run_git(repository.folder, "merge-base", "--all", first, second)
     if answer.status not in (0, 1):
         raise GitError(f"Git cannot compare the histories of {first[:12]} and {second[:12]}", _REPAIR)
     return tuple(os.fsdecode(answer.out).split())
@@ -44,7 +44,7 @@ def merge_bases(repository: Repository, first: str, second: str) -> tuple[str, .
 
 def is_shallow(repository: Repository) -> bool:
     """Return whether the clone has only the last commits of its history."""
-    return ask(repository.folder, "rev-parse", "--is-shallow-repository").out.strip() == b"true"
+    return run_git(repository.folder, "rev-parse", "--is-shallow-repository").out.strip() == b"true"
 
 
 def ends_between(repository: Repository, commits: tuple[str, ...], bases: tuple[str, ...]) -> bool:
@@ -57,21 +57,21 @@ def ends_between(repository: Repository, commits: tuple[str, ...], bases: tuple[
     """
     excluded = [f"^{base}" for base in bases]
     words = ("rev-list", "--max-parents=0", "--max-count=1", *commits, *excluded, "--")
-    answer = ask(repository.folder, *words)
+    answer = run_git(repository.folder, *words)
     if answer.status:
         raise GitError("Git cannot read the history between the base and the head", _REPAIR)
     return bool(answer.out)
 
 
-def merge(repository: Repository, first: str, second: str, scratch: Path) -> Merge:
+def merge_commits(repository: Repository, first: str, second: str, scratch: Path) -> Merge:
     """Merge two commits in an empty folder, without the configuration, attributes and drivers of their repository.
 
     Raises:
         GitError: an object is not here.
     """
-    own = _borrow(repository, scratch)
+    own = _borrow_objects(repository, scratch)
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", first, second)
-    answer = ask(own.folder, *words)
+    answer = run_git(own.folder, *words)
     tree, *conflicts = os.fsdecode(answer.out).split("\0")
     if answer.status not in (0, _CONFLICTS) or len(tree) != len(first):
         message = f"Git cannot merge {second[:12]} into {first[:12]} with the objects that are here"
@@ -82,9 +82,9 @@ def merge(repository: Repository, first: str, second: str, scratch: Path) -> Mer
 _REPAIR = "Check the clone: `git fsck --connectivity-only`."
 
 
-def _borrow(repository: Repository, scratch: Path) -> Repository:
+def _borrow_objects(repository: Repository, scratch: Path) -> Repository:
     """Return an empty repository that reads the objects of another one."""
-    places = ask(
+    places = run_git(
         repository.folder, "rev-parse", "--path-format=absolute", "--git-path", "objects", "--git-path", "shallow",
         "--show-object-format",
     )  # fmt: skip
@@ -98,7 +98,7 @@ def _borrow(repository: Repository, scratch: Path) -> Repository:
     (own / "config").write_text(_CONFIG[hash_], "utf-8")
     (own / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{objects}\n"))
     with suppress(FileNotFoundError):
-        (own / "shallow").write_bytes(files.plain(shallow, limit=_LARGEST)[0])
+        (own / "shallow").write_bytes(files.read_regular_file(shallow, limit=_LARGEST)[0])
     return replace(repository, folder=scratch)
 
 

@@ -20,7 +20,7 @@ _VERSIONS = (2, 3)
 _LENGTH, _EXTENDED = 0x0FFF, 0x4000
 
 
-def owns(top: Path, path: Path) -> bool:
+def owns_path(top: Path, path: Path) -> bool:
     """Return whether what is at a path belongs to the repository at `top`: it is tracked, or has a tracked part.
 
     A repository without an index that can be read, such as a new one, owns all that is in it, unless the home of the
@@ -30,13 +30,15 @@ def owns(top: Path, path: Path) -> bool:
         top: the folder with `.git`.
         path: below it; both are absolute.
     """
-    if (index := _index(top)) is None:
+    if (index := _read_index(top)) is None:
         return not holds_home(top)
     name = os.fsencode(path.relative_to(top))
     parts = name.split(b"/")
     links = (b"/".join(parts[:count]) for count in range(1, len(parts)))
     return (
-        _has(index, name, b"\0") or _has(index, name, b"/") or any(_has(index, link, b"\0") for link in links)
+        _has_entry(index, name, b"\0")
+        or _has_entry(index, name, b"/")
+        or any(_has_entry(index, link, b"\0") for link in links)
     )
 
 
@@ -45,7 +47,7 @@ def holds_home(top: Path) -> bool:
     return Path(os.path.realpath(Path("~").expanduser())).is_relative_to(os.path.realpath(top))
 
 
-def _has(index: bytes, name: bytes, end: bytes) -> bool:
+def _has_entry(index: bytes, name: bytes, end: bytes) -> bool:
     """Return whether an entry is of this name, or, where `/` ends the name, of a file below it."""
     at = index.find(name + end, _FIRST)
     while at >= 0:
@@ -57,16 +59,16 @@ def _has(index: bytes, name: bytes, end: bytes) -> bool:
     return False
 
 
-def _index(top: Path) -> bytes | None:
+def _read_index(top: Path) -> bytes | None:
     """Return the index of a repository or of one of its work trees; None for one that cannot be read."""
     place = top / ".git"
     try:
         if place.is_file():
-            word, _, folder = _content(place, _LONGEST).partition(b": ")
+            word, _, folder = _read_content(place, _LONGEST).partition(b": ")
             place = top / os.fsdecode(folder.strip()) if word == b"gitdir" else place
         place /= "index"
         entry = place.stat()
-        index = _cached(str(place), entry.st_ino, entry.st_mtime_ns, entry.st_size)
+        index = _cached_index(str(place), entry.st_ino, entry.st_mtime_ns, entry.st_size)
     except (OSError, ValueError):
         return None
     known = index[:4] == b"DIRC" and int.from_bytes(index[4:8], "big") in _VERSIONS
@@ -74,11 +76,11 @@ def _index(top: Path) -> bytes | None:
 
 
 @lru_cache(maxsize=4)
-def _cached(place: str, _inode: int, _modified: int, _size: int) -> bytes:
-    return _content(Path(place), _LARGEST)
+def _cached_index(place: str, _inode: int, _modified: int, _size: int) -> bytes:
+    return _read_content(Path(place), _LARGEST)
 
 
-def _content(path: Path, most: int) -> bytes:
+def _read_content(path: Path, most: int) -> bytes:
     with os.fdopen(os.open(path, _READ), "rb") as file:
         entry = os.fstat(file.fileno())
         if not S_ISREG(entry.st_mode) or entry.st_size > most:

@@ -11,7 +11,7 @@ import errno
 import os
 from pathlib import Path
 
-from fabricc.base.foreign.files import ForeignFileError, root_below, tracking
+from fabricc.base.foreign.files import ForeignFileError, repository_at, root_below
 
 _MOST = 40  # links on one way, as in Linux (path_resolution(7))
 
@@ -27,7 +27,7 @@ def follow_links(path: Path) -> Path:
         OSError: there are too many links.
         ValueError: no file can have such a name.
     """
-    here, waiting, links = Path("/"), _parts(path if path.is_absolute() else Path.cwd() / path), 0
+    here, waiting, links = Path("/"), _reversed_parts(path if path.is_absolute() else Path.cwd() / path), 0
     while waiting:
         part = waiting.pop()
         place = here.parent if part == ".." else here / part
@@ -36,23 +36,23 @@ def follow_links(path: Path) -> Path:
             continue
         if (links := links + 1) > _MOST:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-        _check(here, place, path)
+        _check_link(here, place, path)
         target = place.readlink()
         here = Path("/") if target.is_absolute() else here
-        waiting += _parts(target)
+        waiting += _reversed_parts(target)
     if ".git" in here.parts:
         raise ForeignFileError("the folder is Git's own", path)
     return here
 
 
-def _parts(path: Path) -> list[str]:
+def _reversed_parts(path: Path) -> list[str]:
     """Return the parts of a path, the last one first, without the root."""
     return [part for part in reversed(path.parts) if part.strip("/")]
 
 
-def _check(folder: Path, link: Path, path: Path) -> None:
+def _check_link(folder: Path, link: Path, path: Path) -> None:
     """Raise an error where a link of a folder leads out of what brought it."""
-    root = tracking(folder) or root_below(folder, link)
+    root = repository_at(folder) or root_below(folder, link)
     if not Path(os.path.realpath(link)).is_relative_to(root) and not _is_of_user(folder, link):
         raise ForeignFileError(f"a symbolic link leads out of {root}", path)
 

@@ -6,7 +6,7 @@ import re
 from typing import Self
 from urllib.parse import quote
 
-from fabricc.base.foreign.text import BREAK, Template, block, neutral, unobeyed, visible
+from fabricc.base.foreign.text import BREAK, Template, neutral_markup, neutral_text, safe_block, visible_text
 from fabricc.base.patterns import pattern
 
 _APART = "&#8203;"
@@ -28,56 +28,58 @@ _ADDRESS = ":/?#[]@!$&'*+,;=%~"
 """What an address may hold (RFC 3986) and does not end a Markdown link."""
 
 
-def _prose(text: str) -> str:
-    shown = visible(BREAK.sub(" ", text))
+def _escape_prose(text: str) -> str:
+    shown = visible_text(BREAK.sub(" ", text))
     brackets = _BRACKETS.search(shown) is not None
-    shown = _entities(_INLINE.sub(r"\\\g<0>", shown))
+    shown = _escape_entities(_INLINE.sub(r"\\\g<0>", shown))
     if brackets:
         shown = shown.replace("[", "\\[").replace("]", "\\]")
     if begins := _BLOCK.match(shown):
         at = begins.end() - 1
         shown = f"{shown[:at]}\\{shown[at:]}"
-    shown = _unlinked(shown)
+    shown = _remove_links(shown)
     return f"&#{ord(shown[0])};{shown[1:]}" if _OPENING.match(shown) else shown
 
 
-def _entities(text: str) -> str:
+def _escape_entities(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _unlinked(text: str) -> str:
+def _remove_links(text: str) -> str:
     """Markdown or HTML in which forges find nobody to call, nothing to link, no formula and no command."""
     parted = _REFERENCE.sub(lambda found: f"{found[0]}{_APART}", text)
-    return unobeyed(parted.replace("$", "&#36;"))
+    return neutral_markup(parted.replace("$", "&#36;"))
 
 
-def inert(text: str) -> str:
+def inert_text(text: str) -> str:
     """Text that ends neither a comment of HTML nor a title of Markdown, nor breaks the line."""
-    return re.sub(r"-{2,}", "-", re.sub(r"[^\w :./,=+@%-]", lambda found: quote(visible(found[0])), text))
+    return re.sub(
+        r"-{2,}", "-", re.sub(r"[^\w :./,=+@%-]", lambda found: quote(visible_text(found[0])), text)
+    )
 
 
 class Markdown(Template):
     """Markdown as the forges read it; foreign text is prose of one line, which links nothing and calls nobody."""
 
     __slots__ = ()
-    _said = staticmethod(_prose)
+    _said = staticmethod(_escape_prose)
 
     @classmethod
     def code(cls, text: str) -> Self:
         """Foreign text as a code span."""
-        shown = visible(text) or " "
+        shown = visible_text(text) or " "
         longest = max(map(len, re.findall("`+", shown)), default=0)
         fence = "`" * (longest + 1)
         # CommonMark 6.1: one space on either side is taken away again, unless there are spaces alone.
         pad = " " if shown.strip(" ") and (shown[0] in "` " or shown[-1] in "` ") else ""
-        return cls(neutral(f"{fence}{pad}{shown}{pad}{fence}"))
+        return cls(neutral_text(f"{fence}{pad}{shown}{pad}{fence}"))
 
     @classmethod
     def fenced(cls, text: str, language: str = "") -> Self:
         """Foreign text as a block of code, whose fence is longer than any in it."""
         longest = max(map(len, re.findall("`+", text)), default=0)
         fence = "`" * max(3, longest + 1)
-        return cls(f"{fence}{language}\n{block(text)}\n{fence}")
+        return cls(f"{fence}{language}\n{safe_block(text)}\n{fence}")
 
     @classmethod
     def told(cls, text: str) -> Self:
@@ -90,17 +92,17 @@ class Markdown(Template):
     @classmethod
     def html(cls, text: str) -> Self:
         """Foreign text inside an element of HTML, where Markdown is not read."""
-        return cls(_unlinked(_entities(visible(text))))
+        return cls(_remove_links(_escape_entities(visible_text(text))))
 
     @classmethod
     def hidden(cls, text: str, *, html: bool) -> Self:
         """A line that is not shown: a comment, or a link's definition where HTML does not work."""
-        return cls(f"<!-- {inert(text)} -->" if html else f"[//]: # ({inert(text)})")
+        return cls(f"<!-- {inert_text(text)} -->" if html else f"[//]: # ({inert_text(text)})")
 
     @classmethod
     def link(cls, words: str, address: str) -> Self:
         """A link to an address of the user's own."""
-        return cls(f"[{_prose(words)}]({quote(address, safe=_ADDRESS)})")
+        return cls(f"[{_escape_prose(words)}]({quote(address, safe=_ADDRESS)})")
 
     def unspaced(self) -> Self:
         """With one blank line where there are more."""

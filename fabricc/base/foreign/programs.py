@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 
 
-def found(name: str) -> str | None:
+def find_program(name: str) -> str | None:
     """Return the path of a program in the absolute folders of `PATH`, never in the folder that fabricc was started in.
 
     None where there is none.

@@ -31,7 +31,7 @@ class Table(NamedTuple):
 Part = Line | Table
 
 
-def broken(text: str, room: int) -> list[str]:
+def break_line(text: str, room: int) -> list[str]:
     """A line in parts that fit the terminal; what is in backquotes is to be copied, and stays whole."""
     if isinstance(text, Terminal) or len(text) <= room:
         return [text]

@@ -59,7 +59,7 @@ def kind_of(content: bytes) -> Kind:
     return Kind.MINISIGN if content.lstrip().startswith(_MINISIGN) else Kind.SSH
 
 
-def sign(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> bytes:
+def sign_content(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> bytes:
     """A signature, detached; the program may ask for a passphrase or a touch on the terminal.
 
     `key` is the file of the private key, or for SSH of a public one whose private one an agent has; `note` is said
@@ -77,15 +77,15 @@ def sign(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> byte
         }  # fmt: skip
         # The terminal stays the program's, which asks there; what it says goes where messages go.
         done = subprocess.run(
-            [_program(kind), *words[kind]], cwd=folder, stdout=2, env=_environment(), check=False,
+            [_signing_program(kind), *words[kind]], cwd=folder, stdout=2, env=_environment(), check=False,
             preexec_fn=programs.end_with_parent(),
         )  # fmt: skip
         if done.returncode:
-            raise _error(Fault.KEY, b"")
+            raise _signing_error(Fault.KEY, b"")
         return Path(folder, f"content.{kind}").read_bytes()
 
 
-def signer(kind: Kind, content: bytes, signature: bytes, allowed: bytes, purpose: str) -> str:
+def find_signer(kind: Kind, content: bytes, signature: bytes, allowed: bytes, purpose: str) -> str:
     """Who of those allowed signed it: a principal of an `allowed_signers` file, or the public key of a minisign file.
 
     Raises:
@@ -105,20 +105,20 @@ def _by_ssh(folder: str, content: bytes, purpose: str) -> str:
     """First that the signature holds, whoever made it, then who did."""
 
     def asked(act: str, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return _asked(Kind.SSH, folder, "-Y", act, "-s", "signature", *words, content=content)
+        return _run_in_folder(Kind.SSH, folder, "-Y", act, "-s", "signature", *words, content=content)
 
     held = asked("check-novalidate", "-n", purpose)
     if held.returncode:
-        raise _error(Fault.CONTENT, held.stderr)
+        raise _signing_error(Fault.CONTENT, held.stderr)
     proof = asked("find-principals", "-f", "allowed")
-    for principal in _principals(proof.stdout.decode("utf-8", "replace")):
+    for principal in _parse_principals(proof.stdout.decode("utf-8", "replace")):
         proof = asked("verify", "-f", "allowed", "-n", purpose, "-I", principal)
         if proof.returncode == 0:
             return principal
-    raise _error(Fault.SIGNER, proof.stderr)
+    raise _signing_error(Fault.SIGNER, proof.stderr)
 
 
-def _principals(listed: str) -> list[str]:
+def _parse_principals(listed: str) -> list[str]:
     """Return the names of those who may have signed, of the patterns that `find-principals` prints.
 
     Nobody knows whom `!one@example.org,*` means: where a name is negated, names without wildcards alone count.
@@ -129,42 +129,46 @@ def _principals(listed: str) -> list[str]:
 
 
 def _by_minisign(folder: str, keys: Sequence[str], purpose: str) -> str:
-    faults = [_error(Fault.SIGNER, b"the file of allowed keys has none")]
+    faults = [_signing_error(Fault.SIGNER, b"the file of allowed keys has none")]
     for key in keys:
-        proof = _asked(Kind.MINISIGN, folder, "-V", "-Q", "-P", key, "-m", "content", "-x", "signature")
+        proof = _run_in_folder(
+            Kind.MINISIGN, folder, "-V", "-Q", "-P", key, "-m", "content", "-x", "signature"
+        )
         if proof.returncode == 0:
             if proof.stdout.decode("utf-8", "replace").split()[:1] == [purpose]:
                 return key
-            faults.append(_error(Fault.CONTENT, b"it was made for something else"))
+            faults.append(_signing_error(Fault.CONTENT, b"it was made for something else"))
         elif _OTHER_KEY in proof.stderr:
-            faults.append(_error(Fault.SIGNER, b"it is by another key"))
+            faults.append(_signing_error(Fault.SIGNER, b"it is by another key"))
         else:
-            faults.append(_error(Fault.CONTENT, proof.stderr))
+            faults.append(_signing_error(Fault.CONTENT, proof.stderr))
     raise next((one for one in faults if one.fault is Fault.CONTENT), faults[-1])
 
 
-def _asked(kind: Kind, folder: str, *words: str, content: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _run_in_folder(
+    kind: Kind, folder: str, *words: str, content: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            [_program(kind), *words], cwd=folder, input=content, capture_output=True, env=_environment(),
+            [_signing_program(kind), *words], cwd=folder, input=content, capture_output=True, env=_environment(),
             timeout=_SECONDS, check=False, preexec_fn=programs.end_with_parent(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         late = f"{kind.program} did not answer within {_SECONDS:.0f} seconds"
-        raise _error(Fault.PROGRAM, late.encode()) from None
+        raise _signing_error(Fault.PROGRAM, late.encode()) from None
 
 
-def _program(kind: Kind) -> str:
-    if path := programs.found(kind.program):
+def _signing_program(kind: Kind) -> str:
+    if path := programs.find_program(kind.program):
         return path
-    raise _error(Fault.PROGRAM, f"there is no `{kind.program}`".encode())
+    raise _signing_error(Fault.PROGRAM, f"there is no `{kind.program}`".encode())
 
 
 def _environment() -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C"}
 
 
-def _error(fault: Fault, said: bytes) -> SignatureError:
+def _signing_error(fault: Fault, said: bytes) -> SignatureError:
     """The error with the last line that a program said."""
     lines = said.decode("utf-8", "replace").strip().splitlines()
     return SignatureError(fault, lines[-1] if lines else "")

@@ -76,52 +76,52 @@ class _Escaping(string.Formatter):
         return self.kind.escaped(format(value, format_spec))
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     r"""The text on one line, what a terminal obeys or does not show as escapes (`\x1b`, `\u202e`), tabs as spaces."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join([c if shows(c) else _escape(c) for c in text])
+    return "".join([c if is_shown(c) else _escape_character(c) for c in text])
 
 
-def shows(character: str) -> bool:
+def is_shown(character: str) -> bool:
     """Whether a character is seen, and is itself what is seen."""
     return character.isprintable() and character not in _FILLERS
 
 
-def _escape(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character == "\t":
         return TAB
     return character if character == "\u00a0" else character.encode("unicode_escape").decode()
 
 
-def neutral(text: str) -> str:
+def neutral_text(text: str) -> str:
     """The lines, with a backslash in what a runner of a forge would obey."""
     return _COMMAND.sub(lambda found: f"{found[1] or ''}\\:" if found[1] is not None else "#\\", text)
 
 
-def line(text: str) -> str:
+def safe_line(text: str) -> str:
     """A line of a terminal or a log."""
-    return neutral(visible(text))
+    return neutral_text(visible_text(text))
 
 
-def block(text: str) -> str:
+def safe_block(text: str) -> str:
     """Lines of a terminal or a log, where the text breaks them."""
-    return "\n".join(map(line, BREAK.split(text)))
+    return "\n".join(map(safe_line, BREAK.split(text)))
 
 
 class Terminal(Template):
     """What goes to a terminal or a log, perhaps several lines, perhaps coloured by us; foreign text is one line."""
 
     __slots__ = ()
-    _said = staticmethod(line)
+    _said = staticmethod(safe_line)
 
     @classmethod
     def styled(cls, style: str, text: str) -> Self:
         """Foreign text in a style of ECMA-48's SGR, such as `1;31`; as it is where that is empty."""
-        shown = text if isinstance(text, cls) else line(text)
+        shown = text if isinstance(text, cls) else safe_line(text)
         return cls(f"\x1b[{style}m{shown}\x1b[0m" if style else shown)
 
 
-def unobeyed(text: str) -> str:
+def neutral_markup(text: str) -> str:
     """As `neutral`, where characters can be written as entities."""
     return _COMMAND.sub(lambda found: f"{found[1]}&#58;" if found[1] is not None else "&#35;", text)

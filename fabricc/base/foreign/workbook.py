@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.text import visible
+from fabricc.base.foreign.text import visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ class NoWorkbookError(Exception):
     """The library that writes workbooks is not installed."""
 
 
-def workbook(sheets: Iterable[tuple[str, Sequence[Sequence[object]]]]) -> bytes:
+def build_workbook(sheets: Iterable[tuple[str, Sequence[Sequence[object]]]]) -> bytes:
     """Sheets of a name and rows each, the first row its head, as the bytes of an `.xlsx`.
 
     Raises:
@@ -35,7 +35,7 @@ def workbook(sheets: Iterable[tuple[str, Sequence[Sequence[object]]]]) -> bytes:
             width = max(len(str(value)) for value in values) + 2
             sheet.column_dimensions[openpyxl.utils.get_column_letter(column)].width = min(width, WIDEST)
         for number, row in enumerate(rows):
-            cells = [openpyxl.cell.WriteOnlyCell(sheet, value=_value(value)) for value in row]
+            cells = [openpyxl.cell.WriteOnlyCell(sheet, value=_cell_value(value)) for value in row]
             for cell in cells:
                 if isinstance(cell.value, str):
                     cell.data_type = "s"  # also of a text that begins like a formula
@@ -47,5 +47,5 @@ def workbook(sheets: Iterable[tuple[str, Sequence[Sequence[object]]]]) -> bytes:
     return file.getvalue()
 
 
-def _value(value: object) -> str | int | float | None:
-    return value if isinstance(value, int | float | None) else visible(str(value))
+def _cell_value(value: object) -> str | int | float | None:
+    return value if isinstance(value, int | float | None) else visible_text(str(value))

@@ -32,18 +32,18 @@ class Outline:
     profiles: Mapping[tuple[str, int, int], bytes]
 
 
-def outline(fabric: Fabric) -> Outline:
+def fabric_outline(fabric: Fabric) -> Outline:
     """The fabric's outline; of further networks it has which hosts are in them."""
     others = [(each.network, each.guests) for each in fabric.networks]
     return Outline(
-        _digest((replace(fabric, changes={}, qos={}, profiles={}, networks=()), others)),
+        _text_digest((replace(fabric, changes={}, qos={}, profiles={}, networks=()), others)),
         dict(fabric.changes),
-        {key: _digest(policy) for key, policy in fabric.qos.items()},
-        {key: _digest(profile) for key, profile in fabric.profiles.items()},
+        {key: _text_digest(policy) for key, policy in fabric.qos.items()},
+        {key: _text_digest(profile) for key, profile in fabric.profiles.items()},
     )
 
 
-def altered(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | None:
+def altered_devices(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | None:
     """The switches and hosts whose files can differ, in the fabric's order; None when that may be any device.
 
     A change reaches its own switch, and the far end of every link that it makes different. A lossless profile that
@@ -54,7 +54,7 @@ def altered(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | N
         now: outline of `fabric`.
         fabric: as it is to be.
     """
-    if before.base != now.base or _redefined(before.profiles, now.profiles):
+    if before.base != now.base or _changed_digest(before.profiles, now.profiles):
         return None
     names = {name for name in before.changes.keys() | now.changes.keys()
              if before.changes.get(name) != now.changes.get(name)}  # fmt: skip
@@ -62,7 +62,7 @@ def altered(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | N
     if not names and not owners:
         return []
     switches = {fabric.name(at): at for at in fabric.switch_ids()}
-    if any(name not in switches or _renamed(before, now, name) for name in names | owners):
+    if any(name not in switches or _changed_system(before, now, name) for name in names | owners):
         return None
     earlier = replace(fabric, changes=before.changes)
     reached = names | owners
@@ -79,18 +79,18 @@ def altered(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | N
     return found
 
 
-def _renamed(before: Outline, now: Outline, name: str) -> bool:
+def _changed_system(before: Outline, now: Outline, name: str) -> bool:
     """Whether a switch has another operating system than before: its files and its ports get other names."""
     then, after = before.changes.get(name), now.changes.get(name)
     return (then and then.nos) != (after and after.nos)
 
 
-def _redefined(
+def _changed_digest(
     before: Mapping[tuple[str, int, int], bytes], now: Mapping[tuple[str, int, int], bytes]
 ) -> bool:
     return any(now.get(key, digest) != digest for key, digest in before.items())
 
 
-def _digest(value: object) -> bytes:
+def _text_digest(value: object) -> bytes:
     """Of the text of a value: two that are equal may differ in it, two that differ never agree."""
     return blake2b(repr(value).encode(), digest_size=16).digest()

@@ -76,7 +76,7 @@ def keep(out: Path, cluster: str, ledgers: Ledgers | None) -> str:
     Returns:
         Their digest.
     """
-    path = _path(out, cluster, make=True)
+    path = _ledger_path(out, cluster, make=True)
     try:
         if path is not None and ledgers is not None:
             with no_collection():
@@ -93,9 +93,9 @@ def keep(out: Path, cluster: str, ledgers: Ledgers | None) -> str:
     return ""
 
 
-def load(out: Path, cluster: str, digest: str) -> Ledgers | None:
+def load_ledgers(out: Path, cluster: str, digest: str) -> Ledgers | None:
     """The ledgers of that digest, when they are there."""
-    path = _path(out, cluster)
+    path = _ledger_path(out, cluster)
     with suppress(OSError):
         content = path.read_bytes() if path is not None else b""
         if hashlib.sha256(content).hexdigest() == digest:
@@ -112,6 +112,6 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} has no place in a ledger")
 
 
-def _path(out: Path, cluster: str, *, make: bool = False) -> Path | None:
+def _ledger_path(out: Path, cluster: str, *, make: bool = False) -> Path | None:
     state = state_of(out, make=make)
     return state / f"{cluster}.ledger" if state is not None else None

@@ -23,7 +23,7 @@ from fabricc.compiler.gathered import put_text
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import recording
-from fabricc.compiler.incremental.altered import altered, outline
+from fabricc.compiler.incremental.altered import altered_devices, fabric_outline
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.pieces import usable_cpus
@@ -62,7 +62,7 @@ class _WholeBuildError(Exception):
     """The patch cannot be sure to come to the same as a whole build."""
 
 
-def patched(
+def patch_tree(
     look: Look,
     plan: Callable[[], Compiled],
     jobs: int | None,
@@ -88,12 +88,12 @@ def patched(
             if not look.last.states.has(manifests.NAME):
                 return None, None  # a build has changed the tree since: each that does changes that
             several = usable_cpus() if jobs is None else jobs
-            return _patched(look, plan, several, check, progress)
+            return _patch_locked(look, plan, several, check, progress)
     except EmitError:
         return None, None  # the whole build meets it again and tells
 
 
-def _patched(
+def _patch_locked(
     look: Look,
     plan: Callable[[], Compiled],
     jobs: int,
@@ -105,7 +105,7 @@ def _patched(
     if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
         return compiled, None
     last = look.last
-    known = ledgers.load(last.tree.parent, last.tree.name, last.ledger) if look.same_tool() else None
+    known = ledgers.load_ledgers(last.tree.parent, last.tree.name, last.ledger) if look.same_tool() else None
     every = (compiled, *compiled.networks.values())
     if known is None or known.keys() != {each.fabric.network for each in every}:
         return compiled, None
@@ -113,14 +113,14 @@ def _patched(
     try:
         patching = _Patching(last, compiled.spec, patch)
         parts = [_Part(patching, each.spec, each.fabric, known[each.fabric.network]) for each in every]
-        return compiled, _build(patching, parts, compiled, jobs, check, look.unedited, progress)
+        return compiled, _build_parts(patching, parts, compiled, jobs, check, look.unedited, progress)
     except _WholeBuildError:
         return compiled, None
     finally:
         patch.abandon()
 
 
-def _build(
+def _build_parts(
     patching: _Patching,
     parts: Sequence[_Part],
     compiled: Compiled,
@@ -162,7 +162,7 @@ def _build(
     lock = str(compiled.lock_path.resolve())
     inputs = {**compiled.inputs, lock: last.stated["inputs"][lock]}
     digest = ledgers.keep(last.tree.parent, last.tree.name, amended)
-    recording.amend(last, result, inputs, patching.sums, digest)
+    recording.amend_build(last, result, inputs, patching.sums, digest)
     return result
 
 
@@ -184,14 +184,14 @@ class _Patching:
 
     def manifest(self, compiled: Compiled) -> None:
         """State the digests of what changed; every name is in the manifest already."""
-        stated = [*_entries(manifest_inputs(compiled)), (_FILES, b""), *_entries(self.sums)]
+        stated = [*_manifest_entries(manifest_inputs(compiled)), (_FILES, b""), *_manifest_entries(self.sums)]
         if not self.sums:
             text = self.present.read(manifests.NAME, limit=manifests.LIMIT)
-            if b"".join(_restated([text], stated)) == text:
+            if b"".join(_replace_entries([text], stated)) == text:
                 return
         with self.present.open(manifests.NAME, limit=manifests.LIMIT) as file:
             chunks = iter(partial(file.read, _CHUNK), b"")
-            self.sums[manifests.NAME] = self.patch.write(manifests.NAME, _restated(chunks, stated))
+            self.sums[manifests.NAME] = self.patch.write(manifests.NAME, _replace_entries(chunks, stated))
 
     def put(self, path: str, content: bytes) -> None:
         """Stage a file where it is other than before."""
@@ -213,10 +213,10 @@ class _Part:
     def __init__(self, patching: _Patching, spec: ClusterSpec, fabric: Fabric, ledger: Ledger) -> None:
         self._patching = patching
         self._spec = spec
-        self._now = outline(fabric)
+        self._now = fabric_outline(fabric)
         self.fabric = fabric
         self.ledger = ledger
-        self.places = self._places(altered(ledger.outline, self._now, fabric))
+        self.places = self._places(altered_devices(ledger.outline, self._now, fabric))
 
     def rendered(self, jobs: int, check: bool, progress: Callable[[str, int, int], None] | None) -> Outcome:
         """The devices that are concerned, rendered into the patch."""
@@ -318,7 +318,7 @@ class _Part:
             with self._patching.present.open(path, limit=STREAMED) as file:
                 if os.fstat(file.fileno()).st_size != starts[-1]:
                     raise _WholeBuildError
-                if all(_part(file, *span) == row for span, row in zip(spans, rows, strict=True)):
+                if all(_read_part(file, *span) == row for span, row in zip(spans, rows, strict=True)):
                     continue
                 file.seek(0)
                 text = file.read()
@@ -330,17 +330,17 @@ class _Part:
             self._patching.put(f"{plan_folder(self.fabric)}/qos.csv", qos_text(ledger.shares).encode())
 
 
-def _part(file: BinaryIO, start: int, end: int) -> bytes:
+def _read_part(file: BinaryIO, start: int, end: int) -> bytes:
     file.seek(start)
     return file.read(end - start)
 
 
-def _entries(digests: Mapping[str, str]) -> Iterator[tuple[bytes, bytes]]:
+def _manifest_entries(digests: Mapping[str, str]) -> Iterator[tuple[bytes, bytes]]:
     """How the manifest begins to state each of these names, and the digest that follows."""
     return ((f'\n    "{name}": "'.encode(), digest.encode()) for name, digest in sorted(digests.items()))
 
 
-def _restated(chunks: Iterable[bytes], stated: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
+def _replace_entries(chunks: Iterable[bytes], stated: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
     """A text with other bytes behind some of its words, part by part, so that what was read is still near when written.
 
     Args:

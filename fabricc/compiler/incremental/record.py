@@ -34,7 +34,7 @@ CHECK = 4
 def tool_stamp() -> str:
     """A number that changes when fabricc's own code, templates or catalog do."""
     digest = hashlib.sha256()
-    tops = (installation.PACKAGE, *map(installation.folder, ("templates", "schemas")))
+    tops = (installation.PACKAGE, *map(installation.data_folder, ("templates", "schemas")))
     for top in tops:
         for place, folders, names in os.walk(top):
             folders[:] = sorted(name for name in folders if name != "__pycache__")
@@ -44,7 +44,7 @@ def tool_stamp() -> str:
     return digest.hexdigest()
 
 
-def options(check: bool) -> str:
+def build_options(check: bool) -> str:
     """What besides the inputs decides the output: whether it is proved, and the user's own templates."""
     found = override_digests()
     return f"check={check}" + (f" templates={sorted(found.items())}" if found else "")
@@ -100,7 +100,7 @@ class Last:
         return BuildResult(
             cluster=self.stated["cluster"],
             tree=self.tree,
-            diagnostics=tuple(_full(d) for d in self.stated["diagnostics"]),
+            diagnostics=tuple(_expand_listing(d) for d in self.stated["diagnostics"]),
             counts=self.stated["counts"],
             files=self.stated["files"],
             links=self.stated["links"],
@@ -129,13 +129,13 @@ def spec_of(tree: Path) -> Path | None:
         if state is None:
             return None
         with (state / f"{real.name}.record").open("rb") as file:
-            stated = _head(file.readline())
+            stated = _read_head(file.readline())
     except OSError:
         return None
     return Path(stated["spec"]) if stated and isinstance(stated.get("spec"), str) else None
 
 
-def last(out: Path, spec: Path, options: str) -> Last | None:
+def last_build(out: Path, spec: Path, options: str) -> Last | None:
     """The last build of the spec below `out`, under whatever name, when it was with the same options."""
     state = state_of(out)
     if state is None:
@@ -148,7 +148,7 @@ def last(out: Path, spec: Path, options: str) -> Last | None:
             if crc32(memoryview(content)[:end]) != int.from_bytes(content[end:]):
                 continue  # damaged: as if there were none
             first = content.find(b"\n")
-            stated = _head(content[:first])
+            stated = _read_head(content[:first])
             if stated and stated["spec"] == wanted and stated["options"] == options:
                 second = content.index(b"\n", first + 1)
                 listing = Listing(*json.loads(content[first + 1 : second]))
@@ -166,12 +166,12 @@ def _written_at(path: Path) -> tuple[int, str]:
 
 def _digest_of(path: Path) -> str:
     try:
-        return files.digest(path)
+        return files.file_digest(path)
     except FileNotFoundError:
         return ""
 
 
-def _head(line: bytes) -> dict[str, Any] | None:
+def _read_head(line: bytes) -> dict[str, Any] | None:
     try:
         stated = json.loads(line)
     except (ValueError, RecursionError):
@@ -179,6 +179,6 @@ def _head(line: bytes) -> dict[str, Any] | None:
     return stated if isinstance(stated, dict) and stated.get("format") == FORMAT else None
 
 
-def _full(flat: Iterable[Any]) -> Diagnostic:
+def _expand_listing(flat: Iterable[Any]) -> Diagnostic:
     code, severity, message, place, remedy = flat
     return Diagnostic(code, Severity(severity), message, Position(*place) if place else None, remedy)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from fabricc.compiler.incremental.record import CHECK, FORMAT, Last, tool_stamp
-from fabricc.compiler.incremental.states import Listing, States, large, look
+from fabricc.compiler.incremental.states import Listing, States, is_large, read_states
 from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.workers import beside
+from fabricc.compiler.workers import run_in_background
 from fabricc.tree import EmitError
 from fabricc.tree.state import state_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.result import BuildResult
 
 
-def save(
+def save_build(
     out: Path,
     result: BuildResult,
     spec: Path,
@@ -56,12 +56,12 @@ def save(
             "options": options,
             "cluster": result.cluster,
             "files": len(own),
-            **_outcome(result, inputs, ledger),
+            **_build_outcome(result, inputs, ledger),
         }
-        _store(state, Last(stated, states_now(result.tree, Listing.of(own))))
+        _store_record(state, Last(stated, states_now(result.tree, Listing.of(own))))
 
 
-def amend(
+def amend_build(
     last: Last, result: BuildResult, inputs: Mapping[str, str], changed: Iterable[str], ledger: str
 ) -> None:
     """Record a build that changed a few files of the last one's and neither added nor removed any; see `save`."""
@@ -69,8 +69,8 @@ def amend(
     if state is None:
         return
     with suppress(OSError):
-        stated = {**last.stated, **_outcome(result, inputs, ledger)}
-        _store(state, Last(stated, last.states.amended(changed)))
+        stated = {**last.stated, **_build_outcome(result, inputs, ledger)}
+        _store_record(state, Last(stated, last.states.amended(changed)))
 
 
 def states_now(tree: Path, listing: Listing) -> States:
@@ -80,24 +80,24 @@ def states_now(tree: Path, listing: Listing) -> States:
         OSError, EmitError: one of the files is not there.
     """
     folders = [*listing.folders]
-    if not large(listing) or usable_cpus() < 2:
-        return States(tree, listing, look(tree, listing, folders))
+    if not is_large(listing) or usable_cpus() < 2:
+        return States(tree, listing, read_states(tree, listing, folders))
     half = len(folders) // 2
-    with beside(lambda: look(tree, listing, folders[half:])) as rest:
-        return States(tree, listing, look(tree, listing, folders[:half]) + rest())
+    with run_in_background(lambda: read_states(tree, listing, folders[half:])) as rest:
+        return States(tree, listing, read_states(tree, listing, folders[:half]) + rest())
 
 
-def _outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dict[str, Any]:
+def _build_outcome(result: BuildResult, inputs: Mapping[str, str], ledger: str) -> dict[str, Any]:
     return {
         "inputs": dict(inputs),
         "counts": dict(result.counts),
         "links": result.links,
-        "diagnostics": [_flat(d) for d in result.diagnostics],
+        "diagnostics": [_flatten_diagnostic(d) for d in result.diagnostics],
         "ledger": ledger,
     }
 
 
-def _store(state: Path, build: Last) -> None:
+def _store_record(state: Path, build: Last) -> None:
     """Write a record: a line of what is stated and one of the listing, both JSON, the states, and their check sum."""
     path = state / f"{build.stated['cluster']}.record"
     draft = path.with_name(path.name + ".new")
@@ -116,6 +116,6 @@ def _store(state: Path, build: Last) -> None:
     draft.replace(path)
 
 
-def _flat(d: Diagnostic) -> list[Any]:
+def _flatten_diagnostic(d: Diagnostic) -> list[Any]:
     place = [d.position.file, d.position.line, d.position.column] if d.position else None
     return [d.code, d.severity.value, d.message, place, d.help]

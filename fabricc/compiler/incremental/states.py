@@ -18,7 +18,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.compiler.pieces import asked_beside, dealt, usable_cpus
+from fabricc.compiler.pieces import asked_beside, share_pieces, usable_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ class Listing:
         lists: dict[tuple[str, ...], int] = {}
         folders: dict[str, int] = {}
         upper: set[str] = set()
-        for folder, places in groupby(map(_place, paths), itemgetter(0)):
+        for folder, places in groupby(map(_split_path, paths), itemgetter(0)):
             names = [name for _, name in places]
             if folder:
                 upper.add(folder.partition("/")[0])
@@ -97,20 +97,20 @@ class States:
             OSError: one of them is not there.
         """
         found = bytearray(self.found)
-        touched = {place for path in paths for place in _touched(path)}
+        touched = {place for path in paths for place in _touched_names(path)}
         for folder, name in touched:
             at = self._at(folder, name)
-            found[at : at + _STATE] = _state(self.tree, folder, name)
+            found[at : at + _STATE] = _path_state(self.tree, folder, name)
         return States(self.tree, self.listing, bytes(found))
 
     def has(self, path: str) -> bool:
         """Whether one file is as it was."""
-        folder, name = _place(path)
+        folder, name = _split_path(path)
         if name not in self.listing.names(folder):
             return False
         at = self._at(folder, name)
         try:
-            return _state(self.tree, folder, name) == self.found[at : at + _STATE]
+            return _path_state(self.tree, folder, name) == self.found[at : at + _STATE]
         except OSError:
             return False
 
@@ -128,12 +128,12 @@ class States:
             before: the question.
         """
         folders = [*self.listing.folders]
-        with dealt(-(-len(folders) // _PIECE)) as pieces:
+        with share_pieces(-(-len(folders) // _PIECE)) as pieces:
 
             def same() -> bool:
                 return all(self._same(folders[at * _PIECE : (at + 1) * _PIECE]) for at in pieces)
 
-            if not large(self.listing) or (usable_cpus() if jobs is None else jobs) < 2:
+            if not is_large(self.listing) or (usable_cpus() if jobs is None else jobs) < 2:
                 asked = cache(before)
                 yield asked, lambda: asked() and same()
                 return
@@ -143,7 +143,7 @@ class States:
     def _same(self, folders: Sequence[str]) -> bool:
         first = self.listing.starts[folders[0]]
         try:
-            found = look(self.tree, self.listing, folders)
+            found = read_states(self.tree, self.listing, folders)
         except OSError:
             return False
         return not self.tree.is_symlink() and found == self.found[first : first + len(found)]
@@ -154,24 +154,24 @@ class States:
         return self.listing.starts[folder] + at * _STATE
 
 
-def large(listing: Listing) -> bool:
+def is_large(listing: Listing) -> bool:
     """Whether a process of its own to look at the files pays."""
     return listing.starts["/"] >= _WORTH_A_PROCESS * _STATE
 
 
-def _place(path: str) -> tuple[str, str]:
+def _split_path(path: str) -> tuple[str, str]:
     """The folder by which a listing has a file, and its name there."""
     above = path.find("/", path.find("/") + 1)
     return (path[:above], path[above + 1 :]) if above > 0 else ("", path)
 
 
-def _touched(path: str) -> Iterator[tuple[str, str]]:
+def _touched_names(path: str) -> Iterator[tuple[str, str]]:
     """A file and the folders above it, as far as a listing has them."""
-    folder, name = _place(path)
+    folder, name = _split_path(path)
     yield from ((folder, name), (folder, ""), ("", path.partition("/")[0]), ("", ""))
 
 
-def look(tree: Path, listing: Listing, folders: Iterable[str]) -> bytes:
+def read_states(tree: Path, listing: Listing, folders: Iterable[str]) -> bytes:
     """The states of folders and of all names in them.
 
     Raises:
@@ -191,7 +191,7 @@ def look(tree: Path, listing: Listing, folders: Iterable[str]) -> bytes:
     return states.tobytes()
 
 
-def _state(tree: Path, folder: str, name: str) -> bytes:
+def _path_state(tree: Path, folder: str, name: str) -> bytes:
     return array("q", _of(os.lstat(tree / folder / name))).tobytes()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace, shared_attributes
 from fabricc.fabric.addresses import Pool, asn_block
@@ -86,7 +86,7 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
         spec, outside = numbered_outside(spec, lock)
         models = models_of(spec, catalog)
         tiers = tiers_of(spec, models, naming, findings)
-        if worst(soften_errors(findings, spec.accept)) is Severity.ERROR:
+        if worst_severity(soften_errors(findings, spec.accept)) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
         attached = attach_groups(spec, models)
         refuse_renumbering(spec, models, lock, attached)
@@ -130,7 +130,7 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
     new_lock = Lock(
         strides=pinned, units=found.locked_units, hosts=found.locked_hosts, links=outside, names=names
     )
-    failed = worst(soften_errors(findings, spec.accept)) is Severity.ERROR
+    failed = worst_severity(soften_errors(findings, spec.accept)) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
 
 

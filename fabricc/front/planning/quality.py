@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic
-from fabricc.base.diagnostics.wording import sentence
+from fabricc.base.diagnostics.wording import as_sentence
 from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
@@ -146,7 +146,7 @@ def _locate_findings(
             f.severity,
             f.message,
             spec.position(*places.get(f.code, ("priorities", lossless))),
-            sentence(f.help),
+            as_sentence(f.help),
         )
         for f in found
     ]

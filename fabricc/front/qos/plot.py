@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.formats import html
+from fabricc.base.foreign.formats import escape_html
 from fabricc.base.values import replace
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def panel_svg(panel: Panel, key: str) -> str:
         body = body.replace(f'"{colour}"', f'"var(--plot-{name}, {colour})"')
     return (
         f'<svg class="plot" viewBox="0 28 {WIDTH} {PANEL_HEIGHT - 28}" role="img" aria-labelledby="{key}-title">'
-        f'<title id="{key}-title">{html(panel.title)}</title>\n{body}\n</svg>'
+        f'<title id="{key}-title">{escape_html(panel.title)}</title>\n{body}\n</svg>'
     )
 
 
@@ -178,5 +178,5 @@ def _draw_text(
 ) -> str:
     return (
         f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{fill}" '
-        f'font-weight="{weight}" stroke="{_PAPER}" stroke-width="3" paint-order="stroke">{html(text)}</text>'
+        f'font-weight="{weight}" stroke="{_PAPER}" stroke-width="3" paint-order="stroke">{escape_html(text)}</text>'
     )

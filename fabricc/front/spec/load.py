@@ -7,7 +7,7 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics import Diagnostic, Position, Severity, worst
+from fabricc.base.diagnostics import Diagnostic, Position, Severity, worst_severity
 from fabricc.base.documents.document import clip
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
@@ -150,7 +150,7 @@ def _limit_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic,
     """The first 200, and one that counts the others and is as grave as they are."""
     if not (rest := diagnostics[MAX_LISTED:]):
         return diagnostics
-    gravest = worst(rest) or Severity.NOTE
+    gravest = worst_severity(rest) or Severity.NOTE
     message = f"{len(rest)} more problems are not listed"
     more = Diagnostic("FAB1009", gravest, message, rest[0].position, "Repair these first.")
     return (*diagnostics[:MAX_LISTED], more)

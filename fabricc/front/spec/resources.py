@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fabricc.base.documents.schema import schema
+from fabricc.base.documents.schema import load_schema
 
 
 def cluster_schema() -> dict[str, Any]:
     """The JSON Schema of the cluster spec; shared, so never to be changed."""
-    return schema("cluster")
+    return load_schema("cluster")
 
 
 def resolve_schema(schema: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
-from fabricc.base.documents.fitting import pattern as compiled
-from fabricc.base.documents.schema import breaches, validator
-from fabricc.base.order import gathered
+from fabricc.base.documents.fitting import compile_pattern as compiled
+from fabricc.base.documents.schema import breaches, schema_validator
+from fabricc.base.order import group_pairs
 from fabricc.front.spec.document import format_path, format_value, join_words
 from fabricc.front.spec.resources import cluster_schema, resolve_schema
 
@@ -69,7 +69,7 @@ def _relevant_errors(error: ValidationError) -> Iterator[ValidationError]:
     if error.validator != "anyOf":
         yield error
         return
-    branches = gathered((int(part.relative_schema_path[0]), part) for part in error.context or ())
+    branches = group_pairs((int(part.relative_schema_path[0]), part) for part in error.context or ())
     fitting = [
         parts
         for parts in branches.values()
@@ -162,7 +162,7 @@ def _diagnostics_of(
 
 
 def _has_type(value: Any, kind: str) -> bool:
-    return bool(validator("cluster").is_type(value, kind))
+    return bool(schema_validator("cluster").is_type(value, kind))
 
 
 def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[KeyPath, Diagnostic]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Position
-from fabricc.base.documents.reader import STRICT, parsed
+from fabricc.base.documents.reader import STRICT, parse_document
 from fabricc.base.foreign import files
 from fabricc.operate.devices.device import Device
 from fabricc.operate.devices.failure import DeviceError
@@ -52,7 +52,7 @@ def _in_file(path: Path) -> Iterator[Device]:
         DeviceError: FAB9520, it cannot be read or says something else.
     """
     try:
-        document = parsed(files.read(path, limit=_LARGEST).decode(), str(path), STRICT)
+        document = parse_document(files.read(path, limit=_LARGEST).decode(), str(path), STRICT)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise DeviceError("FAB9520", f"cannot read {path}: {reason}", _FORM) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.reader import STRICT, parsed
+from fabricc.base.documents.reader import STRICT, parse_document
 from fabricc.base.documents.scalars import resolve_1_1
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
@@ -227,7 +227,7 @@ def _parse(path: Path, content: bytes) -> Access:
         syntax=_not_yaml,
     )
     try:
-        document = parsed(content.decode(), str(path), rules)
+        document = parse_document(content.decode(), str(path), rules)
     except UnicodeDecodeError:
         raise DeviceError("FAB9101", f"{path} is not YAML") from None
     for found in document.diagnostics:
@@ -307,7 +307,7 @@ def _reference(path: Path, value: object, where: str) -> Reference:
             if kind != "file":
                 return Reference(kind, place)
             file = Path(os.path.abspath(path.parent / Path(place).expanduser()))  # noqa: PTH100 - takes `..` out
-            root = files.repository(path)
+            root = files.repository_of(path)
             return Reference(kind, str(file), str(root if file.is_relative_to(root) else "/"))
     remedy = "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a secret itself may not stand there."
     raise DeviceError("FAB9102", f"{path}: {where} says no place", remedy)

@@ -121,7 +121,7 @@ def _why_untrusted(path: Path, content: bytes, named: Iterable[Path] | None) -> 
 def _read(record: Path) -> Mapping[str, Any]:
     """Return what a record states, {} for none that can be read."""
     try:
-        stated = json.loads(files.plain(record, limit=_LARGEST)[0])
+        stated = json.loads(files.read_regular_file(record, limit=_LARGEST)[0])
     except (OSError, ValueError, RecursionError):
         return {}
     return stated if isinstance(stated, dict) else {}
@@ -138,7 +138,9 @@ def _entry(path: Path) -> Path:
 def _folder(entry: Path) -> Path | None:
     """Return the folder of the records; None where what a file came with holds it, and may have brought it."""
     home = state_home()
-    return None if home is None or is_brought(home, files.repository(entry)) else home / "fabricc" / _FOLDER
+    return (
+        None if home is None or is_brought(home, files.repository_of(entry)) else home / "fabricc" / _FOLDER
+    )
 
 
 def _name(entry: Path) -> str:
@@ -151,13 +153,13 @@ def _digests(path: Path, named: Iterable[Path]) -> dict[str, str]:
     Raises:
         DeviceError: FAB9101, one is behind a link that leads out.
     """
-    root = files.repository(path)
+    root = files.repository_of(path)
     found = {}
     for each in named:
         place = Path(os.path.abspath(each))  # noqa: PTH100 - `Path.absolute` leaves `..`
         if place.is_relative_to(root):
             try:
-                found[str(place)] = files.digest(place, root=root)
+                found[str(place)] = files.file_digest(place, root=root)
             except files.ForeignFileError as error:
                 raise DeviceError("FAB9101", f"{path} names {place}: {error.strerror}") from None
             except OSError:

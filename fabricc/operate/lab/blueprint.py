@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.operate.lab import outside
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.kernel import IPV6
@@ -117,13 +117,13 @@ def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node
     `managed`.
     """
     back_end = back_ends.load("frr")
-    files = rendered(switch)
+    files = render_switch(switch)
     facts = back_end.read(files).facts
     commands = ["link set lo up"]
     commands += [f"addr add {_host_prefix(text)} dev lo" for text in _values(facts, "loopback/ipv[46]")]
     if managed:
         commands += _management_commands(facts)
-    for port in sorted(used, key=natural):
+    for port in sorted(used, key=natural_key):
         commands.append(f"link set {port} mtu {facts[f'interface[{port}]/mtu']}")
         if facts[f"interface[{port}]/enabled"] == "true":
             commands.append(f"link set {port} up")

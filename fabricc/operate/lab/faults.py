@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.lab import kernel, state
 from fabricc.operate.lab.failure import LabError
@@ -123,7 +123,7 @@ def _save(lab: Lab, known: Faults) -> None:
 
 def _set(lab: Lab, ends: Sequence[End], word: str = "up") -> None:
     lines = ((lab.record.namespace(device), f"link set {port} {word}") for device, port in ends)
-    kernel.ip_batches(gathered(lines))
+    kernel.ip_batches(group_pairs(lines))
 
 
 def _silence(lab: Lab, ends: Sequence[End]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.operate.drivers.frr_files import FILES
 from fabricc.operate.lab import state
 from fabricc.operate.lab.failure import LabError
@@ -87,7 +87,7 @@ def furnish(lab: Lab, node: Node) -> None:
 
 def tell_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]]) -> None:
     """Let ports tell their planned speed: a veth pair has none of its own."""
-    wanted = gathered(ports)
+    wanted = group_pairs(ports)
     for node in nodes:
         lines = []
         for port in wanted.get(node.name, ()):

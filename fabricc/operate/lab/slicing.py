@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.operate.lab.failure import LabError
 
@@ -60,7 +60,7 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
 
 def _spread(fabric: Fabric) -> list[int]:
     """The first units of the first pods in turn, and the first of each host group that is missing then."""
-    by_pod = gathered((at // fabric.shape.units_per_pod, at) for at in _serving(fabric))
+    by_pod = group_pairs((at // fabric.shape.units_per_pod, at) for at in _serving(fabric))
     pods = [found[:_UNITS_PER_POD] for pod, found in sorted(by_pod.items()) if pod < _PODS]
     kept = [at for turn in zip_longest(*pods) for at in turn if at is not None]
     groups = {group for at in kept for group in _groups(fabric, at)}

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
@@ -128,7 +128,7 @@ def compare_configurations(network: Network, trial: Trial, *, one_of_each: bool 
 
 def configuration(switch: Switch) -> str:
     """The `frr.conf` of a switch."""
-    return rendered(switch)["frr.conf"]
+    return render_switch(switch)["frr.conf"]
 
 
 def compare_sessions(network: Network, prediction: Prediction, check: Check) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.maintain.losses import Next, gpus_cut, touched, worst_next
 from fabricc.operate.maintain.wiring import Out
@@ -103,13 +103,13 @@ def findings(network: Network, wiring: Wiring, target: Out, keep: Fraction | Non
 
 def _conflicts(network: Network, wiring: Wiring, target: Out, keep: Fraction | None) -> Iterator[Diagnostic]:
     before = network.moments[Moment.BEFORE]
-    names = listed(target.names, 4)
+    names = join_words(target.names, 4)
     out = network.cut[2]
     already = (before.gone | before.drained) & target.gone
     if already or before.ends & target.ends:
-        told = listed([*sorted(already), *(f"{d}:{p}" for d, p in sorted(before.ends & target.ends))], 4)
+        told = join_words([*sorted(already), *(f"{d}:{p}" for d, p in sorted(before.ends & target.ends))], 4)
         yield Diagnostic("FAB9406", Severity.NOTE, f"out of service already: {told}", None, "")
-    beside = listed(network.standing.names, 4)
+    beside = join_words(network.standing.names, 4)
     alone = gpus_cut(wiring, target)
     known = gpus_cut(wiring, network.standing)
     if network.standing != Out() and out > alone + known:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.formats import entry
-from fabricc.base.diagnostics.wording import listed, plural, ranges
+from fabricc.base.diagnostics.formats import finding_entry
+from fabricc.base.diagnostics.wording import join_words, plural, ranges
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.operate.maintain.losses import FEWER_PATHS, HOW
 from fabricc.operate.maintain.plan import Moment, percent
 
@@ -40,11 +40,11 @@ def parts(found: Prepared) -> Iterator[Part]:
 def _network(network: Network) -> Iterator[Part]:
     label = f"{network.name}: " if network.name else ""
     names = network.moments[Moment.BEFORE].names
-    yield Line(f"{label}out already: {listed(names, 6) or 'nothing'}")
+    yield Line(f"{label}out already: {join_words(names, 6) or 'nothing'}")
     yield Line()
     head = ("capacity left", *(moment.value for moment in Moment), "links while out")
     rows = [(part, *_cells(shares)) for part, shares in network.parts.items()]
-    alike = gathered((_cells(shares), name) for name, shares in network.switches.items())
+    alike = group_pairs((_cells(shares), name) for name, shares in network.switches.items())
     grouped = sorted(alike.items())
     rows += [(_several(of_group), *cells) for cells, of_group in grouped[:_SHOWN]]
     yield Table("", head, rows)
@@ -58,7 +58,7 @@ def _network(network: Network) -> Iterator[Part]:
             told = f", {plural(gpus, 'GPU')} without a port" if gpus else ""
             least = percent(min(each.kept for each in of_how))
             left = f", {least} of the paths left" if how == FEWER_PATHS else ""
-            names_ = listed([each.name for each in of_how], 6)
+            names_ = join_words([each.name for each in of_how], 6)
             yield Line(f"{label}{how}: {plural(len(of_how), 'host')}{told}{left}: {names_}")
     if not network.touched:
         yield Line(f"{label}no host is touched")
@@ -92,7 +92,7 @@ def _ranks(jobs: Sequence[Job]) -> str:
 def _jobs(found: Prepared) -> Iterator[Line]:
     if found.jobs:
         units = list(dict.fromkeys(job.unit for job in found.jobs))
-        nodes = f"{plural(len(found.jobs), 'node')} of {listed(units, 6)}"
+        nodes = f"{plural(len(found.jobs), 'node')} of {join_words(units, 6)}"
         yield Line(f"jobs: {nodes}, ranks {_ranks(found.jobs)}")
     if not found.leaving:
         yield Line("no reservation and no cordon is needed: no host loses a port")
@@ -153,7 +153,7 @@ def as_json(found: Prepared) -> Rendered:
             },
             "written": [str(path) for path in found.written],
         },
-        "findings": [entry(one) for one in found.findings],
+        "findings": [finding_entry(one) for one in found.findings],
     }
     return json_document(answer)
 

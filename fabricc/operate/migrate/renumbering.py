@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
 from fabricc.fabric.links import (
@@ -167,7 +167,7 @@ class _Way:
     def told(self, batch: Sequence[SwitchId]) -> str:
         words = {_WORDS[key.column]: None for at in batch for key in self.changed[at]}
         names = [self.before.name(at) for at in batch]
-        return f"{listed(names, _NAMED)} with other {listed([*words], len(words), ' and ')}"
+        return f"{join_words(names, _NAMED)} with other {join_words([*words], len(words), ' and ')}"
 
     def part(self, name: str, what: str, done: set[SwitchId]) -> Part:
         """The step by which some switches have their other numbers."""
@@ -334,7 +334,7 @@ def _touched(fabric: Fabric, way: _Way, batch: Sequence[SwitchId]) -> str:
         return ""
     whole = all(tors.issuperset(fabric.tor_ids(unit)) for unit in {at.unit for at in batch})
     addresses = any(key.column.startswith("hosts") for at in batch for key in way.changed[at])
-    who = f"{plural(len(hosts), 'host')} ({listed([*hosts], _NAMED)})"
+    who = f"{plural(len(hosts), 'host')} ({join_words([*hosts], _NAMED)})"
     if addresses:
         return f"take {who} out of service: their addresses change, so apply their files with it"
     if whole:

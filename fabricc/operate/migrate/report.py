@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.operate.migrate.cables import turns
@@ -79,7 +79,7 @@ def _rounds(stage: Stage) -> Iterator[Line]:
     yield Line("  drain its switches, move their cables, and push the switches by --only:")
     for number, names in islice(found.items(), _SHOWN):
         share = f"keeps {float(keeps[number] * 100):.0f} % of a switch's links"
-        yield Line(f"    {number}: {listed(names, _NAMED) or 'new cables alone'}, {share}")
+        yield Line(f"    {number}: {join_words(names, _NAMED) or 'new cables alone'}, {share}")
     if len(found) > _SHOWN:
         yield Line(f"    and {len(found) - _SHOWN:,} more; --format json has them all")
 
@@ -91,7 +91,7 @@ def _waves(order: Order) -> Iterator[Line]:
         return
     yield Line(f"{label}A push takes it in {plural(len(order.waves), 'wave')}, each switch drained:")
     for number, wave in enumerate(order.waves[:_SHOWN], 1):
-        yield Line(f"    {number}: {listed(wave.members, _NAMED)}, {kept_words(wave)}")
+        yield Line(f"    {number}: {join_words(wave.members, _NAMED)}, {kept_words(wave)}")
     if len(order.waves) > _SHOWN:
         yield Line(f"    and {len(order.waves) - _SHOWN:,} more; --format json has them all")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import TierName
@@ -233,7 +233,7 @@ def _models(root: KeyPath, old: Compiled, new: Compiled, keep: Fraction) -> Iter
         kind, system = f"{tier.value}-box", f"{after.nos}-{after.release}"
         for number, batch in enumerate(plain, 1):
             names = [old.fabric.name(at) for at in batch]
-            told = listed(names, _NAMED)
+            told = join_words(names, _NAMED)
             drains: dict[KeyPath, object] = {(*root, "overrides", name, "drain"): "true" for name in names}
             yield Step(
                 f"{kind}-{number}-drain",

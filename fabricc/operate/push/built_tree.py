@@ -11,7 +11,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import find_spec
 from fabricc.compiler.inputs import manifest_inputs
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.plans import DeviceChange
@@ -141,7 +141,7 @@ class BuiltTree:
         for drained in (False, True):
             change = replace(changes.get(name, _AS_IT_IS), drained=drained)
             fabric = replace(self.fabric, changes={**changes, name: change}, addresses=addresses)
-            found.append(rendered(fabric.switch(place)))
+            found.append(render_switch(fabric.switch(place)))
         return found[0], found[1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.operate.devices.reverting import reverting
 from fabricc.operate.push.built_tree import RefusedError
 
@@ -59,5 +59,5 @@ def _by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Rev
     """The switches of each NOS and way to go back, sorted by NOS."""
     devices = [setting.source.devices[name] for name in names]
     ways = ((each.nos, reverting(each.nos, setting.access.login(each))) for each in devices)
-    found = gathered(zip(ways, names, strict=True))
+    found = group_pairs(zip(ways, names, strict=True))
     return dict(sorted(found.items(), key=lambda item: item[0][0]))

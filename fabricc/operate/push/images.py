@@ -89,7 +89,7 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
 def _checked(place: Path, digest: str) -> tuple[bool, str]:
     """Whether the file lies there and is what the table says, and what is wrong."""
     try:
-        own = files.digest(place)
+        own = files.file_digest(place)
     except FileNotFoundError:
         return False, ""
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.review.diff.application import application_impact, application_words
@@ -132,7 +132,7 @@ def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
     A family that goes breaks no link on which another one stays.
     """
     everywhere = old.get("bgp/asn") != new.get("bgp/asn")
-    neighbors = gathered(
+    neighbors = group_pairs(
         (each.port, f"bgp/neighbor[{each.remote or each.port}]/remote_asn") for each in switch.bgp.sessions
     )
     found = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.snapshot import SWITCHES
 from fabricc.tree import EmitError
@@ -29,7 +29,7 @@ def prove(source: BuiltTree, names: Iterable[str]) -> None:
     wrong: list[Diagnostic] = []
     for name in names:
         try:
-            wanted = rendered(source.switch(name))
+            wanted = render_switch(source.switch(name))
         except EmitError as error:
             raise RefusedError.of([error.diagnostic]) from None
         if (held := source.files(name)) != wanted:

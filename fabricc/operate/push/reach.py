@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, connected
@@ -212,7 +212,7 @@ class Reach:
     def _unlike(self, name: str, files: Files, wanted: Files) -> str:
         """How a switch with some files differs from one with others, in words; "" where it does not."""
         wrong = running.differences(self.source.devices[name].nos, files, wanted)
-        return listed([running.line(one) for one in wrong], SHOWN, "; ")
+        return join_words([running.line(one) for one in wrong], SHOWN, "; ")
 
     def _edited(self, name: str, files: Files, left: Counter[str], wanted: Files) -> str:
         """How a switch differs from what it ran when this run last looked, in words; "" where nobody touched it.
@@ -223,7 +223,7 @@ class Reach:
             return wrong
         now = running.unread(self.source.devices[name].nos, files)
         lines = [f"+ {line.strip()}" for line in now - left] + [f"- {line.strip()}" for line in left - now]
-        return listed(lines, SHOWN, "; ")
+        return join_words(lines, SHOWN, "; ")
 
     def old(self, name: str) -> Files:
         """What the switch ran before."""

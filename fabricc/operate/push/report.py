@@ -6,10 +6,10 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.formats import entry
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.formats import finding_entry
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.operate.push.run import kept_words, percent
 from fabricc.operate.push.start import minutes
 from fabricc.review.diff import redact
@@ -51,7 +51,7 @@ def preview(found: Preview, options: Options) -> list[str]:
         words += ["canary"] if wave.canary else []
         words += [f"{drains} drained" if options.drain else f"{drains} not drained"] if drains else []
         lines.append(f"wave {number}: {', '.join(words)}; {kept_words(wave)}")
-        lines.append(f"  {listed(wave.members, _MEMBERS)}")
+        lines.append(f"  {join_words(wave.members, _MEMBERS)}")
     lines.append(
         f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {percent(options.keep)}; "
         f"about {minutes(found.seconds)} ({found.basis})"
@@ -66,8 +66,8 @@ def preview(found: Preview, options: Options) -> list[str]:
 
 def _ways(found: Preview) -> list[str]:
     """Lines: how systems apply the changes, where that matters beyond the facts, and the switches of each way."""
-    ways = gathered((effect.way, name) for name, effect in found.effects.items() if effect.way)
-    return [f"{way}: {listed(names, _MEMBERS)}" for way, names in ways.items()]
+    ways = group_pairs((effect.way, name) for name, effect in found.effects.items() if effect.way)
+    return [f"{way}: {join_words(names, _MEMBERS)}" for way, names in ways.items()]
 
 
 def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
@@ -84,7 +84,7 @@ def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
         },
         "waves": [list(wave.members) for wave in found.waves],
         "seconds": round(found.seconds),
-        "findings": [entry(one) for one in (*found.findings, *remarks)],
+        "findings": [finding_entry(one) for one in (*found.findings, *remarks)],
     })  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def trials_json(found: Trials, digest: str, exit_status: int) -> Rendered:
             }
             for one in found.trials
         ],
-        "findings": [entry(one) for one in found.findings],
+        "findings": [finding_entry(one) for one in found.findings],
     })  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def outcome_json(found: Outcome, remarks: Sequence[Diagnostic]) -> Rendered:
     return json_document({
         "run": found.run, "tree_sha256": found.digest, "exit_status": found.exit_status,
         "states": dict(sorted(found.states.items())),
-        "findings": [entry(one) for one in (*remarks, *found.diagnostics)],
+        "findings": [finding_entry(one) for one in (*remarks, *found.diagnostics)],
     })  # fmt: skip
 
 

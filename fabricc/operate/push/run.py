@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
@@ -336,7 +336,7 @@ class Push:
         remedy = "Make space for it; then `fabricc push TREE` changes the switches that are left."
         if not whole:
             known = journal.states(self.executor.run).items()
-            by = gathered((state.value, name) for name, (state, *_) in known)
+            by = group_pairs((state.value, name) for name, (state, *_) in known)
             states = "; ".join(f"{state}: {', '.join(names)}" for state, names in by.items())
             message += f". It does not say how the run ended: {states}"
             remedy = (

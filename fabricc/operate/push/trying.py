@@ -102,7 +102,7 @@ def recorded(source: BuiltTree, found: Trials, path: Path) -> None:
         RefusedError: FAB9047, what stands there is no ledger.
         EmitError: it cannot be written.
     """
-    known, wrong = accepted.read(path)
+    known, wrong = accepted.read_ledger(path)
     if wrong:
         raise RefusedError.of(wrong)
     fresh = []
@@ -112,7 +112,7 @@ def recorded(source: BuiltTree, found: Trials, path: Path) -> None:
             refused = {line: one.text for one in trial.refused if (line := _line(texts, one))}
             if refused or not trial.refused:
                 fresh.append(accepted.tried_now(switch, texts, refused))
-    write_file(path, accepted.text(accepted.merged(known, fresh)))
+    write_file(path, accepted.ledger_bytes(accepted.merge_ledgers(known, fresh)))
 
 
 def _line(texts: Mapping[str, str], refusal: Refused) -> str:

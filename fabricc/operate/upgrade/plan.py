@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.between import Feature, ImageStep, features, image_step, one_way
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
-from fabricc.base.diagnostics.wording import listed
-from fabricc.base.order import gathered
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.operate.maintain.specs import applied, prove, written
@@ -145,7 +145,7 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
         wrong = [t.name for t in takers if _switch(ways[t.network].fabric, t.name).release != wish.to.release]
         if wrong:
             told = ", ".join(f"{'.'.join(map(str, path))}: {value}" for path, value in words.items())
-            message = f"the spec does not take the release where it stands: {listed(wrong, 4)}"
+            message = f"the spec does not take the release where it stands: {join_words(wrong, 4)}"
             raise FindingsError("FAB9423", message, f"Write it by hand: {told}.")
         sides = spec_side(BEFORE, compiled), spec_side(AFTER, after, compiled)
         found = review(*sides, Context())
@@ -208,7 +208,7 @@ def _require(parts: Mapping[str, Compiled], takers: Iterable[Taker], wish: Wish)
     Raises:
         FindingsError: FAB9422, for each such model.
     """
-    found = gathered((taker.model, taker.name) for taker in takers)
+    found = group_pairs((taker.model, taker.name) for taker in takers)
     models = {tier.model.name: tier.model for part in parts.values() for tier in part.fabric.tiers.values()}
     wrong = []
     for name, names in found.items():
@@ -218,7 +218,7 @@ def _require(parts: Mapping[str, Compiled], takers: Iterable[Taker], wish: Wish)
             source = model.sources.get(f"nos.{wish.to.nos}.support", "catalog")
             message = (
                 f"{wish.to} is not known to run on {model.title}: it does since {model.support[wish.to.nos]} "
-                f"({source}): {listed(names, 4)}"
+                f"({source}): {join_words(names, 4)}"
             )
             others = " or name the others with --only" if len(found) > 1 else ""
             remedy = f"Take {wish.to.nos}-{first} or later{others}." if first else ""
@@ -235,7 +235,7 @@ def _words(
         root: tuple[str, ...] = ("networks", network) if network else ()
         going = {taker.name for taker in takers if taker.network == network}
         overridden = {name for name, change in part.fabric.changes.items() if change.nos}
-        tiers = gathered((at.tier.value, part.fabric.name(at)) for at in part.fabric.switch_ids())
+        tiers = group_pairs((at.tier.value, part.fabric.name(at)) for at in part.fabric.switch_ids())
         for tier, names in tiers.items():
             plain = [name for name in names if name not in overridden]
             if plain and going.issuperset(plain):

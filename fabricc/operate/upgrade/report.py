@@ -7,11 +7,11 @@ from dataclasses import asdict
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.formats import entry
-from fabricc.base.diagnostics.wording import listed, plural
+from fabricc.base.diagnostics.formats import finding_entry
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
 from fabricc.operate.push.images import Wanted
@@ -44,7 +44,7 @@ def parts(found: Upgrade, spec: str) -> Iterator[Part]:
         yield from (Line(), Line(f"{network + ': ' if network else ''}order", "bold"))
         for number, wave in enumerate(waves, 1):
             word = " (canary)" if wave.canary else ""
-            yield Line(f"  {number}{word}: {listed(wave.members, _SHOWN)}, {kept_words(wave)}")
+            yield Line(f"  {number}{word}: {join_words(wave.members, _SHOWN)}, {kept_words(wave)}")
     yield from (Line(), Line("images", "bold"))
     yield from map(Line, _images(found))
     yield from (Line(), Line("return", "bold"))
@@ -71,7 +71,7 @@ def by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
     settings = {each.setting: each.name for each in found.features if each.setting}
     for group in found.review.groups:
         subjects = [(line, line.statement.subject) for line in group.lines]
-        of = gathered(
+        of = group_pairs(
             (next((name for key, name in settings.items() if subject.startswith(key)), ""), line)
             for line, subject in subjects
         )
@@ -177,6 +177,6 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
         "words": {format_path(path): value for path, value in found.words.items()},
         "written": [str(path) for path in found.written],
         "steps": steps(found, spec),
-        "findings": [entry(one) for one in found.findings],
+        "findings": [finding_entry(one) for one in found.findings],
     }
     return json_document(answer)

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.formats import entry
+from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.foreign.formats import json_document, xml_document
 from fabricc.base.foreign.markdown import Markdown
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import KINDS
 from fabricc.operate.verify import lossless
@@ -180,7 +180,7 @@ def as_json(report: Report) -> Rendered:
                 "aspect": one.aspect.value,
                 "device": one.device,
                 # Findings of devices are of whole lines.
-                **{key: value for key, value in entry(one.diagnostic).items() if key != "column"},
+                **{key: value for key, value in finding_entry(one.diagnostic).items() if key != "column"},
                 **({"port_down": one.port_down} if one.port_down else {}),
             }
             for one in report.found
@@ -210,7 +210,7 @@ def as_junit(report: Report) -> Rendered:
     for aspect in report.aspects:
         suite = ElementTree.SubElement(root, "testsuite", {"name": aspect.value})
         counts = dict.fromkeys(totals, 0)
-        wrong = gathered((one.device, one) for one in report.found if one.aspect is aspect)
+        wrong = group_pairs((one.device, one) for one in report.found if one.aspect is aspect)
         silent = report.unanswered.get(aspect, ())
         names = dict.fromkeys((*report.compared[aspect], *wrong, *silent, *report.unasked))
         for name in names:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.operate.verify.model import Aspect, Found, found
 
 if TYPE_CHECKING:
@@ -34,13 +34,16 @@ def compare(device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]) 
         if is_now:
             have = "has" if len(prefixes) == 1 else "have"
             hops = "next hop" if is_now == 1 else "next hops"
-            message = f"{count} {have} {is_now} {hops}, planned {width}: {listed(prefixes, _SHOWN)}"
+            message = f"{count} {have} {is_now} {hops}, planned {width}: {join_words(prefixes, _SHOWN)}"
             findings.append(found(Aspect.ROUTES, device, "FAB9221", message))
         else:
             are = "is" if len(prefixes) == 1 else "are"
-            message = f"{count} {are} not reached: {listed(prefixes, _SHOWN)}"
+            message = f"{count} {are} not reached: {join_words(prefixes, _SHOWN)}"
             findings.append(found(Aspect.ROUTES, device, "FAB9222", message))
     if extra := sorted(told.keys() - expected.keys() - widths.owners.keys()):
-        message = f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that nobody planned: {listed(extra, _SHOWN)}"
+        message = (
+            f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that nobody planned: "
+            f"{join_words(extra, _SHOWN)}"
+        )
         findings.append(found(Aspect.ROUTES, device, "FAB9223", message, severity=Severity.WARNING))
     return findings, len(expected)

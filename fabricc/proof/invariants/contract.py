@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
 from fabricc.proof.invariants.rules import Breach, finding
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, leads_out, priorities
@@ -159,7 +159,7 @@ class Contracts:
 
 
 def _points(dscps: Iterable[int]) -> str:
-    return f"DSCP {listed([str(dscp) for dscp in dscps], 4)}"
+    return f"DSCP {join_words([str(dscp) for dscp in dscps], 4)}"
 
 
 def _priority(value: int) -> str:

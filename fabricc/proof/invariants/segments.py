@@ -16,7 +16,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from fabricc.base.diagnostics.wording import listed
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants.rules import Breach, finding
 from fabricc.proof.invariants.view import between_switches
@@ -216,7 +216,9 @@ def agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
                 other = [
                     "MAC" if owner == _MAC else name for one, two, name in pairs if one != two and one and two
                 ]
-                message = f"{tor.name} says of {owner} another {listed(other, len(other))} than other ToRs"
+                message = (
+                    f"{tor.name} says of {owner} another {join_words(other, len(other))} than other ToRs"
+                )
                 yield finding(22, message, tor.file, tor.line)
             if owner in mine and votes[owner].total() * 2 <= len(tors) and owner != _MAC:
                 yield finding(22, f"{tor.name} has {owner}, which other ToRs do not have", tor.file, tor.line)

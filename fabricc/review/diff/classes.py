@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.fabric.links import layout_key, served_slots, switch_links
 from fabricc.fabric.model import Direction
@@ -39,7 +39,7 @@ def classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
         return {}
     fabric = head.fabric
     own = {*fabric.changes, *base.fabric.qos, *fabric.qos, *_neighbours(fabric)}
-    found = gathered((_key(fabric, place), name) for name, place in head.places.items() if name not in own)
+    found = group_pairs((_key(fabric, place), name) for name, place in head.places.items() if name not in own)
     return {members[0]: members[1:] for members in found.values() if len(members) > 1}
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import Change, GitError, shown
-from fabricc.base.order import gathered
+from fabricc.base.foreign.git import Change, GitError, visible_path
+from fabricc.base.order import group_pairs
 from fabricc.base.patterns import pattern
 from fabricc.compiler.committed import check_committed
 from fabricc.review.diff.model import ControlFile, TreeVerdict
@@ -70,11 +70,11 @@ def control_files(
         if tree is not None:
             in_trees.append((tree, change))
         elif role := role_of(change.path) or _role_by_content(change, repository, commit):
-            found.append(ControlFile(shown(change.path), role, change.kind))
-    for tree, members in gathered(in_trees).items():
+            found.append(ControlFile(visible_path(change.path), role, change.kind))
+    for tree, members in group_pairs(in_trees).items():
         kinds = {each.kind for each in members}
         kind = kinds.pop() if len(kinds) == 1 else "changed"
-        found.append(ControlFile(shown(tree), "committed tree", kind, len(members)))
+        found.append(ControlFile(visible_path(tree), "committed tree", kind, len(members)))
     return tuple(found)
 
 
@@ -152,7 +152,7 @@ def tree_verdicts(
     for tree in trees:
         result, _ = check_committed(repository.top / tree, revision, spec)
         errors = tuple(each for each in result.diagnostics if each.severity is Severity.ERROR)
-        found.append(TreeVerdict(shown(tree), result.exit_status == 0, errors[:_SHOWN]))
+        found.append(TreeVerdict(visible_path(tree), result.exit_status == 0, errors[:_SHOWN]))
     return tuple(found)
 
 
@@ -181,7 +181,7 @@ def find_control_files(
     found = control_files(changes, (*old, *trees), newer, chosen.head)
     own = (history.prefix, *(f"{tree}/" for tree in trees))
     if status is not None:
-        return found, tuple(TreeVerdict(shown(tree), status == 0) for tree in trees or old)
+        return found, tuple(TreeVerdict(visible_path(tree), status == 0) for tree in trees or old)
     if not any(change.path.startswith(own) for change in changes):
         return found, ()
     return found, tree_verdicts(repository, trees, commit, spec)

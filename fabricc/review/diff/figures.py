@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.front.qos.pools import PortGroup, divide_buffer
 
@@ -67,7 +67,7 @@ def fabric_figures(fabric: Fabric) -> dict[str, str]:
         of_tier = [switch for switch in samples if switch.tier is tier]
         if ratios := [ratio for switch in of_tier if (ratio := _oversubscription(switch)) is not None]:
             found[f"oversubscription, {_title(tier.value)}"] = f"{float(max(ratios)):.2f}"
-    used = gathered((s.tier.value, _headroom_used(s)) for s in samples if s.qos.headrooms)
+    used = group_pairs((s.tier.value, _headroom_used(s)) for s in samples if s.qos.headrooms)
     for tier_name, shares in used.items():
         found[f"headroom used, {_title(tier_name)}"] = f"{_percent(max(shares))} of the buffer"
     if marks := _lowest_marks(samples):

@@ -16,7 +16,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.base_revision import choose_comparison
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import POLICY_NAME
-from fabricc.compiler.revision import SpecHistory, unreadable
+from fabricc.compiler.revision import SpecHistory, revision_finding
 from fabricc.compiler.spec_search import (
     Found,
     find_base_spec,
@@ -87,7 +87,7 @@ def inputs(
         try:
             yield _revisions(first, base or "HEAD", head, Path(scratch), check_status)
         except GitError as error:
-            raise InputError.of([unreadable(error)]) from None
+            raise InputError.of([revision_finding(error)]) from None
 
 
 def _two(first: Path, second: Path) -> Inputs:

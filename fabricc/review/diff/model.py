@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -411,7 +411,7 @@ def affected_gpus(reach: Mapping[Rail, Fraction]) -> int:
     """
     if not any(network for _, _, network in reach):
         return whole(reach.values())
-    spans = gathered(
+    spans = group_pairs(
         (host, (number * gpus, (number + 1) * gpus)) for (host, number, _), gpus in reach.items()
     )
     return whole(map(_length, spans.values()))

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.review.diff.impact import row_of, vocabulary
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Phrase(NamedTuple):
 def phrases(group: Group) -> list[Phrase]:
     """A line per theme, gravest first."""
     rows = [(line, row_of(line.statement.subject, group.nos)) for line in group.lines]
-    themes = gathered((row.theme, (line, _label(row.words, line.statement.subject))) for line, row in rows)
+    themes = group_pairs((row.theme, (line, _label(row.words, line.statement.subject))) for line, row in rows)
     found = [_phrase(theme, members) for theme, members in themes.items()]
     order = vocabulary(group.nos).themes.index
     return sorted(found, key=lambda phrase: (-phrase.impact, order(phrase.theme)))

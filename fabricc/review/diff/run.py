@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.workers import spread
+from fabricc.compiler.workers import spread_work
 from fabricc.review.diff import texts
 from fabricc.review.diff.access import access_changes
 from fabricc.review.diff.application import with_application
@@ -180,7 +180,7 @@ def _compared(base: Side, head: Side, names: Sequence[str], jobs: int | None) ->
     workers = 1 if len(names) <= _INLINE else jobs or usable_cpus()
     size = max(_PIECE, len(names) // 8000)
     pieces = [names[at : at + size] for at in range(0, len(names), size)]
-    found = spread(workers, len(pieces), _Work(base, head, pieces))
+    found = spread_work(workers, len(pieces), _Work(base, head, pieces))
     return {diff.name: diff for _, diffs in found for diff in diffs}
 
 
@@ -209,7 +209,7 @@ class _Totals:
 
 
 def _fleet(side: Side, names: Sequence[str]) -> Fleet:
-    kinds = gathered((side.kinds[name], name) for name in _devices_once(names))
+    kinds = group_pairs((side.kinds[name], name) for name in _devices_once(names))
     gpus = whole(side.gpus_of(name) for name in kinds.get("host", ()))
     return Fleet({kind: tuple(members) for kind, members in kinds.items()}, gpus)
 
@@ -228,7 +228,7 @@ def grouped(
     diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]
 ) -> tuple[Group, ...]:
     """Groups by kind, platform and statements, ordered by impact, then tier, then size."""
-    members = gathered(
+    members = group_pairs(
         ((diff.kind, diff.platform, diff.impact, diff.ports_only, frozenset(diff.counts)), diff)
         for diff in diffs
     )

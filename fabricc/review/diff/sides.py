@@ -10,7 +10,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos import templating
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.moves import Moves
 from fabricc.fabric.shape import HostId
@@ -172,7 +172,7 @@ class SpecSide(Side):
         device = self.device(name)
         if isinstance(device, Host):
             return host_files.render(device)
-        return rendered(device)
+        return render_switch(device)
 
     def figures(self) -> Mapping[str, str]:
         """Figures of the plan."""
@@ -188,7 +188,7 @@ class SpecSide(Side):
 
 def _as_written(view: DeviceView, switch: Switch) -> DeviceView:
     """Return the view of a switch with the facts of its final text: with overlays, removals and own templates."""
-    files = rendered(switch)
+    files = render_switch(switch)
     reading = back_ends.load(switch.nos).read(files)
     planned = {path: value for path, value in view.facts.items() if path.startswith(_BESIDE)}
     cables = {path: value for path, value in view.facts.items() if "]/cable/" in path}

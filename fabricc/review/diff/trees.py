@@ -15,7 +15,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.moves import Former, Moves
@@ -266,7 +266,7 @@ def _reject_devices_without_files(tree: Path, rows: list[dict[str, str]], manife
 def _digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:
     files = ((*path.split("/", 2), digest) for path, digest in sorted(manifest.files.items()))
     of_devices = (each for each in files if len(each) == 4 and each[0] in ("switches", "hosts"))
-    found = gathered((name, (file, digest)) for _, name, file, digest in of_devices)
+    found = group_pairs((name, (file, digest)) for _, name, file, digest in of_devices)
     return {name: tuple(pairs) for name, pairs in found.items()}
 
 

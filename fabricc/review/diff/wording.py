@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural, ranges
-from fabricc.base.foreign.markdown import inert
-from fabricc.base.order import gathered
+from fabricc.base.foreign.markdown import inert_text
+from fabricc.base.order import group_pairs
 from fabricc.review.diff.model import Impact, host_count
 from fabricc.review.diff.names import fold
 
@@ -193,7 +193,7 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
 
 
 def _devices(review: Review) -> str:
-    members = gathered((group.kind, name) for group in review.groups for name in group.devices)
+    members = group_pairs((group.kind, name) for group in review.groups for name in group.devices)
     counts = Counter({kind: host_count(names) for kind, names in members.items()})
     verb = "changes" if sum(counts.values()) == 1 else "change"
     parts = [_kinds(counts, verb)] if counts else []
@@ -354,7 +354,7 @@ def labels(review: Review) -> list[str]:
 
 def marker(subject: str) -> str:
     """What finds the comment on a spec (or the tree of a cluster) again, so that it is edited and not posted twice."""
-    return inert(f"fabricc:diff:{subject}")
+    return inert_text(f"fabricc:diff:{subject}")
 
 
 def fleets(review: Review) -> list[tuple[str, Sequence[str]]]:

@@ -6,7 +6,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction, Host, Port
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.paths import compile_patterns
@@ -55,7 +55,9 @@ DOCS = "fabricc docs architecture"
 
 def grouped(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Paths that differ in their first key and have one value, as (the first, the others)."""
-    groups = gathered(((_FIRST_KEY.sub("[*]", path, count=1), value), path) for path, value in facts.items())
+    groups = group_pairs(
+        ((_FIRST_KEY.sub("[*]", path, count=1), value), path) for path, value in facts.items()
+    )
     for first, *others in groups.values():
         yield first, tuple(others)
 

@@ -15,7 +15,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.compiler.finding import find_spec
 from fabricc.compiler.inputs import TEMPLATES, manifest_inputs
-from fabricc.compiler.rendering import overlay_lines, rendered
+from fabricc.compiler.rendering import overlay_lines, render_switch
 from fabricc.fabric.model import Host
 from fabricc.proof.tree import DeviceFiles, read_manifest
 from fabricc.review.explain.lines import Place, Texts
@@ -152,7 +152,7 @@ def texts_of(line: TreeLine, subject: Subject) -> Texts:
     overlaid: Collection[tuple[str, int]] = ()
     if _templates(line.manifest.inputs) == _own_templates():
         with suppress(EmitError):  # a template or an overlay that no longer fits: then it cannot be told
-            fresh = rendered(subject.device)
+            fresh = render_switch(subject.device)
     if subject.device.overlays:
         overlaid = overlay_lines(subject.device, found)[1]
     return Texts(found, fresh, back_ends.load(subject.device.nos).read, overlaid)

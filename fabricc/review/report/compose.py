@@ -6,7 +6,7 @@ import shlex
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.front.planning.quality import list_worksheets
@@ -137,7 +137,7 @@ def _effect(each: Failure) -> str:
 
 
 def _status(compiled: Compiled) -> str:
-    gravest = worst(compiled.diagnostics)
+    gravest = worst_severity(compiled.diagnostics)
     return {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(gravest or Severity.NOTE, "good")
 
 

@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.report.kinds import host_port_gbps
@@ -50,7 +50,7 @@ def cages(found: tuple[Kind, ...]) -> dict[Cages, tuple[int, int]]:
     counted: dict[Cages, tuple[int, int]] = {}
     for kind in found:
         slots = kind.layout.slots
-        used = gathered(((slots[link.slot].cage, link.direction), link) for link in kind.links)
+        used = group_pairs(((slots[link.slot].cage, link.direction), link) for link in kind.links)
         for (_, way), links in used.items():
             slot = slots[links[0].slot]
             media = "/".join(sorted({link.medium for link in links}))

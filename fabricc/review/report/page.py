@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from fabricc.base.foreign.formats import html as escaped
+from fabricc.base.foreign.formats import escape_html as escaped
 from fabricc.base.foreign.formats import html_document
-from fabricc.base.installation import folder
+from fabricc.base.installation import data_folder
 from fabricc.review.report.compose import compose
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def rendered(page: Page) -> Rendered:
 def _environment() -> Environment:
     """The templates, in an environment of their own that escapes every value."""
     made = Environment(
-        loader=FileSystemLoader(folder("templates") / FOLDER),
+        loader=FileSystemLoader(data_folder("templates") / FOLDER),
         undefined=StrictUndefined,
         autoescape=True,
         finalize=escaped,
@@ -70,7 +70,7 @@ def _environment() -> Environment:
 
 @cache
 def _file(name: str) -> str:
-    return (folder("templates") / FOLDER / name).read_text("utf-8")
+    return (data_folder("templates") / FOLDER / name).read_text("utf-8")
 
 
 def is_report(beginning: bytes) -> bool:

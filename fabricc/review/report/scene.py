@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
@@ -66,7 +66,7 @@ class Scene:
 def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
     """What is shown of a fabric."""
     places = [unit.coordinate for unit in fabric.places()]
-    by_pod = gathered((at // fabric.shape.units_per_pod, at) for at in places)
+    by_pod = group_pairs((at // fabric.shape.units_per_pod, at) for at in places)
     shown, left_out = _some(sorted(by_pod), _PODS)
     most = _UNITS[sum(1 for pod in shown if pod is not None)]
     if fabric.shape.planes > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign.formats import html
+from fabricc.base.foreign.formats import escape_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,9 @@ def rect(x: float, y: float, width: float, height: float, style: str, radius: fl
 def text(x: float, y: float, content: str, style: str = "", anchor: str = "start") -> str:
     """A line of text; `content` is anyone's."""
     named = f' class="{style}"' if style else ""
-    return f'<text{named} x="{number(x)}" y="{number(y)}" text-anchor="{anchor}">{html(content)}</text>'
+    return (
+        f'<text{named} x="{number(x)}" y="{number(y)}" text-anchor="{anchor}">{escape_html(content)}</text>'
+    )
 
 
 def polygon(points: Iterable[Point], style: str) -> str:
@@ -44,7 +46,7 @@ def lines(pairs: Iterable[tuple[Point, Point]], style: str) -> str:
 
 def titled(content: Sequence[str], title: str) -> str:
     """A group that tells its name when pointed at."""
-    return f"<g><title>{html(title)}</title>{''.join(content)}</g>"
+    return f"<g><title>{escape_html(title)}</title>{''.join(content)}</g>"
 
 
 def document(key: str, width: float, height: float, title: str, words: str, content: Iterable[str]) -> str:
@@ -52,6 +54,6 @@ def document(key: str, width: float, height: float, title: str, words: str, cont
     body = "\n".join(content)
     return (
         f'<svg class="topology" viewBox="0 0 {number(width)} {number(height)}" role="img" '
-        f'aria-labelledby="{key}-title {key}-desc">\n<title id="{key}-title">{html(title)}</title>\n'
-        f'<desc id="{key}-desc">{html(words)}</desc>\n{body}\n</svg>'
+        f'aria-labelledby="{key}-title {key}-desc">\n<title id="{key}-title">{escape_html(title)}</title>\n'
+        f'<desc id="{key}-desc">{escape_html(words)}</desc>\n{body}\n</svg>'
     )

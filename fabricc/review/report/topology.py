@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.report.failure import kept_text
@@ -137,7 +137,7 @@ def _pod_table(fabric: Fabric) -> Table:
         pod = unit.home // shape.units_per_pod
         units[pod] += unit.beside is None and unit.border is None
         gpus[pod] += len(unit.hosts) * fabric.host_models[unit.group].gpus
-    alike = gathered(((units[pod], gpus[pod]), pod + 1) for pod in sorted(units))
+    alike = group_pairs(((units[pod], gpus[pod]), pod + 1) for pod in sorted(units))
     room, spines = shape.units_per_pod, shape.planes * shape.spines
     rows = [
         (span([f"pod{pod}" for pod in pods]), len(pods), number, room, held, spines)

@@ -37,7 +37,7 @@ def test_compiled_templates_stay_beside_the_built_in_ones(
 ) -> None:
     (tmp_path / "eos").mkdir()
     (tmp_path / "eos" / "one.j2").write_text("{{ name }}\n")
-    monkeypatch.setattr(installation, "folder", lambda _: tmp_path)
+    monkeypatch.setattr(installation, "data_folder", lambda _: tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     for _ in range(2):
         templating._environment.cache_clear()
@@ -49,7 +49,7 @@ def test_compiled_templates_stay_beside_the_built_in_ones(
 def test_what_a_template_includes_is_compiled_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installation, "folder", lambda _: tmp_path)
+    monkeypatch.setattr(installation, "data_folder", lambda _: tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     for nos in ("eos", "frr"):
         (tmp_path / nos).mkdir()

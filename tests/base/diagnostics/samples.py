@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.render import document
+from fabricc.base.diagnostics.render import render_document
 from fabricc.base.diagnostics.text import render_text
 
 if TYPE_CHECKING:
@@ -31,4 +31,4 @@ def render(
     """Findings in one of `FORMATS`, as a verb tells them."""
     if format == "text":
         return render_text(found, sources, colour=colour)
-    return document(found, format)
+    return render_document(found, format)

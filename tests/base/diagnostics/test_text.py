@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.text import render_text, summary
-from fabricc.base.foreign.text import visible
+from fabricc.base.diagnostics.text import render_text, severity_summary
+from fabricc.base.foreign.text import visible_text
 from tests.base.diagnostics.samples import ALL, NASTY, NOTE, PLAIN, WARNING, render
 
 
@@ -54,7 +54,7 @@ def test_a_very_long_line_is_cut_around_the_column() -> None:
 def test_the_caret_is_inside_what_is_shown(line: str, column: int) -> None:
     _, caret = shown(line, column)
     assert caret.endswith("^")
-    assert len(caret) - 1 <= cells(visible(line)) + 1
+    assert len(caret) - 1 <= cells(visible_text(line)) + 1
 
 
 def test_the_whole() -> None:
@@ -122,8 +122,8 @@ def test_a_long_message_hangs_below_its_first_line() -> None:
 
 
 def test_the_count() -> None:
-    assert summary(ALL) == "2 errors, 1 warning, 1 note"
-    assert summary([WARNING]) == "1 warning"
+    assert severity_summary(ALL) == "2 errors, 1 warning, 1 note"
+    assert severity_summary([WARNING]) == "1 warning"
     assert render([], "text", {}) == ""
 
 

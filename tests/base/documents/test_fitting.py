@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.base.documents.fitting import fits
-from fabricc.base.documents.schema import breaches, validator
+from fabricc.base.documents.fitting import fits_schema
+from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.front.spec.resources import cluster_schema
 from tests.effort import examples
 
@@ -26,7 +26,7 @@ ODD: list[Any] = [
 
 @pytest.mark.parametrize("spec", SPECS, ids=[path.parent.name for path in INVENTORIES])
 def test_every_inventory_fits(spec: dict[str, Any]) -> None:
-    assert fits(spec, cluster_schema(), cluster_schema())
+    assert fits_schema(spec, cluster_schema(), cluster_schema())
 
 
 def places(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -52,8 +52,8 @@ def test_a_fitting_document_has_no_errors(data: st.DataObject) -> None:
             holder[last][data.draw(st.sampled_from(["x", "X y", "su001-tor1a"]))] = data.draw(
                 st.sampled_from(ODD)
             )
-    valid = not list(validator("cluster").iter_errors(spec[""]))
-    assert fits(spec[""], cluster_schema(), cluster_schema()) == valid
+    valid = not list(schema_validator("cluster").iter_errors(spec[""]))
+    assert fits_schema(spec[""], cluster_schema(), cluster_schema()) == valid
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.compiler.materials import materials
+from fabricc.compiler.materials import list_materials
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.alternatives import find_alternatives, is_better, list_candidates, own_shape
 from fabricc.front.planning.host_cables import MEDIA, with_host_cable
@@ -147,7 +147,7 @@ def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
             continue
         idle = sum(not port.peer for at in fabric.switch_ids() for port in fabric.switch(at).ports)
         assert each.figures.idle == idle
-        bought = materials(fabric)
+        bought = list_materials(fabric)
         if not bought.lacking and not bought.torn:
             modules = sum(number for item, number in bought.bill.items() if item.item == "transceiver")
             assert each.figures.optics == modules

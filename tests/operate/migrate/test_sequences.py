@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fabricc.back import hosts
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.fabric import Fabric
 from fabricc.operate.migrate.prepare import prepare
 from tests.effort import examples
@@ -98,7 +98,7 @@ def deployed(compiled: Compiled) -> dict[str, Mapping[str, str]]:
     fabric = compiled.fabric
     assert isinstance(fabric, Fabric)
     switches = (fabric.switch(at) for at in fabric.switch_ids())
-    found: dict[str, Mapping[str, str]] = {switch.name: rendered(switch) for switch in switches}
+    found: dict[str, Mapping[str, str]] = {switch.name: render_switch(switch) for switch in switches}
     return found | {host.name: hosts.render(host) for host in map(fabric.host, fabric.host_ids())}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
@@ -124,7 +124,7 @@ def held(before: Fabric, after: Fabric) -> None:
     tree = tree_of(after)
     for name, place in tree.places.items():
         nos = after.tiers[place.tier].nos
-        old, shut = (rendered(fabric.switch(place)) for fabric in (before, in_drain(before, name)))
+        old, shut = (render_switch(fabric.switch(place)) for fabric in (before, in_drain(before, name)))
         assert old != shut
         assert drained(name, nos, old, *tree.renderings(name, running.versions(nos, old))) == shut
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.compiler import accepted
-from fabricc.compiler.accepted import Tried, form
+from fabricc.compiler.accepted import Tried, line_form
 from fabricc.version import __version__
 from tests.operate.push.network import run_here
 from tests.operate.push.test_drivers import bench
@@ -39,7 +39,7 @@ PLATFORM = ("7060x6-64pe", "eos", "4.32")
     ],
 )  # fmt: skip
 def test_lines_of_one_form_become_equal(line: str, wanted: str) -> None:
-    assert form(line, {"su001-tor1a", "ann"}) == wanted
+    assert line_form(line, {"su001-tor1a", "ann"}) == wanted
 
 
 def eos(switch: Bench, *options: str) -> str:
@@ -83,13 +83,13 @@ def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: P
 def test_the_later_word_on_a_form_counts() -> None:
     old = Tried(PLATFORM, "1", frozenset({"a", "b"}), {"c": "no"})
     new = Tried(PLATFORM, "1", frozenset({"c"}), {"b": "not that"})
-    (both,) = accepted.merged([old], [new])
+    (both,) = accepted.merge_ledgers([old], [new])
     assert (both.accepted, both.refused) == ({"a", "c"}, {"b": "not that"})
     other = Tried(PLATFORM, "0", frozenset(), {})
-    assert [one.version for one in accepted.merged([both], [other])] == ["0", "1"]
+    assert [one.version for one in accepted.merge_ledgers([both], [other])] == ["0", "1"]
 
 
-WORD = st.text(max_size=9).map(form)
+WORD = st.text(max_size=9).map(line_form)
 
 
 @given(
@@ -108,8 +108,8 @@ def test_a_ledger_reads_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, tried: list[Tried]
 ) -> None:
     path = tmp_path_factory.mktemp("ledger") / accepted.NAME
-    path.write_bytes(accepted.text(accepted.merged(tried, ())))
-    assert accepted.read(path) == (accepted.merged(tried, ()), ())
+    path.write_bytes(accepted.ledger_bytes(accepted.merge_ledgers(tried, ())))
+    assert accepted.read_ledger(path) == (accepted.merge_ledgers(tried, ()), ())
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_a_ledger_reads_back_as_it_was_written(
 def test_a_damaged_ledger_is_a_warning_with_a_place(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / accepted.NAME
     path.write_bytes(content)
-    tried, (wrong,) = accepted.read(path)
+    tried, (wrong,) = accepted.read_ledger(path)
     assert (tried, wrong.code) == ((), "FAB9047")
     assert wrong.position is not None
     path.unlink()
     path.symlink_to("/dev/zero")
-    assert accepted.read(path)[1][0].code == "FAB9047"
+    assert accepted.read_ledger(path)[1][0].code == "FAB9047"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import Fabric
 from fabricc.operate.devices.device import devices
@@ -62,7 +62,9 @@ def test_the_partner_of_a_switch_that_does_not_answer_stays_in_service() -> None
     assert isinstance(fabric, Fabric)
     known, places = devices(fabric), {fabric.name(at): at for at in fabric.switch_ids()}
     whole = plant(fabric, places, {name: Effect.unknown(device) for name, device in known.items()})
-    sets = gathered((member.redundancy, name) for name, member in whole.members.items() if member.redundancy)
+    sets = group_pairs(
+        (member.redundancy, name) for name, member in whole.members.items() if member.redundancy
+    )
     absent, partner = next(iter(sets.values()))[:2]
     found = plant(fabric, places, {partner: Effect.unknown(known[partner])}, (absent,))
     with pytest.raises(RefusedError, match="which backs it up, does not answer"):

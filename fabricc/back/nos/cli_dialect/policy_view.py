@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, memoize_by_identity
 from fabricc.fabric.routing import Transport
 
@@ -72,7 +72,7 @@ def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListVie
 def _community_lists(lists: Sequence[CommunityList], names: Mapping[str, str]) -> list[CommunityListView]:
     return [
         CommunityListView(c.name, names.get(c.community, c.community))
-        for c in sorted(lists, key=lambda c: natural(c.name.lower()))
+        for c in sorted(lists, key=lambda c: natural_key(c.name.lower()))
     ]
 
 
@@ -85,7 +85,7 @@ def clauses(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
 def _clauses(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
     return [
         clause_view(route_map.name, clause, names)
-        for route_map in sorted(route_maps, key=lambda m: natural(m.name.lower()))
+        for route_map in sorted(route_maps, key=lambda m: natural_key(m.name.lower()))
         for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
     ]
 
@@ -113,7 +113,7 @@ def prefix_lists(bgp: Bgp) -> list[PrefixListView]:
             each.name,
             [(10 * at, rule.prefix, _length_words(rule)) for at, rule in enumerate(each.rules, 1)],
         )
-        for each in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural(p.name.lower())))
+        for each in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural_key(p.name.lower())))
     ]
 
 
@@ -139,4 +139,6 @@ def neighbor_view(session: Session) -> NeighborView:
 
 def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:
     """The peer groups with each transport that any session of theirs has, in order of `group_name`."""
-    return sorted(bgp.groups_in_use, key=lambda found: natural(group_name(found[0].name, found[1]).lower()))
+    return sorted(
+        bgp.groups_in_use, key=lambda found: natural_key(group_name(found[0].name, found[1]).lower())
+    )

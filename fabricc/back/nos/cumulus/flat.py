@@ -15,7 +15,7 @@ from fabricc.back.nos.cumulus.startup import members
 from fabricc.back.nos.frr import read_frr_conf
 from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
@@ -274,11 +274,11 @@ class _Quality:
         first, dash, last = key.partition("-")
         if not dash:
             return [key]
-        return [port for port in self.ports if natural(first) <= natural(port) <= natural(last)]
+        return [port for port in self.ports if natural_key(first) <= natural_key(port) <= natural_key(last)]
 
     def finish(self) -> None:
         """State what groups of ports have; those of all ports first, as a port's own group goes before them."""
-        own = sorted(self.groups.items(), key=lambda item: (bool(item[0][1]), natural(item[0][1])))
+        own = sorted(self.groups.items(), key=lambda item: (bool(item[0][1]), natural_key(item[0][1])))
         for (feature, name), group in own:
             listed = [port for key in group.words("port_set") for port in self._spelled(key)]
             ports = self.ports if not name or "allports" in listed else listed
@@ -374,7 +374,7 @@ def read(files: Mapping[str, str], reading: Reading) -> None:
     """Add the facts of the files that there are; those of quality of service tell of the ports in `interfaces`."""
     if INTERFACES in files:
         _reader().read_file(INTERFACES, files[INTERFACES], reading)
-    ports = sorted({found[1] for path in reading.facts if (found := _PORT.match(path))}, key=natural)
+    ports = sorted({found[1] for path in reading.facts if (found := _PORT.match(path))}, key=natural_key)
     if ROUTING in files:
         read_frr_conf(_with_defaults(files[ROUTING]), ROUTING, reading)
     quality: dict[str, _Quality] = {}

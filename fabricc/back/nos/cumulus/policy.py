@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cumulus.settings import place_of
 from fabricc.back.reading import Each, Entry, Keep, Silent
 from fabricc.base.numbers import is_number
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
@@ -59,7 +59,7 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
         for name, each in scope.each(kind).items():
             rules = [
                 _rule(kind, str(each.values.get("type", ("ipv4", 0))[0]), rule, unknown)
-                for _, rule in sorted(each.each("rule").items(), key=lambda item: natural(str(item[0])))
+                for _, rule in sorted(each.each("rule").items(), key=lambda item: natural_key(str(item[0])))
             ]
             texts = [(text, line) for text, line in rules if text]
             if kind == "prefix-list" or kind == "as-path-list":

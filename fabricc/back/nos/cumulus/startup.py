@@ -24,7 +24,7 @@ from fabricc.back.reading import (
 )
 from fabricc.back.reading import tree as trees
 from fabricc.back.reading.yaml_lines import yaml_tree
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.fabric.facts import Unplanned
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def write(sections: Sequence[Mapping[str, Tree]]) -> str:
 
 
 def _write(tree: Tree, indent: str, lines: list[str]) -> None:
-    for key in sorted(tree, key=natural) if len(tree) > 1 else tree:
+    for key in sorted(tree, key=natural_key) if len(tree) > 1 else tree:
         value = tree[key]
         if isinstance(value, tuple):
             lines.append(f"{indent}{scalar(key)}:")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.words import family
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, memoize_by_identity
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
@@ -221,7 +221,7 @@ def _profiles(qos: SwitchQos, by_bytes: bool, lossy: Sequence[bool]) -> list[Qos
     for trusted in lossy:
         name = profile_name(None, trusted)
         profiles.append(QosProfileView(name, [], watchdog=False, queues=queues, trusted=trusted))
-    return sorted(profiles, key=lambda profile: natural(profile.name.lower()))
+    return sorted(profiles, key=lambda profile: natural_key(profile.name.lower()))
 
 
 def _queue(
@@ -238,7 +238,7 @@ def _queue(
 def _mmu_profiles(qos: SwitchQos) -> list[MmuProfileView]:
     priorities = [c.priority for c in qos.lossless]
     profiles = [_mmu_profile(profile.name, headroom, priorities) for profile, headroom in qos.headrooms]
-    return sorted(profiles, key=lambda profile: natural(profile.name.lower()))
+    return sorted(profiles, key=lambda profile: natural_key(profile.name.lower()))
 
 
 def _mmu_profile(profile: str, headroom: Headroom, priorities: list[int]) -> MmuProfileView:

@@ -10,7 +10,7 @@ from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.limits import HASH_SEED, has
 from fabricc.back.nos.eos.words import control_plane
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.routing import Spreading
@@ -176,7 +176,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         ntp=in_address_order(management.ntp),
         dns=in_address_order(management.dns),
         syslog=in_address_order(management.syslog),
-        users=sorted(management.users, key=lambda user: natural(user.name.lower())),
+        users=sorted(management.users, key=lambda user: natural_key(user.name.lower())),
         removes_default_account=bool(management.users)
         and DEFAULT_ACCOUNT not in {u.name for u in management.users},
     )

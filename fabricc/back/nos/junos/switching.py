@@ -8,7 +8,7 @@ from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
 from fabricc.back.nos.junos.words import NONE, SPANNING_TREE
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope
 from fabricc.back.reading.types import numbers
-from fabricc.base.diagnostics.wording import spans
+from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
 from fabricc.fabric.paths import port_paths
 
@@ -139,7 +139,7 @@ def _listed(names: Iterable[str], ids: Mapping[str, int]) -> str:
             found.update(several)
         else:
             others.append(name)
-    return ",".join([*spans(found), *sorted(others)])
+    return ",".join([*split_ranges(found), *sorted(others)])
 
 
 def _finish_pair(document: Document) -> None:

@@ -11,7 +11,7 @@ from fabricc.back.nos.cli_dialect.policy_view import community_lists, prefix_lis
 from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.nxos.words import ONCE, define
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.routing import Clause, Transport
@@ -160,7 +160,7 @@ def bgp_view(switch: Switch) -> BgpView:
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=[
             policy_view.clause_view(name, clause, COMMUNITY_NAMES)
-            for name, clause in sorted(clauses(bgp), key=lambda c: (natural(c[0].lower()), c[1].sequence))
+            for name, clause in sorted(clauses(bgp), key=lambda c: (natural_key(c[0].lower()), c[1].sequence))
         ],
     )
 

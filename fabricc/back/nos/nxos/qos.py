@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.nxos import words
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -297,11 +297,11 @@ def qos_view(switch: Switch) -> QosView:
             InputPolicyView(
                 input_policy(pause), [words.queue_name(group, words.INPUT) for group in pausing], pause
             )
-            for pause in sorted(pauses(switch), key=lambda pause: natural(input_policy(pause).lower()))
+            for pause in sorted(pauses(switch), key=lambda pause: natural_key(input_policy(pause).lower()))
         ],
         output_policies=sorted(
             (_output(profile, qos.classes, groups) for profile in profiles(switch)),
-            key=lambda policy: natural(policy.name.lower()),
+            key=lambda policy: natural_key(policy.name.lower()),
         ),
         output=system_output(qos),
         watchdog=watchdog_timers(qos.watchdog) if qos.watchdog else None,

@@ -11,7 +11,7 @@ from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, define
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
 from fabricc.base.numbers import is_number
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.routing import Spreading
@@ -175,7 +175,7 @@ def management_view(management: Management) -> ManagementView:
         ntp=in_address_order(management.ntp),
         dns=in_address_order(management.dns),
         syslog=in_address_order(management.syslog),
-        users=sorted(management.users, key=lambda user: natural(user.name.lower())),
+        users=sorted(management.users, key=lambda user: natural_key(user.name.lower())),
         aaa=list(AAA.items()),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
 from fabricc.back.reading.types import ports
-from fabricc.base.diagnostics.wording import spans
+from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def queue_name(group: int, prefix: str) -> str:
 
 def ranges(numbers: Iterable[int]) -> str:
     """Numbers as the command line lists them: `0-7,9,11-63`."""
-    return ",".join(spans(numbers))
+    return ",".join(split_ranges(numbers))
 
 
 def queues(prefix: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.sonic import reclaim
 from fabricc.back.nos.sonic.limits import MARKS, has
 from fabricc.back.nos.sonic.words import MAP, Platform, pg_profile_name
-from fabricc.base.diagnostics.wording import spans
+from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.model import Direction
 
@@ -243,8 +243,8 @@ def _buffers(
             _shut_ports(switch, platform),
             reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool(tables["BUFFER_POOL"])),
             group=str(lossy_group(lossless)),
-            lossless_queues=spans(lossless),
-            lossy_queues=spans([queue for queue in QUEUES if queue not in lossless]),
+            lossless_queues=split_ranges(lossless),
+            lossy_queues=split_ranges([queue for queue in QUEUES if queue not in lossless]),
         )
     if qos.trimming:
         trim: Row = {**shared[LOSSY_QUEUE_PROFILE], **TRIMS}
@@ -281,10 +281,10 @@ def _bound(
     queues: Table = {}
     cables: Row = {}
     lossy_key = str(lossy_group(lossless))
-    lossless_keys = spans(lossless)
-    lossy_keys = spans([queue for queue in QUEUES if queue not in lossless and queue not in trimmed])
-    every_key = spans([queue for queue in QUEUES if queue not in trimmed])
-    trim_keys = spans(trimmed)
+    lossless_keys = split_ranges(lossless)
+    lossy_keys = split_ranges([queue for queue in QUEUES if queue not in lossless and queue not in trimmed])
+    every_key = split_ranges([queue for queue in QUEUES if queue not in trimmed])
+    trim_keys = split_ranges(trimmed)
     lossy_pg: Row = {"profile": LOSSY_PG_PROFILE}
     lossless_pg: Table = {p.name: {"profile": pg_profile_name(p)} for p, _ in profiles.values()}
     lossy_queue: Row = {"profile": LOSSY_QUEUE_PROFILE}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import Rules
-from fabricc.base.documents.reader import parsed
+from fabricc.base.documents.reader import parse_document
 from fabricc.base.foreign import files
 from fabricc.catalog.names import suggestion_remedy
 
@@ -39,7 +39,7 @@ def read_guids(
     """
     start = Position(str(path), 1, 1)
     try:
-        document = parsed(
+        document = parse_document(
             files.read(path, root=folder and files.root_below(folder, path), limit=MAX_BYTES).decode(
                 "utf-8-sig"
             ),

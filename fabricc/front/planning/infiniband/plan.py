@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Severity, worst
+from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import Fabric
@@ -180,7 +180,9 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
     pinned |= spread_pins(sizing, uplinks, lock)
     new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
     blocking = [each for each in findings if each.code not in ACCEPTABLE]
-    return InfinibandPlan(None if worst(blocking) is Severity.ERROR else fabric, new_lock, tuple(findings))
+    return InfinibandPlan(
+        None if worst_severity(blocking) is Severity.ERROR else fabric, new_lock, tuple(findings)
+    )
 
 
 def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: InfinibandFabric | None) -> Touched:

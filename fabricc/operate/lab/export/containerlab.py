@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.compiler.rendering import rendered
+from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.management import management_prefix
 from fabricc.operate.lab.blueprint import host_node, switch_node
 from fabricc.operate.lab.export.devices import HOST_IMAGE, as_yaml
@@ -30,7 +30,7 @@ def containerlab(topology: Topology) -> dict[str, str]:
     nodes: dict[str, Any] = {}
     groups: dict[str, Any] = {}
     for name, found in topology.switches.items():
-        emitted = {**rendered(found.switch), **_port_map(found)}
+        emitted = {**render_switch(found.switch), **_port_map(found)}
         files |= {f"{name}/{path}": text for path, text in emitted.items()}
         nodes[name] = _switch(found, groups.setdefault(found.group, _group(found)))
     for host in topology.hosts:

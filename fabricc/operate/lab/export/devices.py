@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.back.nos.emulation import emulation
-from fabricc.base.order import gathered
+from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.failure import LabError
 
@@ -71,7 +71,7 @@ def topology(fabric: Fabric) -> Topology:
         LabError: FAB8018, a NOS has no emulation.
     """
     cables = tuple(((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables())
-    used = gathered(end for cable in cables for end in cable)
+    used = group_pairs(end for cable in cables for end in cable)
     switches = {}
     for at in fabric.switch_ids():
         switch = fabric.switch(at)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.cumulus.startup import parsed, scalar, write
 from fabricc.back.reading.tree import find
-from fabricc.base.order import natural
+from fabricc.base.order import natural_key
 from fabricc.fabric.model import Switch, Tacacs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.nos.cumulus.variants import VARIANTS, parallel, tor, variant
@@ -61,7 +61,7 @@ def test_no_word_turns_into_a_truth_value_and_no_key_into_a_number(name: str) ->
             assert not isinstance(tree, bool)
             if isinstance(tree, dict):
                 assert all(isinstance(key, str) for key in tree)
-                assert list(tree) == sorted(tree, key=natural)
+                assert list(tree) == sorted(tree, key=natural_key)
                 todo += tree.values()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back.nos.sonic import SONIC
 from fabricc.back.nos.sonic.words import Platform, lane_list
-from fabricc.base.diagnostics.wording import spans
+from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.catalog.model import Breakout, CageGroup
 from tests import samples
 from tests.back.nos.sonic.variants import BROADCOM, MELLANOX, tor
@@ -73,5 +73,5 @@ def test_lanes_come_from_the_map() -> None:
 
 
 def test_ranges_join_neighbours() -> None:
-    assert spans([0, 1, 2, 5, 7]) == ["0-2", "5", "7"]
-    assert spans([]) == []
+    assert split_ranges([0, 1, 2, 5, 7]) == ["0-2", "5", "7"]
+    assert split_ranges([]) == []
