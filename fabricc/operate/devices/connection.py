@@ -150,6 +150,15 @@ class Connection:
             return [Hold(Claim.COMMIT, own=None)] if self.pending() else []
         return list(self.call("FAB9105", "asking which sessions hold the device", "get_holds"))
 
+    def confirm_unseen(self) -> None:
+        """Confirm a commit that the device does not list, where the driver knows devices that do not.
+
+        Raises:
+            DeviceError: FAB9115, the device does not take it.
+        """
+        if hasattr(self._driver, "confirm_unseen_commit"):
+            self.call("FAB9115", "the confirmation", "confirm_unseen_commit")
+
     def end_hold(self, hold: Hold) -> bool:
         """Take away the guard or the candidate of a dead session; whether it stood until now.
 

@@ -68,7 +68,8 @@ POLL_S = 2.0
 """Seconds between two looks at the log of a replace that runs."""
 _QUIET_POLLS = 5
 """Looks without a new entry, while the device reports that it is idle, after which a lost request never arrived."""
-_RUNNING, _STATUS = "show running-config", "show config-replace status"
+_RUNNING, _STARTUP = "show running-config", "show startup-config"
+_STATUS = "show config-replace status"
 _LOG, _ROLLBACK_LOG = "show config-replace log exec", "show rollback log exec"
 
 
@@ -391,13 +392,44 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         return [] if is_idle(status) else [Hold(Claim.COMMIT)]
 
     def confirm_commit(self) -> None:
-        """Stop the timer, see that it has stopped, and save."""
-        if not self.has_pending_commit():
+        """Stop the timer, check that it has stopped, and save.
+
+        Raises:
+            CommitError: no commit waits, or the timer still runs.
+        """
+        if not self.has_pending_commit() and not self._has_unsaved_commit():
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
+        self._confirm()
+
+    def confirm_unseen_commit(self) -> None:
+        """Confirm a commit whose timer `show config-replace status` does not show; not part of NAPALM.
+
+        Cisco publishes no example of the line with the timer, so a release can print it in a form of its own. The log
+        and the startup configuration decide then.
+        """
+        if self._has_unsaved_commit():
+            self._confirm()
+
+    def _has_unsaved_commit(self) -> bool:
+        """Return whether the last replace is a successful one of this user that has not been saved."""
+        operation = self._logged(_LOG)
+        if operation is None or not operation.succeeded or operation.user != self.username:
+            return False
+        running, startup = self._show(CommitError, _RUNNING, _STARTUP)
+        return differs(running, startup)
+
+    def _confirm(self) -> None:
         self._say("configure replace commit", CommitError)
-        if self.has_pending_commit():
+        if self._is_timer_running():
             raise CommitError(f"{self.hostname}: the commit timer still runs after the confirmation")
         self._save()
+
+    def _is_timer_running(self) -> bool:
+        """Return whether the time that the status reports gets shorter; a time that stays is no running timer."""
+        if not (before := remaining_s(self._say(_STATUS, CommandErrorException))):
+            return False
+        time.sleep(POLL_S)
+        return 0 < remaining_s(self._say(_STATUS, CommandErrorException)) < before
 
     def rollback(self) -> None:
         """Go back to the checkpoint taken before the last commit, then stop a timer that runs, then save.

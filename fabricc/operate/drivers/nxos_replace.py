@@ -31,10 +31,12 @@ class Operation:
     Attributes:
         key: which one it is: its file and when it began.
         status: its outcome; "" while it runs.
+        user: who ran the replace; "" where the log does not name anybody.
     """
 
     key: tuple[str, str]
     status: str
+    user: str = ""
 
     @property
     def succeeded(self) -> bool:
@@ -54,7 +56,8 @@ def read_log(text: str) -> Operation | None:
     if not began:
         return None
     file = fields.get("Checkpoint file name") or fields.get("Checkpoint name") or ""
-    return Operation((file, began), fields.get("Rollback Status", "") if "End Time" in fields else "")
+    status = fields.get("Rollback Status", "") if "End Time" in fields else ""
+    return Operation((file, began), status, fields.get("Cfg-replace done By", ""))
 
 
 def is_idle(status: str) -> bool:

@@ -319,6 +319,8 @@ class Executor(Returning):
                     self.require_own_commit(name, switch, commit)
                     switch.call("FAB9115", "the confirmation", "confirm_commit")
                 self._require_proved(name, switch)
+                if not commit:
+                    switch.confirm_unseen()
         drained = self.drains(name)
         self.journal.reached(self.run, name, State.CONFIRMED, "drained" if drained else "")
         if drained:

@@ -118,6 +118,41 @@ def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: NxosSwitc
     assert switch.startup == NEW
 
 
+@pytest.mark.parametrize("form", ["", "Commit timer : {left:.0f} s\n", "Commit-timeout: running\n"])
+def test_a_timer_in_an_unknown_form_is_confirmed_by_the_log(
+    switch: NxosSwitch, driver: Any, form: str
+) -> None:
+    switch.timer = form
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    driver.close()
+    with switch.device.connect() as other:
+        other.confirm_commit()
+        assert (switch.waiting, switch.startup) == (None, NEW)
+        with pytest.raises(CommitError, match="no commit waits"):
+            other.confirm_commit()
+        other.confirm_unseen_commit()
+
+
+def test_the_replace_of_another_user_is_not_confirmed(switch: NxosSwitch, driver: Any) -> None:
+    switch.timer = ""
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    switch.executed = switch.executed.replace("By  : admin", "By  : other")
+    driver.confirm_unseen_commit()
+    with pytest.raises(CommitError, match="no commit waits"):
+        driver.confirm_commit()
+    assert switch.startup == "hostname saved\n"
+
+
+def test_a_time_that_does_not_get_shorter_is_no_running_timer(switch: NxosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    switch.kept_timer = "Last commit timer: time remaining 41 seconds\n"
+    driver.confirm_commit()
+    assert switch.startup == NEW
+
+
 def test_without_confirmation_the_switch_goes_back(switch: NxosSwitch, driver: Any) -> None:
     switch.second = 0.01
     driver.load_replace_candidate(config=NEW)

@@ -60,6 +60,8 @@ class NxosSwitch:
         second: how long a second of `commit-timeout` lasts here, in seconds.
         waiting: what ran before a commit that waits for confirmation, and when its time is over.
         doubted: commands that `verify-only` cannot parse, though the replace takes them.
+        timer: how the status prints the commit timer; `kept_timer`: what it prints without one.
+        kept_timer: see `timer`.
         slow_s: seconds that a replace takes; its answer is then lost.
         executed: the log of the last replace; `operations`: how many there were.
         operations: see `executed`.
@@ -76,6 +78,8 @@ class NxosSwitch:
     waiting: tuple[str, float] | None = None
     second: float = 1.0
     doubted: tuple[str, ...] = ()
+    timer: str = "Commit timer: time remaining {left:.0f} seconds\n"
+    kept_timer: str = ""
     slow_s: float = 0.0
     executed: str = ""
     operations: int = 0
@@ -229,11 +233,7 @@ class NxosSwitch:
         )
 
     def _status(self, rest: str) -> str:
-        left = (
-            f"Commit timer: time remaining {self.waiting[1] - time.monotonic():.0f} seconds\n"
-            if self.waiting
-            else ""
-        )
+        left = self.timer.format(left=self.waiting[1] - time.monotonic()) if self.waiting else self.kept_timer
         began = "  Start Time: Wed Jan 06 19:39:34 2016\n"
         ended = "  End Time: Wed Jan 06 19:39:47 2016\n  Operation Status: Success\n"
         ran = began + ("" if self.executed.endswith("running\n") else ended)
