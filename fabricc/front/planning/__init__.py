@@ -1,4 +1,4 @@
-"""Planning: from a spec, the catalog and the lock to the Fabric."""
+"""Plan a fabric from a spec, the catalog and the lock."""
 
 from fabricc.front.planning.models import Naming
 from fabricc.front.planning.plan import Plan, plan_fabric

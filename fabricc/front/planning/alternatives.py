@@ -1,7 +1,7 @@
-"""Other shapes for the same hosts: unit size, switch models, tiers, planes and ratio, those first that none betters.
+"""Find other shapes for the same hosts: unit size, switch models, tiers, planes and oversubscription.
 
-Closed forms size every candidate, and tell what it takes and gives. Of those that no other betters each is planned; one
-that the planner refuses is dropped, and what it hid is looked at again. So few are planned, and all that are listed.
+Closed forms compute the figures of every candidate. Each candidate that no other one beats is planned. If the planner
+rejects it, it is dropped and those it had beaten are compared again. So few are planned, and every listed one is.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
     Changes = dict[KeyPath, object]
-    """Path of a key -> what a spec says there instead; None where the key goes."""
+    """Path of a key -> its new value; None where the key is removed."""
     Measures = tuple[Fraction | int, ...]
     Planner = Callable[[ClusterSpec], Fabric | None]
     Price = Callable[["Candidate"], Fraction | None]
-    """What a candidate costs; None where that is not known."""
+    """Return the cost of a candidate, or None where it is unknown."""
 
 RATIOS = (1.0, 2.0)
-"""Oversubscription of ToRs that is tried beside the spec's own."""
+"""Oversubscription ratios of ToRs to try in addition to that of the spec."""
 PLANES = (1, 2, 4, 8)
 _KEYS = ("model", "nos", "oversubscription", "count", "uplinks", "units_per_pod", "uplink_gbps", "n_minus_1")
-"""Of a tier, as a spec names them, what an alternative may say otherwise."""
+"""Keys of a tier section that an alternative may change."""
 LARGEST_TOR = 2
 """Times the bandwidth of the spec's ToR that another may have: chassis stand at the end of a row, not in a rack."""
 
@@ -62,9 +62,9 @@ class Candidate:
     """A shape in closed form.
 
     Attributes:
-        spec: what says it. `changes`: what of the given spec that changes.
-        models, sized, figures: what it is made of, and how much.
-        own: of models that the spec names.
+        spec: the spec with this shape. `changes`: the keys that differ from the given spec.
+        models, sized, figures: its hardware models, its layout and its quantities.
+        own: whether it uses only models that the spec names.
         fabric: its plan, where there is one already.
     """
 
@@ -77,20 +77,20 @@ class Candidate:
     fabric: Fabric | None = None
 
     def judged(self, price: Fraction | None = None) -> Measures:
-        """What it is judged by."""
+        """Return the criteria for comparison."""
         return criteria_of_shape(self.figures, sum(group.hosts for group in self.spec.gpus.groups), price)
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A shape that was planned."""
+    """A candidate that was planned."""
 
     candidate: Candidate
     fabric: Fabric
 
 
 class Alternatives(NamedTuple):
-    """The shapes worth a look, and how many more there are: that others better, and that have no price."""
+    """The shapes to show, and the numbers of shapes that are worse and that have no price."""
 
     best: tuple[Alternative, ...]
     bettered: int
@@ -109,13 +109,13 @@ class _Switches(NamedTuple):
 def find_alternatives(
     found: Iterable[Candidate], planner: Planner, naming: Naming, price: Price | None = None
 ) -> Alternatives:
-    """Those that no other betters, and those of the spec's own models that no other of these betters, each planned.
+    """Plan the shapes that no other one beats, and the best shapes with the spec's own models.
 
     Args:
-        found: what there is to choose from.
+        found: the candidates.
         planner: the fabric of a spec, as a new one; None where there is none, or where it could not be built.
         naming: what is to be known of network operating systems.
-        price: where cost counts, what a shape costs.
+        price: the cost of a shape, if cost is compared.
     """
     costs = [(each, price(each) if price else None) for each in found]
     known = [(each.judged(cost), each) for each, cost in costs if not price or cost is not None]
@@ -137,7 +137,7 @@ def find_alternatives(
 
 
 def _plan_candidate(candidate: Candidate, planner: Planner, naming: Naming) -> Alternative | None:
-    """A shape planned, with its ways out; where these have not their ports, on others of the same switches."""
+    """Plan a candidate with its external links, moved to free ports of the same switches if necessary."""
     fabric = candidate.fabric or planner(candidate.spec)
     if fabric is None and candidate.spec.external:
         inside = planner(replace(candidate.spec, external=()))
@@ -148,12 +148,12 @@ def _plan_candidate(candidate: Candidate, planner: Planner, naming: Naming) -> A
 
 
 def add_external_links(candidate: Candidate, fabric: Fabric) -> Candidate:
-    """A shape that was planned, with its ways out in its figures: shapes are judged without, as all have the same."""
+    """Add the external links to the figures of a planned shape. Comparisons omit them: all shapes have the same."""
     return replace(candidate, figures=with_ways_out(candidate.figures, fabric))
 
 
 def criteria_of_shape(found: Figures, hosts: int, price: Fraction | None = None) -> Measures:
-    """What a shape is judged by, less is better: ratio, cost, optics, cables, GPUs that a loss cuts off, and less room.
+    """Return the criteria of a shape, less is better: ratio, cost, optics, cables, GPUs cut off by a loss, less room.
 
     The cost is the price, or where none is given the switches and what they forward together. What decides nothing by
     itself counts in steps: the ratio in quarters, GPUs cut off and room for growth in doublings.
@@ -164,12 +164,12 @@ def criteria_of_shape(found: Figures, hosts: int, price: Fraction | None = None)
 
 
 def is_better(one: Measures, other: Measures) -> bool:
-    """Whether one is no worse than the other in anything, and better in something."""
+    """Return whether one shape is at least as good in every criterion, and better in one."""
     return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
 
 
 def find_best(measures: Mapping[int, Measures]) -> list[int]:
-    """The keys, which are in the order of the measures, of those that none betters; of equal ones the first."""
+    """Return the keys whose measures, in the same order, no other ones beat; the first of several equal ones."""
     front: list[int] = []
     for at, mine in measures.items():
         if not any(measures[other] == mine or is_better(measures[other], mine) for other in front):
@@ -178,7 +178,7 @@ def find_best(measures: Mapping[int, Measures]) -> list[int]:
 
 
 def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
-    """The shape that a spec has."""
+    """Return the shape of a spec."""
     switches = {tier: each.model for tier, each in fabric.tiers.items()}
     models = Models(fabric.host_models, *map(switches.get, TierName))  # type: ignore[arg-type]
     units = [
@@ -195,7 +195,7 @@ def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
 def list_candidates(
     spec: ClusterSpec, catalog: Catalog, naming: Naming, apart: Collection[str] = ()
 ) -> Iterator[Candidate]:
-    """Every sensible shape for the hosts of a spec that closed forms can size; none unless they are `wired_alike`.
+    """List the shapes for the hosts of a spec that closed forms can size; none unless the hosts are `wired_alike`.
 
     Args:
         spec: the spec.
@@ -226,7 +226,7 @@ def list_candidates(
 
 
 def wired_alike(attached: Sequence[Attachment]) -> bool:
-    """Whether the hosts of all groups are on every rail of units of their own, which is what closed forms count.
+    """Return whether all groups are on every rail of units of their own, as closed forms assume.
 
     Border leaves have no hosts.
     """
@@ -242,7 +242,7 @@ def wired_alike(attached: Sequence[Attachment]) -> bool:
 def _size_candidate(
     spec: ClusterSpec, changes: Changes, known: Models, catalog: Catalog, named: AbstractSet[str]
 ) -> Candidate | None:
-    """The shape of a spec, or None where there is none."""
+    """Compute the shape of a spec, or return None where there is none."""
     models = replace(
         known, spine=known.spine if spec.spines else None, core=known.core if spec.cores else None
     )
@@ -273,7 +273,7 @@ def _size_candidate(
 def _list_model_choices(
     spec: ClusterSpec, models: Models, catalog: Catalog, naming: Naming, planes: int, apart: Collection[str]
 ) -> Iterator[_Switches]:
-    """The spec's own models, then one model for all tiers, then its ToRs below another model of the same system."""
+    """List the spec's own models, one model for all tiers, and its ToRs below another model of the same system."""
     wished = spec.spines or spec.tors
     own = _Switches(models.tor, models.spine or models.tor, spec.tors.nos, wished.nos)
     yield own
@@ -288,12 +288,12 @@ def _list_model_choices(
 
 
 def count_ports(model: SwitchModel, slowest: int = 0) -> tuple[tuple[int, int], ...]:
-    """(speed, ports) of a model, of speeds that count."""
+    """Return (speed, ports) of a model for every speed from `slowest` on."""
     return tuple((speed, ports_at(model, speed)) for speed in sorted(port_speeds(model)) if speed >= slowest)
 
 
 def find_equal_models(model: SwitchModel, catalog: Catalog) -> tuple[str, ...]:
-    """Other models with as many ports of every speed."""
+    """Return other models with as many ports of every speed."""
     switches = ((name, catalog.switches[name]) for name in catalog.switches)
     return tuple(
         name for name, other in switches if name != model.name and count_ports(other) == count_ports(model)
@@ -303,7 +303,7 @@ def find_equal_models(model: SwitchModel, catalog: Catalog) -> tuple[str, ...]:
 def _pick_distinct_models(
     catalog: Catalog, own: SwitchModel, nos: str, slowest: int, apart: Collection[str]
 ) -> Iterator[SwitchModel]:
-    """One of all models with the same ports, none slower: the spec's own, else of its maker or its system."""
+    """Pick one of all models with the same ports, none slower: the spec's own, else one of its vendor or its system."""
     found: dict[tuple[object, ...], SwitchModel] = {}
     fastest = max(port_speeds(own))
     switches = [own, *(catalog.switches[name] for name in catalog.switches if name != own.name)]
@@ -314,20 +314,20 @@ def _pick_distinct_models(
 
 
 def _choose_nos(spec: ClusterSpec, naming: Naming, wished: NosChoice, model: SwitchModel) -> NosChoice | None:
-    """What runs on a model: as the spec names it, of another release, or the first of the catalog's."""
+    """Choose the system of a model: as in the spec, of another release, or the first in the catalog."""
     others = (NosChoice(name, None) for name in (wished.name, *model.nos) if name in naming.names())
     choices = (wished, *others)
     return next((each for each in choices if nos_release(spec, naming, each, model, [], "tors")), None)
 
 
 def _host_gbps(models: Models, planes: int) -> Iterator[int]:
-    """Speeds of the ports of NICs that are spread over so many planes."""
+    """Return the speeds of NIC ports that are spread over this number of planes."""
     for model in models.hosts:
         yield from (speed for count, speed in list_port_splits(model).items() if count % planes == 0)
 
 
 def _possible_planes(spec: ClusterSpec, models: Models) -> Iterator[int]:
-    """Numbers of planes that the ports of every NIC can be spread over, the spec's own first."""
+    """Return the numbers of planes that divide the ports of every NIC, the spec's own first."""
     for planes in dict.fromkeys((spec.planes, *PLANES)):
         if all(any(count % planes == 0 for count in list_port_splits(model)) for model in models.hosts):
             yield planes
@@ -340,7 +340,7 @@ def _candidate_ratios(spec: ClusterSpec) -> tuple[float, ...]:
 def _with_switches(
     spec: ClusterSpec, chosen: _Switches, tiers: int, planes: int, ratio: float
 ) -> tuple[ClusterSpec, Changes]:
-    """The spec with these models and tiers, without the counts that it pins for others."""
+    """Return the spec with these models and tiers, without the counts that it pins for others."""
     tors = replace(spec.tors, model=chosen.tor.name, nos=chosen.tor_nos, oversubscription=ratio, uplinks=None)
     spines, cores = (
         replace(
@@ -364,7 +364,7 @@ def _with_switches(
 
 
 def _changed_keys(key: str, old: Tier | None, new: Tier | None) -> Iterator[tuple[KeyPath, object]]:
-    """What a section says otherwise."""
+    """List the keys of a tier section that differ."""
     if new is None or old is None:
         if new is not old:
             yield (key,), new and {"model": new.model, "nos": _format_nos(new.nos)}
@@ -380,7 +380,7 @@ def _format_nos(nos: NosChoice) -> str:
 
 
 def _unit_sizes(spec: ClusterSpec, models: Models) -> Iterator[int]:
-    """Hosts of a unit: the spec's own, the most that fit, powers of two, and as many as fill the last unit best."""
+    """Return unit sizes to try: the spec's own, the largest, powers of two, and one that fills the last unit best."""
     group, *others = spec.gpus.groups
     if others or (*group.path, "racks") in spec.positions:
         yield group.hosts_per_unit
@@ -402,7 +402,7 @@ def _unit_sizes(spec: ClusterSpec, models: Models) -> Iterator[int]:
 
 
 def _with_units(spec: ClusterSpec, per_unit: int) -> tuple[ClusterSpec, Changes]:
-    """The spec with units of so many hosts; without spines all are behind one ToR."""
+    """Return the spec with units of this many hosts; without spines all hosts are behind one ToR."""
     group, *others = spec.gpus.groups
     gpus = spec.gpus
     changes: Changes = {}

@@ -1,4 +1,4 @@
-"""How the hosts of each group are attached: their ports dealt out over planes, rails and the ToRs of a unit.
+"""Attach the hosts of each group: spread their ports over planes, rails and the ToRs of a unit.
 
 Hosts with GPUs decide what a unit is: how many ToRs it has, and for which NIC ports. A port of a host without GPUs, or
 of a further network, belongs to no GPU, so such ports are dealt out over what there is: two ports are one rail on the
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def attach_groups(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
-    """Host group index -> how its hosts are attached.
+    """Return host group index -> how its hosts are attached.
 
     Raises:
         UnfitError: hosts that no unit of this fabric can be wired to.
@@ -58,13 +58,13 @@ def attach_groups(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
 
 
 def find_leading_group(hosts: Sequence[HostModel], groups: Iterable[int]) -> int:
-    """Of some host groups the one that decides what a unit is: the first with GPUs, or the first where none has."""
+    """Return the group that determines the layout of a unit: the first with GPUs, else the first."""
     first, *others = groups
     return next((index for index in (first, *others) if hosts[index].gpus), first)
 
 
 def refuse_renumbering(spec: ClusterSpec, models: Models, lock: Lock, found: Sequence[Attachment]) -> None:
-    """Refuse a group that makes units other than those the lock has numbers for.
+    """Reject a group whose units differ from those that the lock has numbers for.
 
     Raises:
         UnfitError: FAB3071.
@@ -92,7 +92,7 @@ def refuse_renumbering(spec: ClusterSpec, models: Models, lock: Lock, found: Seq
 
 
 def refuse_apart(spec: ClusterSpec, found: Sequence[Attachment], lead: Attachment, planes: Planes) -> None:
-    """Refuse hosts on some rails of a fabric whose rails nothing joins.
+    """Reject hosts on some rails of a fabric whose rails are not joined.
 
     Raises:
         UnfitError: FAB3076.
@@ -119,7 +119,7 @@ def _describe_tors(unit: Attachment) -> str:
 
 
 def _refuse_unlike(spec: ClusterSpec, hosts: Sequence[HostModel]) -> None:
-    """Hosts with GPUs have as many rails, and as many ports on each; ports of a further network are no rails."""
+    """Reject hosts with GPUs that differ in the number of rails, or of ports on each."""
     alike = [model for model in hosts if model.gpus and spec.network is None]
     if len({model.rails for model in alike}) > 1:
         names = ", ".join(f"{m.name} {m.rails}" for m in alike)
@@ -132,7 +132,7 @@ def _refuse_unlike(spec: ClusterSpec, hosts: Sequence[HostModel]) -> None:
 
 
 def _ports_per_nic(spec: ClusterSpec, model: HostModel) -> int:
-    """Cabled ports of one NIC, after splitting, which the planes divide."""
+    """Return the number of cabled ports of one NIC, after splitting, which the planes divide."""
     options = list_port_splits(model)
     fitting = [count for count in options if count % spec.planes == 0]
     if not fitting:
@@ -149,7 +149,7 @@ def _report_uneven_planes(spec: ClusterSpec, model: HostModel, counts: Iterable[
 
 
 def list_port_splits(model: HostModel) -> dict[int, int]:
-    """Ports of one NIC -> speed of each, unsplit and split."""
+    """Return the number of ports of one NIC -> speed of each, unsplit and split."""
     options = {model.ports_per_nic: model.port_gbps}
     for split in model.nic.port_splits:
         if split.children * split.speed_gbps == model.port_gbps:
@@ -158,14 +158,14 @@ def list_port_splits(model: HostModel) -> dict[int, int]:
 
 
 def _rail_by_rail(spec: ClusterSpec, index: int, model: HostModel) -> Attachment:
-    """A rail for each NIC."""
+    """Return one rail for each NIC."""
     each = _ports_per_nic(spec, model)
     asked = _requested_rails(spec, index) or model.rails
     return _attachment_in_set(spec, index, (model.rails, each, asked), list_port_splits(model)[each], each)
 
 
 def _spread_ports(spec: ClusterSpec, index: int, model: HostModel, lead: Attachment) -> Attachment:
-    """Ports of hosts without GPUs: as many to a rail as divide them and the NIC ports that ToRs are for."""
+    """Spread ports of hosts without GPUs over rails and NIC ports of the ToRs."""
     options = list_port_splits(model)
     for each in sorted(options, key=lambda count: (count != model.ports_per_nic, count)):
         ports = model.rails * each
@@ -181,7 +181,7 @@ def _spread_ports(spec: ClusterSpec, index: int, model: HostModel, lead: Attachm
 
 
 def _requested_rails(spec: ClusterSpec, index: int) -> int:
-    """Rails that are to share a ToR; 0 for all."""
+    """Return the number of rails that share a ToR; 0 for all."""
     own = spec.gpus.groups[index].rails_per_tor
     return spec.gpus.rails_per_tor if own is None else own
 
@@ -189,7 +189,7 @@ def _requested_rails(spec: ClusterSpec, index: int) -> int:
 def _attachment_in_set(
     spec: ClusterSpec, index: int, wiring: tuple[int, int, int], gbps: int, ports_per_nic: int
 ) -> Attachment:
-    """An attachment in one set; `wiring`: rails, NIC ports, rails that share a ToR."""
+    """Return an attachment in one set; `wiring`: rails, NIC ports, rails that share a ToR."""
     rails, nic_ports, per_tor = wiring
     group = spec.gpus.groups[index]
     if rails % per_tor:
@@ -208,7 +208,7 @@ def _attachment_in_set(
 
 
 def _find_home_group(spec: ClusterSpec, index: int, leading: int) -> int:
-    """The group whose units give the ToRs: the one that it stands beside, else the leading one as the measure."""
+    """Return the group whose units provide the ToRs: the one in its `beside`, else the leading group."""
     names = [group.name for group in spec.gpus.groups]
     beside = spec.gpus.groups[index].beside
     return leading if beside is None else names.index(beside)
@@ -227,7 +227,7 @@ def _too_many_tors(spec: ClusterSpec, index: int, own: Attachment, home: Attachm
 
 
 def _in_sets(spec: ClusterSpec, index: int, own: Attachment, home: Attachment) -> Attachment:
-    """The sets of ToRs that a unit has for the group; a rack is one, whatever it holds."""
+    """Return the number of sets of ToRs that a unit has for the group; a rack is one set."""
     names = [group.name for group in spec.gpus.groups]
     beside = spec.gpus.groups[index].beside
     if beside is not None:
@@ -238,7 +238,7 @@ def _in_sets(spec: ClusterSpec, index: int, own: Attachment, home: Attachment) -
 
 
 def _number_tor_ports(index: int, own: Attachment, every: Sequence[Attachment]) -> Attachment:
-    """With the number of its first port on a ToR: behind those of the unit's own hosts and of groups named before."""
+    """Set the number of its first port on a ToR: after the ports of the unit's own hosts and of earlier groups."""
     if own.beside is None:
         return own
     earlier = [every[own.beside], *(each for each in every[:index] if each.beside == own.beside)]

@@ -1,4 +1,4 @@
-"""Ports of hosts that stand beside others: which cages of a ToR serve them.
+"""Assign ToR cages to hosts that share the ToRs of another group.
 
 They follow the ports of the ToR's own hosts. A group that comes when the uplinks are cabled takes what is free before
 them, or else the last cages of the ToR, so that the uplinks keep the room to grow; a pin of the lock keeps the place.
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 PIN = "beside_cage/"
-"""What the pin of a group's first cage begins with; the name of the group follows."""
+"""Prefix of the pin of a group's first cage; the name of the group follows."""
 Placed = tuple[tuple[int, Block], ...]
-"""Ports of hosts beside those of a ToR, group by group, each with the cage position of the first."""
+"""Ports of groups that share a ToR, group by group, each with the cage position of the first port."""
 
 
 def placed_beside(
@@ -34,7 +34,7 @@ def placed_beside(
     ends: Mapping[int, int],
     pins: Mapping[str, int],
 ) -> tuple[Placed, ...]:
-    """Host group index -> the ports of hosts beside it.
+    """Return host group index -> the ports of hosts that share its ToRs.
 
     Args:
         spec: the spec.
@@ -79,7 +79,7 @@ def placed_beside(
 def beside_pins(
     spec: ClusterSpec, attached: Sequence[Attachment], placed: Sequence[Placed]
 ) -> dict[str, int]:
-    """What the lock has to keep of what `placed_beside` gave: the first cage of each group beside another."""
+    """Return the pins that keep the first cage of each group that `placed_beside` assigned."""
     found: dict[str, int] = {}
     for home, blocks in enumerate(placed):
         guests = [index for index, each in enumerate(attached) if each.beside == home]
@@ -91,7 +91,7 @@ def beside_pins(
 
 
 def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], units: Collection[Unit]) -> None:
-    """Refuse hosts beside others for which the units of these have no slots left.
+    """Reject groups for which the units that they share have no free slots.
 
     Raises:
         UnfitError: FAB3074.
@@ -124,7 +124,7 @@ def _block_of_group(attached: Sequence[Attachment], index: int) -> Block:
 def _occupied_cages(
     tor: SwitchModel, attached: Sequence[Attachment], starts: Mapping[int, int]
 ) -> list[tuple[int, int]]:
-    """First cage and the one after the last of each group that has its place."""
+    """Return the first cage of each placed group, and the one after its last."""
     found = [
         (start, cages_for(tor, _block_of_group(attached, index), start)) for index, start in starts.items()
     ]
@@ -139,7 +139,7 @@ def _is_free(tor: SwitchModel, block: Block, start: int, taken: Sequence[tuple[i
 def _first_free(
     tor: SwitchModel, block: Block, taken: Sequence[tuple[int, int]], up_cage: int | None
 ) -> int | None:
-    """The first cage where a block fits; where uplinks are cabled already, before them or as far behind as can be."""
+    """Return the first cage where a block fits; before existing uplinks, or else as far behind them as possible."""
     positions = len(tuple(list_cages(tor)))
     if up_cage is None:
         return next((at for at in range(positions) if _is_free(tor, block, at, taken)), None)
@@ -151,7 +151,7 @@ def _first_free(
 
 
 class CrowdedError(UnfitError):
-    """A ToR has no room for a group beside its own hosts; `index` is the group's, the diagnostic has no remedy yet."""
+    """A ToR has no cages for a group that shares it; `index` is the group's, the diagnostic has no remedy yet."""
 
     def __init__(self, index: int, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic)
@@ -161,12 +161,12 @@ class CrowdedError(UnfitError):
 def add_remedy(
     spec: ClusterSpec, crowded: CrowdedError, homes: int, plannable: Callable[[ClusterSpec], bool]
 ) -> Diagnostic:
-    """The diagnostic with the largest number of hosts beside each unit that can be planned, if they all have a place.
+    """Return the diagnostic with the most hosts per shared unit that can be planned, if all hosts then have a place.
 
     Args:
         spec: the spec.
         crowded: what was found.
-        homes: units that they stand beside.
+        homes: the number of units that they share.
         plannable: whether the ToRs of a spec can be planned.
     """
     index, groups = crowded.index, spec.gpus.groups

@@ -1,4 +1,4 @@
-"""One switch of another model than its tier's: its own cages, the same links, number by number."""
+"""Plan one switch of another model than its tier's: with its own cages and the same links."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RS_544, _RS_528 = "RS(544,514)", "RS(528,514)"
 
 
 def fec_code(port: Slot | Breakout) -> str:
-    """The code of a port by what a lane carries: IEEE 802.3 clauses 119 and 134 from 50G on, clause 91 from 25G on."""
+    """Return the FEC code of a port by lane speed: IEEE 802.3 clauses 119 and 134 from 50G, clause 91 from 25G on."""
     lane = Fraction(port.speed_gbps, port.lanes)
     return _RS_544 if lane >= 50 else _RS_528 if lane >= 25 else "none"
 
@@ -42,7 +42,7 @@ def fec_code(port: Slot | Breakout) -> str:
 def box_of(
     spec: ClusterSpec, fabric: Fabric, at: SwitchId, model: SwitchModel, findings: list[Diagnostic]
 ) -> Box | None:
-    """The switch as a box of that model, or None after saying why it cannot be one.
+    """Return the switch as a box of that model, or None after a finding.
 
     Its first cages carry the links down, its last ones those up, or the other way round as in its tier, with room for
     as many up as the strides of the lock foresee: what grows moves no port.
@@ -66,7 +66,7 @@ def box_of(
 
 
 def _far_end_ports(fabric: Fabric, at: SwitchId, tier: PortLayout) -> dict[int, tuple[Slot, bool]]:
-    """Speed -> a port of it as the far ends are made for it, and whether a copper cable holds its lanes fixed."""
+    """Return speed -> a port as the far ends need it, and whether a copper cable fixes its lanes."""
     down = "host" if at.tier is TierName.TOR else "spine" if at.tier is TierName.SPINE else "core"
     up = "spine" if at.tier is TierName.TOR else "core"
     found: dict[int, tuple[Slot, bool]] = {}
@@ -78,7 +78,7 @@ def _far_end_ports(fabric: Fabric, at: SwitchId, tier: PortLayout) -> dict[int, 
 
 
 def _compatible_cages(group: CageGroup, spoken: Mapping[int, tuple[Slot, bool]]) -> CageGroup:
-    """The cages with those uses alone of the speeds in question whose lanes the far ends understand."""
+    """Return the cages with only those uses of the relevant speeds whose lanes fit the far ends."""
     uses: list[Breakout] = []
     for use in group.breakouts:
         if use.speed_gbps not in spoken:
@@ -100,7 +100,7 @@ def _port_speed(layout: PortLayout, ports: Sequence[int]) -> int:
 
 
 def _needed_downlinks(fabric: Fabric, at: SwitchId, layout: PortLayout) -> int:
-    """Links down as far as the last that there is; on a ToR every one, with the reserved ports."""
+    """Return the number of downlinks up to the last used one; on a ToR all of them, with the reserved ports."""
     if at.tier is TierName.TOR:
         return len(layout.down)
     used = {link.slot for link in links.switch_links(fabric, at)}
@@ -108,7 +108,7 @@ def _needed_downlinks(fabric: Fabric, at: SwitchId, layout: PortLayout) -> int:
 
 
 def _lay_out_box(fabric: Fabric, at: SwitchId, model: SwitchModel, tier: PortLayout) -> PortLayout | None:
-    """The tier's layout on the box: as many links down as it has cages for, and all those up."""
+    """Fit the tier's layout on the box: as many downlinks as it has cages for, and all uplinks."""
     down_gbps, up_gbps = _port_speed(tier, tier.down), _port_speed(tier, tier.up)
     strides = fabric.strides
     most = strides.uplink if at.tier is TierName.TOR else strides.spine_uplink
@@ -133,13 +133,13 @@ def _lay_out_box(fabric: Fabric, at: SwitchId, model: SwitchModel, tier: PortLay
 
 
 def _last_position(model: SwitchModel, block: Block, end: int) -> int | None:
-    """The last cage position, from `end` on, at which a block fits."""
+    """Return the last cage position, from `end` on, at which a block fits."""
     positions = range(sum(1 for _ in list_cages(model)) - 1, end - 1, -1)
     return next((start for start in positions if cages_for(model, block, start) is not None), None)
 
 
 def _rotated_position(model: SwitchModel, block: Block, end: int) -> int | None:
-    """The cage position, counted from those behind it, at which a block begins that has the first cages."""
+    """Return the cage position, counted from `end`, of a block that has the first cages."""
     before = cages_for(model, block)
     return None if before is None or (start := cage_count(model) - before) < end else start
 
@@ -152,7 +152,7 @@ def _report_unfit_model(
     speaking: SwitchModel,
     spoken: Mapping[int, tuple[Slot, bool]],
 ) -> Iterator[Diagnostic]:
-    """FAB3411 for a speed that the model lacks, or has in lanes of its own, FAB3412 where it holds too few paths."""
+    """Report FAB3411 for a speed that the model lacks or has in other lanes, FAB3412 for too few paths."""
     name, path = fabric.name(at), ("overrides", fabric.name(at), "model")
     for speed in sorted(spoken.keys() - port_speeds(speaking)):
         usual, copper = spoken[speed]

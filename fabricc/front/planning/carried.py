@@ -1,4 +1,4 @@
-"""The lock carried along with what the spec says of the past: lines get new names, and retired ones go.
+"""Apply the renames and removals of the spec to the lock.
 
 No number changes: whatever moved keeps its place under its present name. What was carried before stays as it is, so
 that the entries of the spec may stay, or go, once they are built.
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MANAGEMENT = "oob-"
-"""What names of management switches begin with; their rack or unit, a hyphen and a number follow."""
+"""Prefix of the names of management switches; their rack or unit, a hyphen and a number follow."""
 _COMPUTED = r"(?:tor\d+[a-z]+|host\d+)"
 """What follows the name of a unit, and a hyphen, in the names of its ToRs and counted hosts."""
 
 
 def carry_lock(spec: ClusterSpec, lock: Lock) -> tuple[Lock, list[Diagnostic]]:
-    """The lock of a spec with its lines renamed and given back, those of further networks too, and what is wrong."""
+    """Return the lock with its lines renamed and released, also those of further networks, and the findings."""
     if not (spec.moved or spec.replaced or spec.retired):
         return lock, []
     kinds = kinds_of(spec)
@@ -52,7 +52,7 @@ def carry_lock(spec: ClusterSpec, lock: Lock) -> tuple[Lock, list[Diagnostic]]:
 
 
 def with_hosts_called(lock: Lock, former: Mapping[str, str]) -> Lock:
-    """The lock of a further network whose hosts and units are called as the network of the rails calls them now.
+    """Return the lock of a further network with hosts and units named as in the network of the rails.
 
     `former`: present name of each that has another now -> the former one.
     """
@@ -63,7 +63,7 @@ def with_hosts_called(lock: Lock, former: Mapping[str, str]) -> Lock:
 
 
 def with_switches_called(numbers: Mapping[str, int], former: Mapping[str, str]) -> dict[str, int]:
-    """Numbers of management switches, which are called after their unit or rack, by their present names.
+    """Return the numbers of management switches by present names, which follow the names of units or racks.
 
     `former`: present name of a unit or rack -> the former one.
     """
@@ -112,13 +112,13 @@ def _with_rack(key: str, present: Mapping[str, str]) -> str:
 
 
 def of_unit(key: str, units: Mapping[str, str]) -> str:
-    """A computed name with its unit's present name."""
+    """Return a computed name with the present name of its unit."""
     match = re.fullmatch(rf"(.+)-({_COMPUTED})", key)
     return f"{units[match[1]]}-{match[2]}" if match and match[1] in units else key
 
 
 def _rekey_items(items: Mapping[str, T], renamed: Callable[[str], str]) -> dict[str, T]:
-    """The items by their present keys; one that is there under the present key already is the one that counts."""
+    """Return the items by their present keys; an item that has its present key already takes precedence."""
     found = {renamed(key): value for key, value in items.items() if renamed(key) not in items}
     return found | {
         key: value for key, value in items.items() if renamed(key) == key or renamed(key) in items
@@ -126,7 +126,7 @@ def _rekey_items(items: Mapping[str, T], renamed: Callable[[str], str]) -> dict[
 
 
 def _place_listed_hosts(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
-    """The lock with the places of racks and hosts that were counted before, and are listed by other names now.
+    """Keep the places of racks and hosts that were counted before and are now listed by other names.
 
     What is listed by the name that it had when it was counted has that place too.
     """
@@ -136,7 +136,7 @@ def _place_listed_hosts(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
     computed = {name: key for key, name in lock.names.items()}
 
     def number(group: str, unit: str) -> int | None:
-        """The coordinate of a unit by the name that it had."""
+        """Return the coordinate of a unit by its former name."""
         match = re.fullmatch(rf"{prefix}([0-9]{{1,6}})", computed.get(unit, unit))
         found = units.get(f"{group}/{unit}")
         return found if found is not None or match is None else int(match[1]) - 1
@@ -167,7 +167,7 @@ def _place_listed_hosts(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
 
 
 def _release_retired(spec: ClusterSpec, lock: Lock) -> Lock:
-    """The lock without what retired: hosts, racks and the units of whole groups, with all hosts that are in them."""
+    """Return the lock without what retired: hosts, racks and the units of whole groups, with all their hosts."""
     if not spec.retired:
         return lock
     gone, names = frozenset(spec.retired), names_of(spec)
@@ -186,7 +186,7 @@ def _release_retired(spec: ClusterSpec, lock: Lock) -> Lock:
 
 
 def _close_gaps(spec: ClusterSpec, units: dict[str, int], gone: Collection[int]) -> dict[str, int]:
-    """The lines of counted units without those at some coordinates: the others move up, and keep their own."""
+    """Remove counted units at some coordinates: the others move up and keep their own coordinates."""
     for group in spec.gpus.groups if gone else ():
         own = {key: at for key, at in units.items() if is_number(key.removeprefix(f"{group.name}/"))}
         units = {key: at for key, at in units.items() if key not in own}
@@ -200,7 +200,7 @@ def _close_gaps(spec: ClusterSpec, units: dict[str, int], gone: Collection[int])
 
 
 def _known_names(lock: Lock) -> dict[str, frozenset[str]]:
-    """What the lock knows, by kind."""
+    """Return the names in the lock by kind."""
     keys = [key.partition("/") for key in lock.units]
     return {
         "networks": frozenset(lock.networks),
@@ -211,7 +211,7 @@ def _known_names(lock: Lock) -> dict[str, frozenset[str]]:
 
 
 def _check_names(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
-    """FAB3401 and FAB3403: names that are still in use, or that another thing has or had."""
+    """Report FAB3401 and FAB3403: names that are still in use, or that belong or belonged to something else."""
     names = names_of(spec)
     known = _known_names(lock)
     for old, new in list_renames(spec).items():
@@ -236,7 +236,7 @@ def _check_names(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
 
 
 def _check_unknown_names(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Iterator[Diagnostic]:
-    """FAB3404 where the lock knows neither name, though it knows others of the kind."""
+    """Report FAB3404 where the lock contains neither name, though it has others of the kind."""
     names, known = names_of(spec), _known_names(lock)
     for kind, there in known.items():
         for old, new in getattr(kinds, kind).items():
@@ -248,7 +248,7 @@ def _check_unknown_names(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Iterato
 
 
 def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
-    """FAB3406 and FAB3407: what is still in the spec, and what may be a slip for what left."""
+    """Report FAB3406 and FAB3407: retired names that are still in the spec, and likely typing errors."""
     names, known = names_of(spec), _known_names(lock)
     for index, name in enumerate(spec.retired):
         kind = next((kind for kind, each in names.items() if name in each), None)
@@ -265,7 +265,7 @@ def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
 
 
 def _suggest_names(name: str, known: list[str]) -> str:
-    """Names like one that does not exist."""
+    """Suggest names similar to one that does not exist."""
     near = get_close_matches(name, known, 3, 0.6) or known[:3]
     return (
         f"Of what left, the lock has {join_words(near, 'and')}."

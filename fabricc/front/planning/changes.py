@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def apply_overrides(
     spec: ClusterSpec, fabric: Fabric, models: Models, naming: Naming, findings: list[Diagnostic]
 ) -> Fabric:
-    """The fabric with the spec's overrides; what they name and does not exist is a finding."""
+    """Return the fabric with the spec's overrides; unknown devices and ports are findings."""
     if not spec.overrides:
         return fabric
     switches = {fabric.name(at): at for at in fabric.switch_ids() if fabric.name(at) in spec.overrides}
@@ -79,7 +79,7 @@ def apply_overrides(
 def _port_names(
     fabric: Fabric, boxes: Mapping[SwitchId, Box], naming: Naming
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Names of the slots of single boxes, as the NOS of each has them."""
+    """Return the slot names of single boxes, as the NOS of each defines them."""
     found = {}
     for at, box in boxes.items():
         nos = fabric.changes[fabric.name(at)].nos or fabric.tiers[at.tier].nos
@@ -91,7 +91,7 @@ def _port_names(
 
 
 def unknown_switch(spec: ClusterSpec, fabric: Fabric, code: str, name: str, path: KeyPath) -> Diagnostic:
-    """A name of no switch, with those that come near."""
+    """Return the error for an unknown switch, with similar names."""
     known = [fabric.name(at) for at in fabric.switch_ids()]
     help_ = suggestion_remedy(name, known, f"Switches are named like {known[0]} and {known[-1]}.")
     return spec.error(code, f"no switch is named {name!r}", *path, help=help_)

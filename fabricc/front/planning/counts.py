@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 _MOST_LINKS = 8
-"""Parallel links from a ToR to a spine that are tried: our judgement."""
+"""Maximum number of parallel links from a ToR to a spine to try: our judgment."""
 
 
 def count_findings(
     spec: ClusterSpec, models: Models, catalog: Catalog, sizing: Sizing, present: int, units: int, lock: Lock
 ) -> Iterator[Diagnostic]:
-    """FAB3060 (a note) where a few more uplinks of a ToR divide better and take fewer switches above it."""
+    """Report FAB3060 (a note) where a few more uplinks of a ToR divide better and take fewer switches above it."""
     shape, spines = sizing.shape, spec.spines
     if (
         not shape.cores
@@ -63,5 +63,5 @@ def count_findings(
 
 
 def count_upper_switches(shape: Shape) -> int:
-    """Spines and cores."""
+    """Return the number of spines and cores."""
     return shape.pods * shape.planes * shape.spines + shape.port_planes * shape.cores

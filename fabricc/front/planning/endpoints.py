@@ -1,4 +1,4 @@
-"""The out-of-band network of a whole cluster: management switches, and addresses of BMCs and DPUs."""
+"""Plan the out-of-band network of a cluster: management switches, and addresses of BMCs and DPUs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Endpoints(NamedTuple):
-    """What came of it: the fabric, None where it cannot be; numbers for the lock; findings."""
+    """The result: the fabric, None where there is none; numbers for the lock; findings."""
 
     fabric: Fabric | None
     numbers: Mapping[str, int]
@@ -47,7 +47,7 @@ class Endpoints(NamedTuple):
 
 
 def has_endpoints(*specs: ClusterSpec) -> bool:
-    """Whether specs say anything of the out-of-band network beside the addresses of its switches."""
+    """Return whether any spec configures more of the out-of-band network than the addresses of switches."""
     return any(
         each.management.switches is not None
         or each.given_management
@@ -59,14 +59,14 @@ def has_endpoints(*specs: ClusterSpec) -> bool:
 def with_out_of_band(
     specs: Sequence[ClusterSpec], fabric: Fabric, catalog: Catalog, locked: Mapping[str, int], naming: Naming
 ) -> Endpoints:
-    """The fabric with its out-of-band network.
+    """Return the fabric with its out-of-band network.
 
     Args:
         specs: of the top level and of further networks.
         fabric: of the rails, joined with the further networks.
         catalog: the models.
         locked: management switch -> its number in the lock.
-        naming: what is to be known of network operating systems.
+        naming: the interface to network operating systems.
     """
     spec, findings = specs[0], list[Diagnostic]()
     racks = {device: rack for each in specs for device, rack in each.given_racks.items()}
@@ -89,7 +89,7 @@ def with_out_of_band(
 
 
 def _refuse_further(spec: ClusterSpec) -> None:
-    """FAB3210: BMCs and management switches in a further network, whose hosts are those of the top level."""
+    """Report FAB3210: BMCs and management switches in a further network, whose hosts are those of the top level."""
     management, help_ = spec.management, "Say it at the top level: it is of all networks of the cluster."
     named: list[KeyPath] = [("management", "switches")] if management.switches is not None else []
     named += [network_path(each) for each in management.networks if isinstance(each.tier, Beyond)]
@@ -101,7 +101,7 @@ def _refuse_further(spec: ClusterSpec) -> None:
 
 
 def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
-    """FAB3211 to FAB3213: hosts in no network, with more addresses than are kept, or without room for them."""
+    """Report FAB3211 to FAB3213: hosts in no network, with more addresses than reserved, or without room for them."""
     networks = [each for each in fabric.addresses.management if each.tier is Beyond.HOST]
     if not networks:
         return
@@ -128,7 +128,7 @@ def _refuse_narrow(spec: ClusterSpec, fabric: Fabric) -> None:
 
 
 def _has_room(fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit]) -> bool:
-    """Whether the blocks of all units lie in the network, and no two are one."""
+    """Return whether the blocks of all units lie in the network and are distinct."""
     size, seen = host_block(fabric, network), set[tuple[int, int]]()
     for unit in units:
         subnet, block = unit_place(fabric, network, unit)
@@ -142,7 +142,7 @@ def _has_room(fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit])
 def _report_narrow_network(
     spec: ClusterSpec, fabric: Fabric, network: ManagementNetwork, units: Sequence[Unit]
 ) -> Diagnostic:
-    """FAB3212 with the length that holds them all, which was tried."""
+    """Report FAB3212 with a tested length that holds all hosts."""
     size, several = host_block(fabric, network), network.subnets > 1
     wider = (_of_length(network, length, several) for length in range(network.length - 1, 7, -1))
     fits = next((each for each in wider if _has_room(fabric, each, units)), None)
@@ -159,7 +159,7 @@ def _report_narrow_network(
 
 
 def _of_length(network: ManagementNetwork, length: int, several: bool) -> ManagementNetwork:
-    """The network with longer subnets, as many of them, at the block that its first address lies in."""
+    """Return the network with longer subnets, as many of them, at the block of its first address."""
     whole = max(8, network.pool.length - (network.length - length)) if several else length
     bits = 32 - whole
     pool = Pool(network.pool.first >> bits << bits, whole, network.pool.version)
@@ -167,7 +167,7 @@ def _of_length(network: ManagementNetwork, length: int, several: bool) -> Manage
 
 
 def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: ManagementSwitches) -> None:
-    """FAB3213 and FAB3212: management switches in no network, or in one without room for their numbers."""
+    """Report FAB3213 and FAB3212: management switches in no network, or in one without room for their numbers."""
     needed = numbers_needed(switches)
     if (network := switch_network(fabric)) is None:
         length = 32 - (needed + MANAGEMENT_RESERVED).bit_length()
@@ -192,7 +192,7 @@ def _refuse_unaddressed(spec: ClusterSpec, fabric: Fabric, switches: ManagementS
 
 
 def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
-    """The fabric with the addresses that the table gives; what collides is a finding."""
+    """Return the fabric with the addresses from the table; collisions are findings."""
     if not spec.given_management:
         return fabric
     computed = {(each.device, each.endpoint): each for each in address_owners(fabric)}
@@ -219,7 +219,7 @@ def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Dia
 
 
 def _offset_of_row(owner: Owner, row: ManagementRow) -> int | None:
-    """The offset of a given address in the network that takes its owner, None where no device can have it."""
+    """Return the offset of a given address in the owner's network, or None where no device can have it."""
     network = owner.place.network
     offset = int(row.address) - network.pool.first
     within = offset % network.size
@@ -228,7 +228,7 @@ def _offset_of_row(owner: Owner, row: ManagementRow) -> int | None:
 
 
 def _find_collisions(fabric: Fabric, rows: Mapping[tuple[str, str], ManagementRow]) -> Iterator[Diagnostic]:
-    """FAB3122 and FAB3123: two owners of one address, one of which is given it."""
+    """Report FAB3122 and FAB3123: an address with two owners, one of which the table defines."""
     first: dict[str, Owner] = {}
     for each in sorted(address_owners(fabric), key=lambda owner: not owner.given):
         address = each.place.address
@@ -250,7 +250,7 @@ def _error_at_row(code: str, message: str, row: ManagementRow, column: str, help
 
 
 def _check_servers(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """FAB3025 for each server of the management section whose address a BMC, DPU or management switch has."""
+    """Report FAB3025 for each management server whose address a BMC, DPU or management switch has."""
     named = {text: path for path, text in named_addresses(spec)}
     for each in address_owners(fabric):
         if (path := named.get(each.place.address)) is not None:

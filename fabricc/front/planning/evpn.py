@@ -1,4 +1,4 @@
-"""Segments of hosts: which hosts are in which, and that their subnets hold them."""
+"""Assign hosts to segments, and check that the subnets hold them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
-    """The fabric with the spec's segments; a host that cannot be in one is a finding."""
+    """Return the fabric with the spec's segments; a host that cannot be in one is a finding."""
     wish = spec.evpn
     if wish is None:
         return fabric
@@ -41,7 +41,7 @@ def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
 
 
 def _of_groups(spec: ClusterSpec, wish: EvpnWish, findings: list[Diagnostic]) -> tuple[int, ...]:
-    """Index of the segment of each host group."""
+    """Return the index of the segment of each host group."""
     names = [group.name for group in spec.gpus.groups]
     said: dict[str, int] = {}
     for index, segment in enumerate(wish.segments):
@@ -65,7 +65,7 @@ def _of_groups(spec: ClusterSpec, wish: EvpnWish, findings: list[Diagnostic]) ->
 
 
 def _too_small(spec: ClusterSpec, fabric: Fabric, of_group: tuple[int, ...]) -> Iterator[Diagnostic]:
-    """FAB3311: a subnet that does not hold the addresses of its hosts."""
+    """Report FAB3311: a subnet that does not hold the addresses of its hosts."""
     assert spec.evpn is not None
     for index, segment in enumerate(spec.evpn.segments):
         units = [
@@ -98,7 +98,7 @@ def _report_small_subnet(
 
 
 def _host_offsets(fabric: Fabric, unit: Unit) -> Iterator[int]:
-    """Offsets of the addresses of a unit's hosts."""
+    """Return the offsets of the addresses of a unit's hosts."""
     attached = fabric.attachments[unit.group]
     for tor in fabric.tor_ids(unit.home):
         for served_unit, slots, rails in served_slots(fabric, tor):

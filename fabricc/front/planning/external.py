@@ -1,4 +1,4 @@
-"""Ways out of the fabric: each link on a port of its switch that nothing of the plan needs."""
+"""Plan external links: each on a switch port that the plan does not need."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec, Tier
 
     Planner = Callable[[ClusterSpec], Fabric | None]
-    """The fabric of another spec, without findings; None where there is none."""
+    """Return the fabric of another spec without findings, or None where there is none."""
 
 _SHOWN = 4
 _MORE = (1, 2, 4, 8)
 
 
 class _Choice(NamedTuple):
-    """A port that a link could have, and how its cage is divided then, where that is otherwise than in the layout."""
+    """A port that a link could have, and the use of its cage where that differs from the layout."""
 
     slot: Slot
     split: Split | None
@@ -44,7 +44,7 @@ class _Choice(NamedTuple):
 def add_external(
     spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic], planner: Planner
 ) -> Fabric:
-    """The fabric with the spec's ways out; a link that cannot be is a finding, with a remedy that `planner` planned."""
+    """Return the fabric with the spec's external links; an impossible one is a finding with a remedy from `planner`."""
     if not spec.external:
         return fabric
     findings.extend(shared_ends([spec]))
@@ -90,14 +90,14 @@ def add_external(
 def moved_out(
     spec: ClusterSpec, fabric: Fabric, naming: Naming
 ) -> tuple[ClusterSpec, dict[KeyPath, object]] | None:
-    """The spec with each link out on a port that another shape has free at the same switch, and which keys change.
+    """Move each external link to a free port of the same switch in another shape; return the spec and the changed keys.
 
     A link keeps its port where that is free. None where a switch is not there, or has no such port left.
 
     Args:
         spec: the spec of that shape.
         fabric: its plan without ways out.
-        naming: what is to be known of network operating systems.
+        naming: the interface to network operating systems.
     """
     wanted = {link.at for outsider in spec.external for link in outsider.links}
     switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in wanted}
@@ -127,7 +127,7 @@ def moved_out(
 
 
 def shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:
-    """FAB3181: a port of an outside device is the far end of one link."""
+    """Report FAB3181: a port of an outside device that is the far end of two links."""
     taken: dict[tuple[str, str], str] = {}
     for spec in specs:
         for outsider in spec.external:
@@ -153,7 +153,7 @@ def _choose_port(
     planner: Planner,
     findings: list[Diagnostic],
 ) -> _Choice | None:
-    """The port of a link, or None after saying what is wrong with it."""
+    """Return the port of a link, or None after a finding."""
     choices = _list_choices(fabric, at, link.speed_gbps, naming, splits)
     if link.port in choices:
         return choices[link.port]
@@ -184,7 +184,7 @@ def _choose_port(
 
 
 def _free_ports(link: ExternalLink, choices: tuple[str, ...]) -> str:
-    """The free ports: those most like the one that was meant, else the last ones."""
+    """Return the free ports: those most similar to the requested one, else the last ones."""
     close = get_close_matches(link.port, choices, n=_SHOWN, cutoff=0.8) or choices[-_SHOWN:]
     return f"Of {plural(len(choices), 'port')} free for {link.speed_gbps}G there: {', '.join(close)}."
 
@@ -192,7 +192,7 @@ def _free_ports(link: ExternalLink, choices: tuple[str, ...]) -> str:
 def _count_reserved(
     spec: ClusterSpec, name: str, tier: str, gbps: int, naming: Naming, planner: Planner
 ) -> str:
-    """How many ports to keep so that one is free on a switch, as the planner finds."""
+    """Find how many ports to reserve so that one is free on a switch."""
     asked: Tier = getattr(spec, tier)
     for more in _MORE:
         ports = asked.reserved_ports + more
@@ -207,7 +207,7 @@ def _count_reserved(
 
 
 def _reserved_slots(fabric: Fabric, at: SwitchId) -> set[int]:
-    """Slots that the plan has for links, those to come too."""
+    """Return the slots that the plan has for links, including future ones."""
     layout = links.port_layout(fabric, at)
     return {*layout.down[: len(layout.down) - layout.reserved], *layout.up}
 
@@ -215,7 +215,7 @@ def _reserved_slots(fabric: Fabric, at: SwitchId) -> set[int]:
 def _list_choices(
     fabric: Fabric, at: SwitchId, speed_gbps: int, naming: Naming, splits: Mapping[int, Split]
 ) -> dict[str, _Choice]:
-    """The ports that an external link of a speed can have, in panel order.
+    """List the ports that an external link of a speed can have, in panel order.
 
     In a cage that the plan uses, those of that speed that it leaves free; else the ports that the cage has when it is
     divided for that speed, where no other external link has divided it for another.
@@ -256,7 +256,7 @@ def _nos_of_switch(fabric: Fabric, at: SwitchId) -> str:
 
 
 def _reach_findings(spec: ClusterSpec, link: ExternalLink, slot: Slot, path: KeyPath) -> Iterator[Diagnostic]:
-    """A cable longer than its medium reaches at the speed of the link."""
+    """Report a cable longer than its medium reaches at the speed of the link."""
     most = find_reach(link.medium, Fraction(slot.speed_gbps, slot.lanes))
     if link.cable_m > most.metres:
         message = f"{link.medium} of {link.cable_m} m; at {slot.speed_gbps}G it reaches {most.metres} m ({most.source})"
@@ -264,7 +264,7 @@ def _reach_findings(spec: ClusterSpec, link: ExternalLink, slot: Slot, path: Key
 
 
 def _ways_out(spec: ClusterSpec, fabric: Fabric, switches: Mapping[str, SwitchId]) -> Iterator[Diagnostic]:
-    """What the loss of one switch takes away, and planes that a party is not reached from."""
+    """Report external connectivity lost with one switch, and planes from which a party is not reachable."""
     planes = fabric.shape.fabrics
     for outsider in spec.external:
         at = {link.at for link in outsider.links if link.at in switches}

@@ -1,4 +1,4 @@
-"""What a shape takes and gives, in closed form: switches, optics, cables, idle ports, room, ratio, GPUs cut off."""
+"""Compute the quantities of a shape in closed form: switches, optics, cables, idle ports, room, ratio, GPUs cut off."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Sized(Protocol):
-    """A shape with the layouts that realise it: of a plan, or before there is one."""
+    """A shape with its port layouts, planned or not."""
 
     @property
     def shape(self) -> Shape:
@@ -72,7 +72,7 @@ class Outside(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What a shape takes and gives.
+    """The quantities of a shape.
 
     Attributes:
         switches: by tier, ToRs first. `switch_gbps`: what the ports of all of them carry together.
@@ -82,7 +82,7 @@ class Figures(NamedTuple):
         room: hosts until a tier is full.
         ratio: Gb/s of the hosts over those that reach the top, of full units and pods; 1 at the least.
         cut: GPUs without a port once one part is lost.
-        outside: beside `ends` and `optics`, which are of the fabric, what its ways out take.
+        outside: the external links, which are not part of `ends` and `optics`.
     """
 
     switches: Mapping[TierName, int]
@@ -97,12 +97,12 @@ class Figures(NamedTuple):
 
     @property
     def boxes(self) -> int:
-        """Switches of all tiers."""
+        """Return the number of switches of all tiers."""
         return sum(self.switches.values())
 
     @property
     def cables(self) -> int:
-        """Links of all kinds."""
+        """Return the number of links of all kinds."""
         return sum(each.links for each in self.ends.values())
 
 
@@ -115,7 +115,7 @@ def compute_figures(
     links: Sequence[int],
     units: Sequence[Filled],
 ) -> Figures:
-    """The figures of a shape.
+    """Compute the quantities of a shape.
 
     Args:
         spec: the spec that has it.
@@ -164,7 +164,7 @@ def compute_figures(
 
 
 def with_ways_out(found: Figures, fabric: Fabric) -> Figures:
-    """The figures of a plan with its ways out: the ports they take, and cages with a transceiver for them alone."""
+    """Add the external links to the figures of a plan: their ports, and cages with a transceiver for them alone."""
     idle, modules = found.idle, 0
     exits = fabric.external.exits
     switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in exits}
@@ -183,7 +183,7 @@ def with_ways_out(found: Figures, fabric: Fabric) -> Figures:
 
 
 def forwarding_rate(model: SwitchModel) -> int:
-    """What the ports of a switch carry together at the speed that gives most, Gb/s."""
+    """Return the total bandwidth of a switch's ports at its best speed, Gb/s."""
     return max((speed * ports_at(model, speed) for speed in port_speeds(model)), default=0)
 
 
@@ -236,7 +236,7 @@ def _spine_ends(
 
 
 def _remaining_hosts(spec: ClusterSpec, tor: SwitchModel, sized: Sized, units: Sequence[Filled]) -> int:
-    """Hosts until a tier is full: units that exist filled up, and further ones of the smallest group."""
+    """Return the hosts until a tier is full: in existing units, and in further units of the smallest group."""
     shape, groups = sized.shape, spec.gpus.groups
     if not shape.spines:
         gbps = sized.tor_layouts[0].slots[sized.tor_layouts[0].down[0]].speed_gbps
@@ -259,13 +259,13 @@ def _oversubscription_ratio(sized: Sized) -> Fraction:
 
 
 def _downlink_gbps(layout: PortLayout) -> int:
-    """Bandwidth of the ports down without those kept free, Gb/s."""
+    """Return the bandwidth of the downlinks without reserved ports, Gb/s."""
     served = layout.down[: len(layout.down) - layout.reserved]
     return sum(layout.slots[slot].speed_gbps for slot in served)
 
 
 def _count_cut_gpus(model: HostModel, shape: Shape, hosts: int) -> int:
-    """GPUs without a port once a ToR is lost, or a NIC where each has several ports."""
+    """Count the GPUs without a port after the loss of a ToR, or of a NIC where each has several ports."""
     shared = bool(model.gpus) and shape.rails > model.gpus and shape.rails % model.gpus == 0
     nics, weight = (
         (shape.rails // model.gpus, Fraction(1)) if shared else (1, Fraction(model.gpus, shape.rails))
@@ -276,7 +276,7 @@ def _count_cut_gpus(model: HostModel, shape: Shape, hosts: int) -> int:
 
 
 def unit_capacity(sized: Sized) -> int:
-    """Units that the switches above the ToRs have ports for."""
+    """Return the number of units that the switches above the ToRs have ports for."""
     shape, core = sized.shape, sized.core_layout
     if not shape.cores or core is None:
         return shape.units_per_pod
@@ -285,7 +285,7 @@ def unit_capacity(sized: Sized) -> int:
 
 
 def fill_units(spec: ClusterSpec) -> Iterator[Filled]:
-    """The units of a new fabric, in their order."""
+    """Return the units of a new fabric in order."""
     coordinate = 0
     for index, group in enumerate(spec.gpus.groups):
         racks = [len(names) or group.hosts_per_unit for names in group.racks.values()]

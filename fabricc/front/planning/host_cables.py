@@ -1,4 +1,4 @@
-"""The medium of host cables where the spec names none: one that is sold between the cages of hosts and ToRs."""
+"""Choose the medium of host cables where the spec names none: one that is sold for the cages of hosts and ToRs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def with_host_cable(spec: ClusterSpec, planned: CableKind) -> ClusterSpec:
 def _has_cable(
     host: HostModel, tor: SwitchModel, layout: PortLayout, medium: str, metres: float, *, whole: bool
 ) -> bool:
-    """Whether something in the catalog joins each port for hosts, as its cage is split, to a cage of the host.
+    """Return whether a product in the catalog connects each host port, as its cage is split, to a cage of the host.
 
     `whole`: all ports of a cage of the host lead to one ToR, so that one cable can carry them.
     """

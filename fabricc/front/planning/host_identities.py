@@ -1,4 +1,4 @@
-"""Addresses of links to hosts from the table of links: each in a block of its ToR, and no other link's."""
+"""Read addresses of host links from the table of links: each is in a block of its ToR and unique."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Ports(NamedTuple):
 
 
 class HostLinks:
-    """The lines of links to hosts, looked at ToR by ToR: others cost nothing.
+    """The rows of host links, processed ToR by ToR: other ToRs cost nothing.
 
     Attributes:
         found: as `Identities.hosts`.
@@ -43,7 +43,7 @@ class HostLinks:
         self._rows: dict[tuple[SwitchId, int], LinkRow] = {}
 
     def take(self, row: LinkRow) -> Iterator[Diagnostic]:
-        """Take a line, one of whose ends is no switch; what cannot be is a finding."""
+        """Add a row with one end that is no switch; an invalid row is a finding."""
         a_is_upper = row.a[0] in self._switches
         (tor, port), far = (row.a, row.b) if a_is_upper else (row.b, row.a)
         at = self._switches.get(tor)
@@ -88,7 +88,7 @@ class HostLinks:
         return self._ports[at]
 
     def _outside(self, at: SwitchId, row: LinkRow, ends: Ends) -> Iterator[Diagnostic]:
-        """Addresses that the ToR does not announce."""
+        """Report addresses that the ToR does not advertise."""
         for six, pair in enumerate(ends):
             pool, blocks = self._fabric.pool("hosts", 6 if six else 4), self._of(at).blocks[six]
             if (
@@ -104,7 +104,7 @@ class HostLinks:
             yield error_at("FAB3124", told, row, f"a_ipv{6 if six else 4}", help_)
 
     def overlaps(self) -> Iterator[Diagnostic]:
-        """Addresses that two links of a ToR have; those of different ToRs are in different blocks."""
+        """Report addresses of two links of a ToR; those of different ToRs are in different blocks."""
         for at, given in self.found.items():
             for six, version in enumerate((4, 6)):
                 column = f"a_ipv{version}"

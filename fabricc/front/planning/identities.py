@@ -1,4 +1,4 @@
-"""Identities from outside: given names, ASNs and addresses in the place of computed ones, none of which two have."""
+"""Apply given names, ASNs and addresses in place of computed ones, and check that they are unique."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MOST_BITS = 16
 
 
 def given_bits(spec: ClusterSpec) -> int:
-    """Host bits of most of the host blocks that the table of devices gives ToRs; 0 where it gives none.
+    """Return the host bits of most host blocks in the table of devices; 0 where it has none.
 
     A new fabric has aggregates of that length, if the hosts of a unit fit into it.
     """
@@ -55,7 +55,7 @@ def given_bits(spec: ClusterSpec) -> int:
 
 
 def given_devices(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
-    """The fabric whose switches have what the table of devices gives them; collisions are findings."""
+    """Return the fabric with the values from the table of devices; collisions are findings."""
     if not spec.given_devices:
         return fabric
     switches = {fabric.name(at): at for at in fabric.switch_ids()}
@@ -83,7 +83,7 @@ def _suggest_switch(fabric: Fabric, name: str, switches: Mapping[str, SwitchId])
 
 
 def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[Diagnostic]) -> Given:
-    """What a line gives; addresses as offsets in their pools, which hold them."""
+    """Return the values of a row; addresses are offsets in their pools."""
     addresses, out_of_band = fabric.addresses, management_place(fabric, at).network
     offsets: dict[str, int | None] = {}
     for kind, key, pool in (
@@ -116,7 +116,7 @@ def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[
 def _block_offset(
     fabric: Fabric, at: SwitchId, row: DeviceRow, kind: str, findings: list[Diagnostic]
 ) -> int | None:
-    """Offset in its pool of the block that a line gives a ToR; None where that cannot be."""
+    """Return the offset in its pool of the block that a row assigns to a ToR; None where that is impossible."""
     block: IPv4Network | IPv6Network = getattr(row, kind)
     pool, length = fabric.pool("hosts", block.version), block.max_prefixlen - fabric.aggregate_bits()
     what = f"{KINDS[kind]} {block} of {row.device}"
@@ -149,7 +149,7 @@ def _offset_in_pool(pool: Pool | None, address: Address) -> int | None:
 
 
 def _find_collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRow]) -> Iterator[Diagnostic]:
-    """Two owners of one value; those that share an ASN by the closed form are one owner."""
+    """Report values with two owners; switches that share an ASN by the closed form are one owner."""
     value, text = _value_getters(fabric)[kind], _value_formatters(fabric)[kind]
     given = {at: row for at, row in rows.items() if getattr(row, kind) is not None}
     others = _reserved_values(fabric, kind)
@@ -181,7 +181,7 @@ def _find_collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRo
 
 
 def _reserved_values(fabric: Fabric, kind: str) -> dict[object, str]:
-    """Values that no line can give to somebody else: value -> whose it is."""
+    """Return the values that no row can assign to another device: value -> its owner."""
     if kind == "name":
         return {host: "a host" for unit in fabric.units.values() for host in unit.hosts.values()}
     if kind not in ("hosts4", "hosts6"):
@@ -229,14 +229,14 @@ def _value_formatters(fabric: Fabric) -> dict[str, Callable[[object], str]]:
 
 
 def _shared_asn_key(fabric: Fabric, at: SwitchId) -> tuple[object, ...]:
-    """What switches that may share an ASN have in common."""
+    """Return a key that is equal for switches that may share an ASN."""
     if at.tier is TierName.TOR or fabric.routing.unique_spine_asn:
         return (at,)
     return at.tier, at.pod, at.plane
 
 
 def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
-    """The fabric whose links have the addresses that the table of links gives them."""
+    """Return the fabric with the link addresses from the table of links."""
     if not spec.given_links:
         return fabric
     switches = {computed_name(fabric, at): at for at in fabric.switch_ids()}
@@ -266,7 +266,7 @@ def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -
 def _find_link(
     fabric: Fabric, row: LinkRow, switches: Mapping[str, SwitchId], seen: dict[SwitchId, dict[str, End]]
 ) -> End | None:
-    """The link as its lower switch has it, `switches` by name; `seen` keeps what was asked for."""
+    """Return the link as seen from its lower switch; `switches` are by name, `seen` caches links."""
     for (device, port), (far, far_port) in ((row.a, row.b), (row.b, row.a)):
         at, peer = switches.get(device), switches.get(far)
         if at is None or peer is None:
@@ -289,7 +289,7 @@ def _address_pairs(fabric: Fabric, row: LinkRow, a_is_upper: bool, findings: lis
 def _find_overlaps(
     spec: ClusterSpec, fabric: Fabric, found: Mapping[int, Ends], rows: Mapping[int, LinkRow]
 ) -> Iterator[Diagnostic]:
-    """Given links among each other, with links that are computed, with pools and with ways out."""
+    """Report given links that overlap each other, computed links, pools or external links."""
     taken = _Computed(fabric)
     for family, (version, links_pool) in enumerate(
         ((4, fabric.addresses.links4), (6, fabric.addresses.links6))
@@ -316,7 +316,7 @@ def _find_overlaps(
 
 
 def _list_blocks(spec: ClusterSpec, fabric: Fabric, version: int) -> Sequence[tuple[str, int, int]]:
-    """Everything else that has addresses: key, first and last."""
+    """List all other address blocks: key, first and last."""
     addresses = fabric.addresses
     pools = {
         "addressing.hosts" + "6" * (version == 6): fabric.pool("hosts", version),
@@ -334,7 +334,7 @@ def _list_blocks(spec: ClusterSpec, fabric: Fabric, version: int) -> Sequence[tu
 
 
 class _Computed:
-    """Which offsets of the links pool the closed form gives to links that exist."""
+    """The offsets of the links pool that the closed form assigns to existing links."""
 
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric
@@ -347,7 +347,7 @@ class _Computed:
         self.size = 1 << pool.end_bits if pool else 0
 
     def at(self, offset: int) -> str:
-        """The switch below the link at an offset; "" where there is none."""
+        """Return the switch below the link at an offset; "" where there is none."""
         if not 0 <= offset < self.size:
             return ""
         upper, offset = divmod(offset, self.size // 2)

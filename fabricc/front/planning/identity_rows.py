@@ -1,4 +1,4 @@
-"""Lines of tables of identities: what any line of links can be, and what is said of those that cannot."""
+"""Check rows of the identity tables: valid ends of links, and errors about others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ends_of(
     kind: str,
     findings: list[Diagnostic],
 ) -> Ends:
-    """The addresses that a line gives a link, upper end first.
+    """Return the addresses that a row assigns to a link, upper end first.
 
     Args:
         row: the line.
@@ -52,29 +52,29 @@ def ends_of(
 
 
 def _is_link_pair(pool: Pool, first: int, second: int) -> bool:
-    """Whether two addresses are the ends of one link of a pool, or of one like it."""
+    """Return whether two addresses are the ends of one link of a pool, or of a similar link."""
     return first ^ second == (3 if pool.wide else 1) and not (pool.wide and first % 4 in (0, 3))
 
 
 def no_link(row: LinkRow) -> Diagnostic:
-    """FAB3125: nothing joins the ends of a line."""
+    """Report FAB3125: no link joins the ends of a row."""
     help_ = "plan/cabling.csv has the links: its rows fit this table."
     told = f"no link joins {' '.join(row.a)} and {' '.join(row.b)}"
     return error_at("FAB3125", clip(told), row, "a_device", help_)
 
 
 def report_duplicate_link(row: LinkRow, first: LinkRow) -> Diagnostic:
-    """FAB3122: two lines for one link."""
+    """Report FAB3122: two rows for one link."""
     told = f"{' '.join(row.a)} has its addresses in line {line_of(first)} already"
     return error_at("FAB3122", told, row, "a_device", "Give each link one line.")
 
 
 def line_of(row: LinkRow) -> int:
-    """Where a line stands."""
+    """Return the line number of a row."""
     return row.positions["a_device"].line
 
 
 def error_at(code: str, message: str, row: DeviceRow | LinkRow, column: str, help: str) -> Diagnostic:
-    """An error at a cell of a line."""
+    """Return an error at a cell of a row."""
     at: Position = row.positions.get(column) or next(iter(row.positions.values()))
     return Diagnostic(code, Severity.ERROR, message, at, help)

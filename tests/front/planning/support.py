@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.catalog.load import load_catalog
-from fabricc.front.planning import Plan, plan
+from fabricc.front.planning import Plan, plan_fabric
 from fabricc.front.spec.load import load_spec
 from fabricc.front.spec.lock import EMPTY_LOCK, Lock
 
@@ -80,7 +80,7 @@ def spec_of(text: dict[str, Any]) -> ClusterSpec:
 
 def planned(text: dict[str, Any], lock: Lock = EMPTY_LOCK) -> Plan:
     """The plan of a document."""
-    return plan(spec_of(text), CATALOG, lock, AnyNos())
+    return plan_fabric(spec_of(text), CATALOG, lock, AnyNos())
 
 
 def fabric_of(text: dict[str, Any], lock: Lock = EMPTY_LOCK) -> Fabric:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
-from fabricc.front.planning import Plan, plan
+from fabricc.front.planning import Plan, plan_fabric
 from fabricc.front.spec.identities import with_identities
 from fabricc.front.spec.lock import EMPTY_LOCK, Lock
 from tests.front.planning.support import CATALOG, AnyNos, document, spec_of
@@ -35,7 +35,7 @@ def planned_with(
         (folder / file).write_text(tables[key])
     text = document(**({"gpus": SMALL} | sections), identities=named or None)
     spec, findings, _ = with_identities(spec_of(text), folder)
-    found = plan(spec, CATALOG, lock, AnyNos())
+    found = plan_fabric(spec, CATALOG, lock, AnyNos())
     told = []
     for each in (*findings, *found.diagnostics):
         if each.code in CODES and each.position:

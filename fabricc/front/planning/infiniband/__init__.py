@@ -1,1 +1,1 @@
-"""From a spec to an InfiniBand fabric: topology as everywhere, then identities, engines, tenants."""
+"""Plan an InfiniBand fabric from a spec: topology, identities, engines and tenants."""

@@ -1,4 +1,4 @@
-"""Which routing engine fits a topology, and why."""
+"""Choose the routing engine for a topology."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ square; updn, which is as free of loops, needed 133 s for 16,384 (measured on ib
 def choose_engine(
     spec: ClusterSpec, section: Infiniband, wiring: Fabric, findings: list[Diagnostic]
 ) -> Engine:
-    """The engines of a fabric; one that the spec asks for and that does not fit is a finding (FAB5815).
+    """Return the engines of a fabric; a requested engine that does not fit is a finding (FAB5815).
 
-    opensm falls back to minhop, which may deadlock, when an engine refuses a fabric, and says so only in its log.
+    opensm falls back to minhop, which may deadlock, when an engine rejects a fabric, and reports it only in its log.
     Hence the second name: updn takes what ftree refuses, and is free of credit loops.
     """
     fitting, reason = _choose_engine(spec, wiring)

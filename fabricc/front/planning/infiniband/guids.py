@@ -1,4 +1,4 @@
-"""The user's file of real GUIDs: `name: GUID`, checked against the devices that the plan has."""
+"""Read the user's file of real GUIDs (`name: GUID`) and check it against the planned devices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORM = "Its lines read `su001-tor1a: 0x506b4b0300a1b2c3`; names are those of pl
 def read_guids(
     path: Path, known: Collection[str], asked_at: Position | None = None, folder: Path | None = None
 ) -> tuple[Mapping[str, int], list[Diagnostic]]:
-    """GUID by name, and everything wrong with the file (FAB5813); never raises for what it holds.
+    """Return GUID by name, and every problem in the file (FAB5813); never raise for its content.
 
     Args:
         path: a mapping `name: GUID`; a GUID is written as ibstat prints it, or with colons as labels have it.
@@ -82,7 +82,7 @@ def _read_entries(document: Document, known: Collection[str]) -> tuple[Mapping[s
 
 
 def _parse_guid(text: str) -> int | None:
-    """The number, or None for what is no unicast EUI-64."""
+    """Return the number, or None for text that is not a unicast EUI-64."""
     if match := _PLAIN.fullmatch(text):
         digits = match[1]
     elif _SEPARATED.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Partitions: from names of units and hosts in the spec to the hosts that belong to each tenant."""
+"""Resolve partitions: from names of units and hosts in the spec to the hosts of each tenant."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_OF_A_PORT = 127
 def partitions_of(
     spec: ClusterSpec, section: Infiniband, wiring: Fabric, findings: list[Diagnostic]
 ) -> tuple[Partition, ...]:
-    """The tenants with their hosts in topological order; names that do not exist are findings (FAB5809)."""
+    """Return the tenants with their hosts in topological order; unknown names are findings (FAB5809)."""
     levels = {each.name: each.sl for each in section.classes}
     units = {unit.name: tuple(unit.hosts.values()) for unit in wiring.units.values()}
     places = {

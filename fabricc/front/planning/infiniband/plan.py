@@ -64,14 +64,14 @@ _EVERYTHING = Pool(0, 0, 4)
 
 
 class PanelNames:
-    """Ports as they are printed on the front panel; what planning asks of an operating system, answered without one."""
+    """Ports as printed on the front panel: the naming interface of planning without an operating system."""
 
     def names(self) -> tuple[str, ...]:
-        """No network operating system runs on the switches."""
+        """Return nothing: no network operating system runs on the switches."""
         return ()
 
     def supports(self, nos: str, model: SwitchModel) -> bool:
-        """Whether the model is an InfiniBand switch."""
+        """Return whether the model is an InfiniBand switch."""
         return nos == NOS and NOS in model.nos
 
     def releases(self, nos: str) -> tuple[str, ...]:
@@ -104,11 +104,11 @@ class _Lids:
     shape: Shape
 
     def switch(self, at: SwitchId) -> int:
-        """The LID of a switch."""
+        """Return the LID of a switch."""
         return self.lids.switch(self.shape, at)
 
     def host(self, unit: int, slot: int) -> int:
-        """The first LID of a host; the others follow."""
+        """Return the first LID of a host; the others follow."""
         return self.lids.host_port(self.shape, unit, slot, 0, 0)
 
 
@@ -200,7 +200,7 @@ def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Infinib
 
 
 def list_rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
-    """The room of every pin."""
+    """List the room of every pin."""
     shape, lids = ib.wiring.shape, ib.lids
     cores = [Room("lid_spine", "cores, by their LIDs", shape.cores, lids.spine - 1)] if shape.cores else []
     return (
@@ -216,7 +216,7 @@ def list_rooms(ib: InfinibandFabric) -> tuple[Room, ...]:
 def _plan_lids(
     spec: ClusterSpec, sizing: Sizing, present: int, units: int, pins: Mapping[str, int]
 ) -> LidPlan:
-    """Where LIDs begin: as pinned, else with room for every pod the cores can join, and roomy units if they fit."""
+    """Choose where LIDs begin: as pinned, else with room for every pod the cores can join, and to grow if it fits."""
     shape = sizing.shape
     pods = sizing.capacity_units // shape.units_per_pod if shape.cores else 1
     spine = pins.get("lid_spine", 1 + shape.cores)
@@ -268,7 +268,7 @@ def _plan_ipoib(
 
 
 def _guid_names(wiring: Fabric) -> set[str]:
-    """Every name that may have a GUID: switches, and host ports as `host/port`."""
+    """List every name that may have a GUID: switches, and host ports as `host/port`."""
     shape = wiring.shape
     ports = [
         host_port_name(shape.nic_ports, rail, port)
@@ -291,7 +291,7 @@ def _build_wiring(
     units: int,
     findings: list[Diagnostic],
 ) -> Fabric:
-    """The Fabric's topology and names; it has no addresses, no BGP and no buffers."""
+    """Build the Fabric's topology and names; it has no addresses, no BGP and no buffers."""
     shape = sizing.shape
     addresses = AddressPlan(None, _EVERYTHING, _EVERYTHING, None, None, None, numbered=False, management=())
     switches = {TierName.TOR: models.tor, TierName.SPINE: models.spine, TierName.CORE: models.core}
