@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
-from fabricc.operate.maintain.prepare import Wish, prepare
-from fabricc.operate.maintain.report import as_json, parts
+from fabricc.operate.maintain.prepare import MaintenanceRequest, prepare_maintenance
+from fabricc.operate.maintain.report import as_json, render_maintenance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,10 +21,10 @@ def maintained(spec: Path, format_: str, **wish: Any) -> int:
         output.tell(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
     with output.progress() as bars:
-        found = prepare(compiled, Wish(**wish), bars or (lambda *_: None))
+        found = prepare_maintenance(compiled, MaintenanceRequest(**wish), bars or (lambda *_: None))
     if format_ == "json":
         output.document(as_json(found))
     else:
-        output.show(parts(found))
+        output.show(render_maintenance(found))
         output.tell(found.findings, "text", compiled.sources)
     return exit_status(found.findings)

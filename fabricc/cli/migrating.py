@@ -15,8 +15,8 @@ from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.revision import SpecHistory, revision_finding
 from fabricc.compiler.spec_search import find_base_spec, read_here
-from fabricc.operate.migrate.prepare import prepare
-from fabricc.operate.migrate.report import WORKSHEET, as_json, parts, worksheet
+from fabricc.operate.migrate.prepare import prepare_migration
+from fabricc.operate.migrate.report import WORKSHEET, as_json, format_worksheet, render_migration
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ def migrated(
     with _deployed(first, second, base) as path:
         old, new = _sound(path), _sound(second or first)
         with output.progress() as bars:
-            found = prepare(old, new, keep, write, bars or (lambda *_: None))
+            found = prepare_migration(old, new, keep, write, bars or (lambda *_: None))
     for stage in found.stages:
         if stage.spec and stage.moves:
-            write_file(stage.spec.parent / WORKSHEET, worksheet(stage).encode())
+            write_file(stage.spec.parent / WORKSHEET, format_worksheet(stage).encode())
     if format_ == "json":
         output.document(as_json(found))
     else:
-        output.show(parts(found))
+        output.show(render_migration(found))
     return 0
 
 

@@ -20,11 +20,11 @@ from fabricc.operate.devices.inventory import export
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push import confirming, report, start, trying
 from fabricc.operate.push.built_tree import RefusedError, read_source
-from fabricc.operate.push.holding import default_path
+from fabricc.operate.push.holding import get_default_path
 from fabricc.operate.push.hook import Hook
 from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.options import Congestion, Options
-from fabricc.operate.push.run import Teller
+from fabricc.operate.push.run import Reporter
 from fabricc.operate.push.setting import Setting
 from fabricc.proof import signed
 from fabricc.tree import EmitError
@@ -75,7 +75,7 @@ def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     if mode != "status" and (allowed := chosen["allowed"] or access.allowed):
         who = signed.signer_of(source.tree, source.digest, allowed, chosen["signature"])
         output.err(f"{source.tree}: as {who} signed it")
-    path = chosen["journal"] or default_path(_journal_name(source.fabric))
+    path = chosen["journal"] or get_default_path(_journal_name(source.fabric))
     options, consents = (
         Options(**{name: asked[name] for name in _OPTIONS}),
         frozenset(chosen["allow_lockout"]),
@@ -121,7 +121,7 @@ def _attended(setting: Setting) -> Iterator[Setting]:
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signs.remove(signal.SIGHUP)
     with output.progress() as bars:
-        teller = Teller(bars.say if bars else output.err, bars or (lambda *_: None)).unbreakable()
+        teller = Reporter(bars.say if bars else output.err, bars or (lambda *_: None)).ignore_errors()
 
         def stop(*_: object) -> None:
             if not setting.stop.is_set():
@@ -156,15 +156,15 @@ def _preview(setting: Setting, format_: str, *, ask: bool) -> int:
     found: Preview
     if ask:
         with _attended(setting) as attended:
-            found = start.preview(attended)
+            found = start.preview_push(attended)
     else:
-        found = start.planned(setting)
-    remarks = confirming.remarks(setting, list(found.effects))
+        found = start.plan_push(setting)
+    remarks = confirming.report_revert_limits(setting, list(found.effects))
     status = ENVIRONMENT if found.skipped else 0
     if format_ == "json":
         output.document(report.preview_json(found, remarks))
         return status
-    output.verbatim(*report.preview(found, setting.options))
+    output.verbatim(*report.format_preview(found, setting.options))
     output.tell(found.findings, "text", {})
     output.tell(remarks, "text", {})
     return status
@@ -172,18 +172,18 @@ def _preview(setting: Setting, format_: str, *, ask: bool) -> int:
 
 def _try(setting: Setting, ledger: Path | None, format_: str, *, record: bool) -> int:
     with _attended(setting) as attended:
-        found = trying.attempt(attended)
+        found = trying.try_canaries(attended)
     status = _status_of(found, stopped=setting.stop.is_set())
     if record and status != INTERRUPTED:
         try:
-            trying.recorded(setting.source, found, ledger or setting.source.spec.parent / accepted.NAME)
+            trying.record_trials(setting.source, found, ledger or setting.source.spec.parent / accepted.NAME)
         except (EmitError, RefusedError) as error:
             found, status = replace(found, findings=(*found.findings, *error.diagnostics)), 1
     if format_ == "json":
         output.document(report.trials_json(found, setting.source.digest, status))
         return status
     output.tell(found.findings, "text", found.sources)
-    output.out(*report.trials(found))
+    output.out(*report.format_trials(found))
     return status
 
 
@@ -196,29 +196,29 @@ def _status_of(found: trying.Trials, *, stopped: bool) -> int:
 
 
 def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_: str) -> int:
-    remarks = confirming.remarks(setting, setting.names)
+    remarks = confirming.report_revert_limits(setting, setting.names)
     if format_ == "text":
         output.tell(remarks, "text", {})
     outcome: Outcome
     with _attended(setting) as attended:
         if mode == "resume":
-            outcome = start.resume(attended)
+            outcome = start.resume_run(attended)
         elif rollback is not None:
-            outcome = start.rollback(attended, rollback)
+            outcome = start.roll_back_run(attended, rollback)
         else:
-            outcome = start.push(attended)
+            outcome = start.push_tree(attended)
     if format_ == "json":
         output.document(report.outcome_json(outcome, remarks))
         return outcome.exit_status
     output.tell(outcome.diagnostics, "text", {})
-    output.out(report.outcome(outcome))
+    output.out(report.format_outcome(outcome))
     return outcome.exit_status
 
 
 def _status(journal: Path, number: int | None, format_: str) -> int:
-    runs = start.status(journal, number)
+    runs = start.list_runs(journal, number)
     if format_ == "json":
         output.document(report.status_json(runs))
     else:
-        output.out(*report.status(runs, whole=number is not None))
+        output.out(*report.format_status(runs, whole=number is not None))
     return 0

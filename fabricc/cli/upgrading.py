@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
-from fabricc.operate.upgrade.plan import Release, Wish, prepare
-from fabricc.operate.upgrade.report import as_json, parts
+from fabricc.operate.upgrade.plan import Release, UpgradeRequest, prepare_upgrade
+from fabricc.operate.upgrade.report import as_json, render_upgrade
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,12 +20,12 @@ def upgraded(spec: Path, to: str, since: str | None, format_: str, **wish: Any) 
     if not compiled.sound:
         output.tell(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
-    wanted = Wish(Release.of(to), Release.of(since) if since else None, **wish)
+    wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **wish)
     with output.progress() as bars:
-        found = prepare(compiled, wanted, bars or (lambda *_: None))
+        found = prepare_upgrade(compiled, wanted, bars or (lambda *_: None))
     if format_ == "json":
         output.document(as_json(found, str(spec)))
     else:
-        output.show(parts(found, str(spec)))
+        output.show(render_upgrade(found, str(spec)))
         output.tell(found.findings, "text", {})
     return exit_status(found.findings)

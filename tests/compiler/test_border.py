@@ -19,8 +19,8 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab.slicing import sampled, sliced
 from fabricc.operate.push.impact import Effect, Impact
-from fabricc.operate.push.plant import plant
-from fabricc.operate.push.waves import plan
+from fabricc.operate.push.plant import build_capacity_model
+from fabricc.operate.push.waves import compute_waves
 from fabricc.review.explain.answer import known
 from fabricc.review.explain.ask import explain, subject_of
 from fabricc.review.explain.facts import Explainer
@@ -175,7 +175,9 @@ def test_a_push_takes_one_border_leaf_of_a_plane_at_a_time() -> None:
     fabric = compiled("frr").fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     effects = dict.fromkeys(places, Effect("frr", Impact.RELOAD))
-    waves = [wave.members for wave in plan(plant(fabric, places, effects), Fraction(0))]
+    waves = [
+        wave.members for wave in compute_waves(build_capacity_model(fabric, places, effects), Fraction(0))
+    ]
     assert {name for wave in waves for name in wave} == places.keys()
     assert all(len({*BORDER} & {*wave}) < 2 for wave in waves)
 

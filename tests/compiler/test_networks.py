@@ -479,7 +479,7 @@ def test_a_push_takes_the_switches_of_one_network(tmp_path: Path) -> None:
         "storage-spine01a",
         "storage-spine02a",
     ]
-    assert all(source.files(name) == source.renderings(name, {4})[0] for name in source.places)
+    assert all(source.files(name) == source.render_states(name, {4})[0] for name in source.places)
     with pytest.raises(FindingsError):
         built_tree.read_source(result.tree)
 

@@ -15,7 +15,7 @@ from fabricc.compiler.materials import list_materials
 from fabricc.compiler.tables import cabling_rows, switch_cables
 from fabricc.fabric.external import External
 from fabricc.fabric.links import port_layout
-from fabricc.operate.push.gates import _sessions
+from fabricc.operate.push.gates import _check_sessions
 from fabricc.review.diff.figures import _oversubscription
 from tests.outward import SPINE, TOR, compiled, fabric, spec_text, switch
 
@@ -67,8 +67,8 @@ def test_a_gate_does_not_wait_for_a_party_that_is_yet_to_be_set_up() -> None:
     spine = switch("frr", SPINE)
     up = {session.remote: [True, 4] for session in spine.bgp.sessions if session.peer != "core-1"}
     before, now = {"sessions": up}, {"sessions": {**up, "192.0.2.1": [False, 0]}}
-    assert _sessions(spine, before, now, (), (), received=False) == []
-    lost = _sessions(spine, {"sessions": {**up, "192.0.2.1": [True, 2]}}, now, (), (), received=False)
+    assert _check_sessions(spine, before, now, (), (), received=False) == []
+    lost = _check_sessions(spine, {"sessions": {**up, "192.0.2.1": [True, 2]}}, now, (), (), received=False)
     assert lost == ["the session to core-1 (192.0.2.1) is down"]
 
 

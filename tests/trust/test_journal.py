@@ -37,7 +37,7 @@ def test_a_journal_that_nobody_can_write_stops_the_push_and_leaves_nothing_drain
 ) -> None:
     network.edit(DISRUPTIVE)
     begun: list[str] = []
-    written, intend = Journal._in, Journal.intend
+    written, intend = Journal._run_transaction, Journal.record_intent
 
     def full(base: sqlite3.Connection, act: Any) -> Any:
         if begun and base.execute("PRAGMA database_list").fetchone()[2]:
@@ -187,14 +187,14 @@ def test_switches_have_one_journal(network: Network) -> None:
 
 
 def test_two_pushes_with_journals_of_their_own_do_not_meet(network: Network) -> None:
-    from fabricc.operate.push.holding import alone
+    from fabricc.operate.push.holding import hold_switches
 
     address = next(iter(network.source.devices.values())).address
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(network.folder / "state"))
-        with alone(network.folder / "first.sqlite", "small", address):
+        with hold_switches(network.folder / "first.sqlite", "small", address):
             assert "FAB9123" in network.push("--adopt", status=1).stderr
-        with alone(network.folder / "first.sqlite", "small", "192.0.2.250"):
+        with hold_switches(network.folder / "first.sqlite", "small", "192.0.2.250"):
             network.push("--adopt", status=0)
 
 
@@ -240,7 +240,7 @@ def test_a_journal_that_is_removed_while_a_push_runs_is_written_again(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network.edit(DISRUPTIVE)
-    intend = Journal.intend
+    intend = Journal.record_intent
 
     def remove(journal: Journal, run: int, name: str, act: str) -> None:
         if (name, act) == ("spine01a", "change"):
@@ -265,7 +265,7 @@ def test_a_journal_that_is_replaced_while_a_push_runs_is_reported_and_left_alone
     older = network.folder / "older"
     shutil.copy(network.journal, older)
     network.edit(DISRUPTIVE)
-    intend = Journal.intend
+    intend = Journal.record_intent
 
     def exchange(journal: Journal, run: int, name: str, act: str) -> None:
         if (name, act) == ("spine01a", "change"):

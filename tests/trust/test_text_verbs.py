@@ -217,7 +217,9 @@ def test_the_journal_is_text(said: Said) -> None:
         run = Run(1, text, text, text, {}, 0.0, None, text)
         states = {text: (State.UNKNOWN, text, text, 1)}
         out, _ = said(
-            by=lambda run=run, states=states: output.out(*push_report.status([(run, states)], whole=True))
+            by=lambda run=run, states=states: output.out(
+                *push_report.format_status([(run, states)], whole=True)
+            )
         )
         assert harmless(out)
         assert len(out.split("\n")) == 3, "no row of the journal makes another"
@@ -229,7 +231,7 @@ def test_a_dry_run_shows_the_switches_diffs_as_text(said: Said, text: str) -> No
     wave = Wave((text,), True, Fraction(1), text, Fraction(1, 2))
     asked = {text: Asked(text, f"+{text}", effect, (text,))}
     seen = Preview(text, {text: effect}, [wave], 3.0, text, asked, 1, (text,), (text,))
-    out, _ = said(by=lambda: output.out(*push_report.preview(seen, Options())))
+    out, _ = said(by=lambda: output.out(*push_report.format_preview(seen, Options())))
     assert harmless(out)
 
 

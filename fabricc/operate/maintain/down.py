@@ -9,7 +9,7 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
 from fabricc.catalog.names import suggestion_remedy
-from fabricc.operate.maintain.wiring import Out
+from fabricc.operate.maintain.wiring import Outage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ class UnknownError(FindingsError):
     """Something was named that the fabric does not have, or cannot be read."""
 
 
-def named(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Out:
+def resolve_names(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Outage:
     """The devices, and the links by one of their ends (`device:port`), that words name.
 
     A word counts in each network that has such a device.
@@ -41,31 +41,33 @@ def named(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Out:
         device, _, port = text.partition(":")
         having = [each for each in wirings.values() if device in each.switches or device in each.hosts]
         if not having:
-            wrong.append(_no_device(device, wirings))
+            wrong.append(_unknown_device_finding(device, wirings))
         elif not port:
             gone.add(device)
         elif far := [end for each in having if (end := each.far_end((device, port)))]:
             ends |= {(device, port), *far}
         else:
-            wrong.append(_no_port(device, port, [name for each in having for name in each.ports(device)]))
+            wrong.append(
+                _unknown_port_finding(device, port, [name for each in having for name in each.ports(device)])
+            )
     if wrong:
         raise UnknownError.of(wrong)
-    return Out(gone=frozenset(gone), ends=frozenset(ends))
+    return Outage(gone=frozenset(gone), ends=frozenset(ends))
 
 
-def _no_device(name: str, wirings: Mapping[str, Wiring]) -> Diagnostic:
+def _unknown_device_finding(name: str, wirings: Mapping[str, Wiring]) -> Diagnostic:
     known = [each for wiring in wirings.values() for each in (*wiring.switches, *wiring.hosts)]
     remedy = suggestion_remedy(name, known, f"Devices are named like {known[0]} and {known[-1]}.")
     return Diagnostic("FAB9400", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
 
 
-def _no_port(device: str, port: str, known: Sequence[str]) -> Diagnostic:
+def _unknown_port_finding(device: str, port: str, known: Sequence[str]) -> Diagnostic:
     remedy = suggestion_remedy(port, known, f"Its links are at {', '.join(known[:4])} and so on.")
     message = f"port {clip(port)!r} of {device} carries no link"
     return Diagnostic("FAB9401", Severity.ERROR, message, None, remedy)
 
 
-def verified(path: Path) -> list[str]:
+def read_verify_result(path: Path) -> list[str]:
     """Devices that did not answer, and links that are down, as `fabricc verify --format json` told them.
 
     Raises:
@@ -73,7 +75,7 @@ def verified(path: Path) -> list[str]:
     """
     try:
         stated = json.loads(files.read(path, limit=_LARGEST))
-        return list(dict.fromkeys(_down(stated)))
+        return list(dict.fromkeys(_list_outages(stated)))
     except OSError as error:
         why = error.strerror or str(error)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
@@ -82,7 +84,7 @@ def verified(path: Path) -> list[str]:
     raise UnknownError("FAB9405", f"cannot read {path}: {why}", remedy)
 
 
-def _down(stated: Mapping[str, Any]) -> Iterator[str]:
+def _list_outages(stated: Mapping[str, Any]) -> Iterator[str]:
     silent: Mapping[str, Iterable[Mapping[str, Any]]] = stated["not_asked"]
     for name, reasons in silent.items():
         if any(one["code"] == _SILENT for one in reasons):

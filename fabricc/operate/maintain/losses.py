@@ -13,7 +13,7 @@ from fabricc.review.report.losses import Hit, at_nics
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from fabricc.operate.maintain.wiring import Nic, Out, Wiring
+    from fabricc.operate.maintain.wiring import Nic, Outage, Wiring
 
 WHOLE = Fraction(1)
 NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS = "no path left", "rail lost", "port lost", "fewer paths"
@@ -22,7 +22,7 @@ HOW = (NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS)
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class AffectedHost:
     """A host that has less than before.
 
     Attributes:
@@ -45,7 +45,7 @@ class Touched:
         return self.how != FEWER_PATHS
 
 
-class Next(NamedTuple):
+class NextFailure(NamedTuple):
     """The worst that one more switch could do.
 
     Attributes:
@@ -60,32 +60,32 @@ class Next(NamedTuple):
     share: Fraction
 
 
-def touched(wiring: Wiring, before: Out, out: Out) -> list[Touched]:
+def find_affected_hosts(wiring: Wiring, before: Outage, out: Outage) -> list[AffectedHost]:
     """The hosts that have less than before, in the fabric's order."""
-    old, new = _by_host(wiring.dark(before)), _by_host(wiring.dark(out))
-    was, now = capacities(wiring, before), capacities(wiring, out)
+    old, new = _group_by_host(wiring.dark(before)), _group_by_host(wiring.dark(out))
+    was, now = compute_tor_capacities(wiring, before), compute_tor_capacities(wiring, out)
     narrower = {tor for tor, share in now.items() if share < was[tor]}
     hosts = {*new, *(nic.host for tor in narrower for nic in wiring.nics.get(tor, ()))}
-    found: list[Touched] = []
+    found: list[AffectedHost] = []
     for name in (each for each in wiring.hosts if each in hosts):
         ports, lost, known = wiring.hosts[name], new.get(name, set()), old.get(name, set())
         more = lost - known
         if not more and not any(nic.tor in narrower for nic in ports if nic not in lost):
             continue
-        hit = _hit(wiring, lost)
+        hit = _compute_host_loss(wiring, lost)
         if not more:
             how = FEWER_PATHS
         elif len(lost) == len(ports):
             how = NO_PATH
         else:
-            how = RAIL_LOST if hit.gpus > _hit(wiring, known).gpus else PORT_LOST
+            how = RAIL_LOST if hit.gpus > _compute_host_loss(wiring, known).gpus else PORT_LOST
         kept = min((now[nic.tor] for nic in ports if nic not in lost and nic.tor in now), default=WHOLE)
         rails = tuple(sorted({nic.rail for nic in more}))
-        found.append(Touched(name, how, hit.gpus, hit.reduced, rails, kept))
+        found.append(AffectedHost(name, how, hit.gpus, hit.reduced, rails, kept))
     return found
 
 
-def capacities(wiring: Wiring, out: Out) -> dict[str, Fraction]:
+def compute_tor_capacities(wiring: Wiring, out: Outage) -> dict[str, Fraction]:
     """ToR with uplinks -> what is left above it: of its own uplinks, or of those of its pod to the cores."""
     parts = wiring.parts(out)
     found: dict[str, Fraction] = {}
@@ -97,16 +97,16 @@ def capacities(wiring: Wiring, out: Out) -> dict[str, Fraction]:
     return found
 
 
-def gpus_cut(wiring: Wiring, out: Out) -> int:
+def gpus_cut(wiring: Wiring, out: Outage) -> int:
     """GPUs without a port."""
-    return sum(_hit(wiring, lost).gpus for lost in _by_host(wiring.dark(out)).values())
+    return sum(_compute_host_loss(wiring, lost).gpus for lost in _group_by_host(wiring.dark(out)).values())
 
 
-def worst_next(wiring: Wiring, out: Out) -> Next:
+def worst_next(wiring: Wiring, out: Outage) -> NextFailure:
     """What one more switch would do, were it lost; a link is lost with its switch, so no link does worse."""
-    lost = _by_host(wiring.dark(out))
-    cut = {name: _hit(wiring, ports).gpus for name, ports in lost.items()}
-    alone = _only_above(wiring, out)
+    lost = _group_by_host(wiring.dark(out))
+    cut = {name: _compute_host_loss(wiring, ports).gpus for name, ports in lost.items()}
+    alone = _map_last_uplinks(wiring, out)
     worst = ("", 0)
     narrowest: tuple[str, str, Fraction] = ("", "", WHOLE)
     for name in wiring.switches:
@@ -116,35 +116,37 @@ def worst_next(wiring: Wiring, out: Out) -> Next:
         more: defaultdict[str, set[Nic]] = defaultdict(set)
         for nic in (nic for tor in tors for nic in wiring.nics.get(tor, ())):
             more[nic.host].add(nic)
-        hit = {host: _hit(wiring, ports | lost.get(host, set())) for host, ports in more.items()}
+        hit = {
+            host: _compute_host_loss(wiring, ports | lost.get(host, set())) for host, ports in more.items()
+        }
         gpus = sum(each.gpus - cut.get(host, 0) for host, each in hit.items())
         worst = max(worst, (name, gpus), key=lambda each: each[1])
     for lower in wiring.up:
-        counts, of = wiring.carrying(lower, out), len(wiring.up[lower])
+        counts, of = wiring.count_active_links(lower, out), len(wiring.up[lower])
         for upper in counts:
             share = Fraction(evenly([links for each, links in counts.items() if each != upper]), of)
             if share < narrowest[2]:
                 narrowest = upper, lower, share
-    return Next(worst[0], worst[1], *narrowest)
+    return NextFailure(worst[0], worst[1], *narrowest)
 
 
-def _only_above(wiring: Wiring, out: Out) -> dict[str, list[str]]:
+def _map_last_uplinks(wiring: Wiring, out: Outage) -> dict[str, list[str]]:
     """Switch -> the ToRs of which it is the only one above that is left."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for tor in wiring.nics:
-        if tor in wiring.up and len(left := wiring.carrying(tor, out)) == 1:
+        if tor in wiring.up and len(left := wiring.count_active_links(tor, out)) == 1:
             found[next(iter(left))].append(tor)
     return found
 
 
-def _by_host(nics: Iterable[Nic]) -> dict[str, set[Nic]]:
+def _group_by_host(nics: Iterable[Nic]) -> dict[str, set[Nic]]:
     found: dict[str, set[Nic]] = {}
     for nic in nics:
         found.setdefault(nic.host, set()).add(nic)
     return found
 
 
-def _hit(wiring: Wiring, ports: Collection[Nic]) -> Hit:
+def _compute_host_loss(wiring: Wiring, ports: Collection[Nic]) -> Hit:
     """Who is hit on a host that loses these ports."""
     if not ports:
         return Hit(0, 0, 0, WHOLE)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.values import dataclass, replace
-from fabricc.operate.maintain.losses import Next, gpus_cut, touched, worst_next
-from fabricc.operate.maintain.wiring import Out
+from fabricc.operate.maintain.losses import NextFailure, find_affected_hosts, gpus_cut, worst_next
+from fabricc.operate.maintain.wiring import Outage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.operate.maintain.losses import Touched
+    from fabricc.operate.maintain.losses import AffectedHost
     from fabricc.operate.maintain.wiring import Share, Wiring
 
 WHOLE = Fraction(1)
@@ -31,7 +31,7 @@ class Moment(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class NetworkMaintenance:
     """What a maintenance does to one network.
 
     Attributes:
@@ -46,14 +46,14 @@ class Network:
     """
 
     name: str
-    standing: Out
-    moments: Mapping[Moment, Out]
+    standing: Outage
+    moments: Mapping[Moment, Outage]
     parts: Mapping[str, tuple[Share, ...]]
     switches: Mapping[str, tuple[Share, ...]]
-    touched: tuple[Touched, ...]
+    touched: tuple[AffectedHost, ...]
     cut: tuple[int, ...]
-    next: Next
-    usual: Next
+    next: NextFailure
+    usual: NextFailure
 
     def least(self, moment: Moment) -> tuple[Fraction, str]:
         """The smallest capacity of any part, or of any switch that is in service, and of which."""
@@ -64,7 +64,7 @@ class Network:
         return min(found, default=(WHOLE, ""))
 
 
-def of_network(name: str, wiring: Wiring, target: Out, down: Out) -> Network:
+def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> NetworkMaintenance:
     """What a maintenance does to a network.
 
     Args:
@@ -73,12 +73,12 @@ def of_network(name: str, wiring: Wiring, target: Out, down: Out) -> Network:
         target: what is maintained: devices under `gone`, links under `ends`.
         down: what is out already, and stays so.
     """
-    standing = (wiring.shut | down).without(target)
+    standing = (wiring.shut | down).exclude_outage(target)
     drained = frozenset(target.gone & wiring.switches.keys())
     before = wiring.shut | down
     moments = {
         Moment.BEFORE: before,
-        Moment.DRAINED: before | Out(drained=drained, ends=target.ends),
+        Moment.DRAINED: before | Outage(drained=drained, ends=target.ends),
         Moment.OUT: standing | target,
         Moment.BACK: standing,
     }
@@ -88,20 +88,24 @@ def of_network(name: str, wiring: Wiring, target: Out, down: Out) -> Network:
     switches = {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)}
     cut = tuple(gpus_cut(wiring, each) for each in moments.values())
     hosts, following = (
-        tuple(touched(wiring, before, out)),
-        (worst_next(wiring, out), worst_next(wiring, Out())),
+        tuple(find_affected_hosts(wiring, before, out)),
+        (worst_next(wiring, out), worst_next(wiring, Outage())),
     )
-    return Network(name, standing, moments, parts, switches, hosts, cut, *following)
+    return NetworkMaintenance(name, standing, moments, parts, switches, hosts, cut, *following)
 
 
-def findings(network: Network, wiring: Wiring, target: Out, keep: Fraction | None) -> Iterator[Diagnostic]:
+def check_network(
+    network: NetworkMaintenance, wiring: Wiring, target: Outage, keep: Fraction | None
+) -> Iterator[Diagnostic]:
     """What stands against the maintenance: what is out already, several at once, and too little that is left."""
     label = f"{network.name}: " if network.name else ""
-    for each in _conflicts(network, wiring, target, keep):
+    for each in _find_conflicts(network, wiring, target, keep):
         yield replace(each, message=f"{label}{each.message}")
 
 
-def _conflicts(network: Network, wiring: Wiring, target: Out, keep: Fraction | None) -> Iterator[Diagnostic]:
+def _find_conflicts(
+    network: NetworkMaintenance, wiring: Wiring, target: Outage, keep: Fraction | None
+) -> Iterator[Diagnostic]:
     before = network.moments[Moment.BEFORE]
     names = join_words(target.names, 4)
     out = network.cut[2]
@@ -112,22 +116,22 @@ def _conflicts(network: Network, wiring: Wiring, target: Out, keep: Fraction | N
     beside = join_words(network.standing.names, 4)
     alone = gpus_cut(wiring, target)
     known = gpus_cut(wiring, network.standing)
-    if network.standing != Out() and out > alone + known:
+    if network.standing != Outage() and out > alone + known:
         message = f"{names} out while {beside} is: {plural(out - alone - known, 'GPU')} lose their last port"
         remedy = f"Bring {beside} back first, or choose another time."
         yield Diagnostic("FAB9402", Severity.ERROR, message, None, remedy)
-    elif network.standing != Out():
+    elif network.standing != Outage():
         now, at = network.least(Moment.OUT)
         own = min(
             [wiring.parts(target)[at] if at in network.parts else wiring.share(at, target)], default=None
         ) if at else None  # fmt: skip
         if own is not None and now < own.capacity:
             message = (
-                f"{names} out while {beside} is leaves {percent(now)} of {at}; alone it would leave "
-                f"{percent(own.capacity)}"
+                f"{names} out while {beside} is leaves {format_percent(now)} of {at}; alone it would leave "
+                f"{format_percent(own.capacity)}"
             )
             yield Diagnostic("FAB9403", Severity.WARNING, message, None, f"Bring {beside} back first.")
-    singly = sum(gpus_cut(wiring, one) for one in _singly(target))
+    singly = sum(gpus_cut(wiring, one) for one in _split_target(target))
     if alone > singly:
         message = f"{names} together leave {plural(alone - singly, 'GPU')} without a port that one at a time would not"
         yield Diagnostic("FAB9407", Severity.WARNING, message, None, "Take them one at a time.")
@@ -135,18 +139,19 @@ def _conflicts(network: Network, wiring: Wiring, target: Out, keep: Fraction | N
         least, at = network.least(moment)
         if keep is not None and least < keep:
             message = (
-                f"{percent(least)} of {at} is left while {names} is {moment}; to be kept is {percent(keep)}"
+                f"{format_percent(least)} of {at} is left while {names} is {moment}; "
+                f"to be kept is {format_percent(keep)}"
             )
             remedy = "Take fewer at a time, bring back what is out already, or agree to less with --keep."
             yield Diagnostic("FAB9404", Severity.ERROR, message, None, remedy)
             break
 
 
-def _singly(target: Out) -> Sequence[Out]:
-    devices = [Out(gone=frozenset({name})) for name in target.gone]
-    return [*devices, *(Out(ends=frozenset({end})) for end in target.ends)]
+def _split_target(target: Outage) -> Sequence[Outage]:
+    devices = [Outage(gone=frozenset({name})) for name in target.gone]
+    return [*devices, *(Outage(ends=frozenset({end})) for end in target.ends)]
 
 
-def percent(share: Fraction) -> str:
+def format_percent(share: Fraction) -> str:
     """`93 %`, rounded down, so that nothing is promised that is not kept."""
     return f"{int(share * 100)} %"

@@ -12,8 +12,8 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.maintain import down as downs
 from fabricc.operate.maintain import specs
-from fabricc.operate.maintain.plan import findings, of_network
-from fabricc.operate.maintain.wiring import Out, Wiring
+from fabricc.operate.maintain.plan import assess_network, check_network
+from fabricc.operate.maintain.wiring import Outage, Wiring
 from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.run import Context, review
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.operate.maintain.plan import Network
-    from fabricc.operate.maintain.specs import Words
+    from fabricc.operate.maintain.plan import NetworkMaintenance
+    from fabricc.operate.maintain.specs import DrainKeys
     from fabricc.review.diff.model import Review
 
 DRAIN, UNDRAIN = "drain", "undrain"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class MaintenanceRequest:
     """What is asked for.
 
     Attributes:
@@ -64,7 +64,7 @@ class Job(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class MaintenancePlan:
     """The whole of it.
 
     Attributes:
@@ -79,13 +79,13 @@ class Prepared:
     """
 
     cluster: str
-    wish: Wish
-    target: Out
-    down: Out
-    networks: tuple[Network, ...]
+    wish: MaintenanceRequest
+    target: Outage
+    down: Outage
+    networks: tuple[NetworkMaintenance, ...]
     jobs: tuple[Job, ...]
     leaving: tuple[str, ...]
-    words: Words
+    words: DrainKeys
     reviews: Mapping[str, Review]
     written: tuple[Path, ...]
     slurm: Mapping[str, str]
@@ -93,7 +93,9 @@ class Prepared:
     findings: tuple[Diagnostic, ...]
 
 
-def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], None]) -> Prepared:
+def prepare_maintenance(
+    compiled: Compiled, wish: MaintenanceRequest, progress: Callable[[str, int, int], None]
+) -> MaintenancePlan:
     """Prepare a maintenance; with `write` its specs are proved and put into that folder.
 
     Raises:
@@ -105,39 +107,41 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
         own = compiled.of_network(wish.network)
         parts = {name: part for name, part in parts.items() if part is own}
     wirings = {name: Wiring.of(part.fabric) for name, part in parts.items()}
-    target = downs.named(wish.devices, wirings)
-    told = [*wish.down, *(downs.verified(wish.verified) if wish.verified else ())]
-    known = [word for word in told if any(_has(wiring, word) for wiring in wirings.values())]
-    down = downs.named([*wish.down, *(word for word in known if word not in wish.down)], wirings)
-    concerned = {name: wiring for name, wiring in wirings.items() if _concerns(wiring, target)}
-    networks = tuple(of_network(name, wiring, target, down) for name, wiring in concerned.items())
-    found = [one for each in networks for one in findings(each, concerned[each.name], target, wish.keep)]
-    words = specs.words(target, concerned)
-    reviews, written = _specs(compiled, wish, words, progress)
-    jobs, leaving = _touched(compiled, networks)
-    found += _unmoved(concerned, target)
+    target = downs.resolve_names(wish.devices, wirings)
+    told = [*wish.down, *(downs.read_verify_result(wish.verified) if wish.verified else ())]
+    known = [word for word in told if any(_has_element(wiring, word) for wiring in wirings.values())]
+    down = downs.resolve_names([*wish.down, *(word for word in known if word not in wish.down)], wirings)
+    concerned = {name: wiring for name, wiring in wirings.items() if _has_target(wiring, target)}
+    networks = tuple(assess_network(name, wiring, target, down) for name, wiring in concerned.items())
+    found = [one for each in networks for one in check_network(each, concerned[each.name], target, wish.keep)]
+    words = specs.find_drain_keys(target, concerned)
+    reviews, written = _review_specs(compiled, wish, words, progress)
+    jobs, leaving = _find_affected_jobs(compiled, networks)
+    found += _note_undrained_hosts(concerned, target)
     name = f"fabricc-{'-'.join(wish.devices[:3])}"
     slurm = slurm_commands(name, leaving, wish.start, wish.minutes) if leaving else {}
     kubernetes = kubernetes_commands(leaving) if leaving else {}
-    return Prepared(
+    return MaintenancePlan(
         compiled.fabric.cluster, wish, target, down, networks, jobs, leaving, words, reviews, written,
         slurm, kubernetes, tuple(found),
     )  # fmt: skip
 
 
-def _has(wiring: Wiring, word: str) -> bool:
+def _has_element(wiring: Wiring, word: str) -> bool:
     device, _, port = word.partition(":")
     if device not in wiring.switches and device not in wiring.hosts:
         return False
     return not port or wiring.far_end((device, port)) is not None
 
 
-def _concerns(wiring: Wiring, target: Out) -> bool:
+def _has_target(wiring: Wiring, target: Outage) -> bool:
     devices = target.gone | {device for device, _ in target.ends}
     return any(name in wiring.switches or name in wiring.hosts for name in devices)
 
 
-def _touched(compiled: Compiled, networks: Sequence[Network]) -> tuple[tuple[Job, ...], tuple[str, ...]]:
+def _find_affected_jobs(
+    compiled: Compiled, networks: Sequence[NetworkMaintenance]
+) -> tuple[tuple[Job, ...], tuple[str, ...]]:
     """Touched hosts that jobs run on, and all hosts that must be left."""
     touched = {each.name for network in networks for each in network.touched}
     stops = {each.name for network in networks for each in network.touched if each.stops}
@@ -151,7 +155,7 @@ def _touched(compiled: Compiled, networks: Sequence[Network]) -> tuple[tuple[Job
     return tuple(jobs), tuple(running)
 
 
-def _unmoved(wirings: Mapping[str, Wiring], target: Out) -> list[Diagnostic]:
+def _note_undrained_hosts(wirings: Mapping[str, Wiring], target: Outage) -> list[Diagnostic]:
     """FAB9409 for ToRs: each port of a host has an address of its own behind one of them, which no drain moves."""
     tors = sorted(name for wiring in wirings.values() for name in target.gone if wiring.nics.get(name))
     if not tors:
@@ -163,8 +167,8 @@ def _unmoved(wirings: Mapping[str, Wiring], target: Out) -> list[Diagnostic]:
     return [Diagnostic("FAB9409", Severity.NOTE, message, None, "Let jobs leave these hosts first.")]
 
 
-def _specs(
-    compiled: Compiled, wish: Wish, words: Words, progress: Callable[[str, int, int], None]
+def _review_specs(
+    compiled: Compiled, wish: MaintenanceRequest, words: DrainKeys, progress: Callable[[str, int, int], None]
 ) -> tuple[dict[str, Review], tuple[Path, ...]]:
     """The reviews of draining and of the way back, and the files that were written."""
     if not words.keys:
@@ -173,10 +177,10 @@ def _specs(
     there = {path: None for path, now in words.keys.items() if now}
     with TemporaryDirectory(prefix="fabricc-maintain-") as scratch:
         top = wish.write or Path(scratch)
-        drained = specs.applied(text, file, dict.fromkeys(words.keys, "true"))
-        drain = specs.written(compiled, drained, top / DRAIN)
-        specs.require_words(drain, words)
-        undrain = specs.written(compiled, specs.applied(text, file, there), top / UNDRAIN)
+        drained = specs.edit_spec(text, file, dict.fromkeys(words.keys, "true"))
+        drain = specs.write_spec(compiled, drained, top / DRAIN)
+        specs.require_drain_keys(drain, words)
+        undrain = specs.write_spec(compiled, specs.edit_spec(text, file, there), top / UNDRAIN)
         sides = {
             DRAIN: (spec_side("as it is", compiled), spec_side(DRAIN, drain, compiled)),
             UNDRAIN: (spec_side(DRAIN, drain), spec_side(UNDRAIN, undrain, drain)),
@@ -186,6 +190,6 @@ def _specs(
             return reviews, ()
         for number, each in enumerate((drain, undrain)):
             progress("proving", number, 2)
-            specs.prove(each)
+            specs.prove_spec(each)
         progress("proving", 2, 2)
         return reviews, (drain.path, undrain.path)

@@ -10,43 +10,43 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.order import group_pairs
 from fabricc.operate.maintain.losses import FEWER_PATHS, HOW
-from fabricc.operate.maintain.plan import Moment, percent
+from fabricc.operate.maintain.plan import Moment, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
-    from fabricc.operate.maintain.plan import Network
-    from fabricc.operate.maintain.prepare import Job, Prepared
+    from fabricc.operate.maintain.plan import NetworkMaintenance
+    from fabricc.operate.maintain.prepare import Job, MaintenancePlan
     from fabricc.operate.maintain.wiring import Share
 
 FORMAT = 1
 _SHOWN = 12
 
 
-def parts(found: Prepared) -> Iterator[Part]:
+def render_maintenance(found: MaintenancePlan) -> Iterator[Part]:
     """What to show of it."""
     start = found.wish.start.isoformat(sep=" ", timespec="minutes") if found.wish.start else "at once"
     what = f"{', '.join(found.wish.devices)} out for {found.wish.minutes} min, {start}"
     yield Line(f"{found.cluster}: {what}", "bold")
     for network in found.networks:
-        yield from _network(network)
+        yield from _render_network(network)
     yield Line()
-    yield from _jobs(found)
-    yield from _steps(found)
+    yield from _render_jobs(found)
+    yield from _render_specs(found)
 
 
-def _network(network: Network) -> Iterator[Part]:
+def _render_network(network: NetworkMaintenance) -> Iterator[Part]:
     label = f"{network.name}: " if network.name else ""
     names = network.moments[Moment.BEFORE].names
     yield Line(f"{label}out already: {join_words(names, 6) or 'nothing'}")
     yield Line()
     head = ("capacity left", *(moment.value for moment in Moment), "links while out")
-    rows = [(part, *_cells(shares)) for part, shares in network.parts.items()]
-    alike = group_pairs((_cells(shares), name) for name, shares in network.switches.items())
+    rows = [(part, *_format_shares(shares)) for part, shares in network.parts.items()]
+    alike = group_pairs((_format_shares(shares), name) for name, shares in network.switches.items())
     grouped = sorted(alike.items())
-    rows += [(_several(of_group), *cells) for cells, of_group in grouped[:_SHOWN]]
+    rows += [(_summarize_names(of_group), *cells) for cells, of_group in grouped[:_SHOWN]]
     yield Table("", head, rows)
     if len(grouped) > _SHOWN:
         yield Line(f"and {len(grouped) - _SHOWN:,} more groups of switches; --format json has them all")
@@ -56,49 +56,49 @@ def _network(network: Network) -> Iterator[Part]:
         if of_how:
             gpus = sum(each.gpus for each in of_how)
             told = f", {plural(gpus, 'GPU')} without a port" if gpus else ""
-            least = percent(min(each.kept for each in of_how))
+            least = format_percent(min(each.kept for each in of_how))
             left = f", {least} of the paths left" if how == FEWER_PATHS else ""
             names_ = join_words([each.name for each in of_how], 6)
             yield Line(f"{label}{how}: {plural(len(of_how), 'host')}{told}{left}: {names_}")
     if not network.touched:
         yield Line(f"{label}no host is touched")
-    yield from _next(network, label)
+    yield from _render_next_failure(network, label)
 
 
-def _next(network: Network, label: str) -> Iterator[Line]:
+def _render_next_failure(network: NetworkMaintenance, label: str) -> Iterator[Line]:
     now, usual = network.next, network.usual
     if now.narrows:
         more = "" if now.share < usual.share else ", as at any other time"
-        left = f"{now.narrows}, which leaves {percent(now.share)} of {now.at}{more}"
+        left = f"{now.narrows}, which leaves {format_percent(now.share)} of {now.at}{more}"
         yield Line(f"{label}worst next failure: {left}")
     if now.gpus:
         more = "" if now.gpus > usual.gpus else ", as many as at any other time"
         yield Line(f"{label}and for GPUs: {now.cuts}, which cuts off {now.gpus:,} more{more}")
 
 
-def _cells(shares: Sequence[Share]) -> tuple[str, ...]:
+def _format_shares(shares: Sequence[Share]) -> tuple[str, ...]:
     out = shares[2]
-    return (*(percent(share.capacity) for share in shares), f"{out.links:,} of {out.of:,}")
+    return (*(format_percent(share.capacity) for share in shares), f"{out.links:,} of {out.of:,}")
 
 
-def _several(names: Sequence[str]) -> str:
+def _summarize_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{len(names):,} such as {names[0]}"
 
 
-def _ranks(jobs: Sequence[Job]) -> str:
+def _format_ranks(jobs: Sequence[Job]) -> str:
     return ranges(rank for job in jobs for rank in range(job.rank, job.rank + job.gpus))
 
 
-def _jobs(found: Prepared) -> Iterator[Line]:
+def _render_jobs(found: MaintenancePlan) -> Iterator[Line]:
     if found.jobs:
         units = list(dict.fromkeys(job.unit for job in found.jobs))
         nodes = f"{plural(len(found.jobs), 'node')} of {join_words(units, 6)}"
-        yield Line(f"jobs: {nodes}, ranks {_ranks(found.jobs)}")
+        yield Line(f"jobs: {nodes}, ranks {_format_ranks(found.jobs)}")
     if not found.leaving:
         yield Line("no reservation and no cordon is needed: no host loses a port")
         return
     gone = [job for job in found.jobs if job.name in set(found.leaving)]
-    yield Line(f"jobs must leave {plural(len(gone), 'node')}, ranks {_ranks(gone)}")
+    yield Line(f"jobs must leave {plural(len(gone), 'node')}, ranks {_format_ranks(gone)}")
     for title, commands in (("Slurm", found.slurm), ("Kubernetes", found.kubernetes)):
         yield from (Line(), Line(title, "bold"))
         *before, after = commands.values()
@@ -106,7 +106,7 @@ def _jobs(found: Prepared) -> Iterator[Line]:
         yield Line(f"  afterwards: {after}")
 
 
-def _steps(found: Prepared) -> Iterator[Line]:
+def _render_specs(found: MaintenancePlan) -> Iterator[Line]:
     yield Line()
     if not found.words.keys:
         yield Line("no spec changes: hosts announce nothing, so nothing of them is drained")
@@ -121,7 +121,7 @@ def _steps(found: Prepared) -> Iterator[Line]:
         yield Line(f"  proved: {path}")
 
 
-def as_json(found: Prepared) -> Rendered:
+def as_json(found: MaintenancePlan) -> Rendered:
     """Everything, for programs; shares are numbers from 0 to 1."""
     wish = found.wish
     answer: dict[str, Any] = {
@@ -158,7 +158,7 @@ def as_json(found: Prepared) -> Rendered:
     return json_document(answer)
 
 
-def _network_json(network: Network) -> dict[str, Any]:
+def _network_json(network: NetworkMaintenance) -> dict[str, Any]:
     hosts = [
         {
             "name": each.name,

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
-    from fabricc.operate.maintain.wiring import End, Out, Wiring
+    from fabricc.operate.maintain.wiring import End, Outage, Wiring
 
 _LARGEST = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DrainKeys:
     """Keys of the spec that are to be true while something is maintained: path -> value there now."""
 
     keys: Mapping[KeyPath, bool]
@@ -38,7 +38,7 @@ class Words:
         return [f"{format_path(path)}: true" for path in self.keys]
 
 
-def words(target: Out, wirings: Mapping[str, Wiring]) -> Words:
+def find_drain_keys(target: Outage, wirings: Mapping[str, Wiring]) -> DrainKeys:
     """What drains switches and shuts links; hosts have no such word."""
     keys: dict[KeyPath, bool] = {}
     for network, wiring in wirings.items():
@@ -49,10 +49,10 @@ def words(target: Out, wirings: Mapping[str, Wiring]) -> Words:
         for device, port in _switch_ends(target, wiring):
             known = changes[device].ports.get(port) if device in changes else None
             keys[(*root, device, "ports", port, "shutdown")] = bool(known and known[2])
-    return Words(keys)
+    return DrainKeys(keys)
 
 
-def _switch_ends(target: Out, wiring: Wiring) -> list[End]:
+def _switch_ends(target: Outage, wiring: Wiring) -> list[End]:
     """Of each link one end at a switch: both ends know it from there."""
     found: dict[frozenset[End], End] = {}
     for end in sorted(end for end in target.ends if end[0] in wiring.switches):
@@ -61,7 +61,7 @@ def _switch_ends(target: Out, wiring: Wiring) -> list[End]:
     return list(found.values())
 
 
-def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
+def edit_spec(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
     """The text of a spec with values put in at any depth, and keys taken away that are there; as it is without any.
 
     `changes`: path -> value as it is written, or a mapping of such; None takes the key away.
@@ -78,17 +78,17 @@ def applied(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
         )
         for key in reversed(path[depth:]):
             value = {key: value}
-        found[path[:depth]] = _merged(found.get(path[:depth]), value)
+        found[path[:depth]] = _merge_values(found.get(path[:depth]), value)
     return edit_text(text, file, found) if found else text
 
 
-def _merged(one: object, other: object) -> object:
+def _merge_values(one: object, other: object) -> object:
     if not isinstance(one, dict) or not isinstance(other, dict):
         return other
-    return {**one, **{key: _merged(one.get(key), value) for key, value in other.items()}}
+    return {**one, **{key: _merge_values(one.get(key), value) for key, value in other.items()}}
 
 
-def written(
+def write_spec(
     compiled: Compiled, text: str, folder: Path, more: Mapping[str, str] = MappingProxyType({})
 ) -> Compiled:
     """Put a text in place of a spec's into a folder, with its lock and all that it reads, and compile it from there.
@@ -99,7 +99,7 @@ def written(
         FindingsError: it does not compile.
         EmitError: the folder cannot be written.
     """
-    top = _top([*compiled.inputs, str(compiled.path.resolve())])
+    top = _find_common_folder([*compiled.inputs, str(compiled.path.resolve())])
     spec = folder / compiled.path.resolve().relative_to(top)
     for name in compiled.inputs:
         source = Path(name)
@@ -119,11 +119,11 @@ def written(
     return found
 
 
-def _top(paths: Iterable[str]) -> Path:
+def _find_common_folder(paths: Iterable[str]) -> Path:
     return Path(os.path.commonpath([str(Path(path).parent) for path in paths]))
 
 
-def prove(compiled: Compiled) -> None:
+def prove_spec(compiled: Compiled) -> None:
     """Hold what was compiled to all that a build proves, without writing it.
 
     Raises:
@@ -133,7 +133,7 @@ def prove(compiled: Compiled) -> None:
         raise FindingsError.of(wrong, compiled.sources)
 
 
-def require_words(found: Compiled, wanted: Words) -> None:
+def require_drain_keys(found: Compiled, wanted: DrainKeys) -> None:
     """Hold what was compiled to the words: a spec may say the same key twice, by an anchor or a merge.
 
     Raises:

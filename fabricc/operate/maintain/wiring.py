@@ -27,7 +27,7 @@ End = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Out:
+class Outage:
     """What is not in service.
 
     Attributes:
@@ -40,13 +40,13 @@ class Out:
     drained: frozenset[str] = frozenset()
     ends: frozenset[End] = frozenset()
 
-    def __or__(self, other: Out) -> Out:
-        return Out(self.gone | other.gone, self.drained | other.drained, self.ends | other.ends)
+    def __or__(self, other: Outage) -> Outage:
+        return Outage(self.gone | other.gone, self.drained | other.drained, self.ends | other.ends)
 
-    def without(self, other: Out) -> Out:
+    def exclude_outage(self, other: Outage) -> Outage:
         """What is still out when the other is back in service."""
         back = other.gone | other.drained
-        return Out(self.gone - back, self.drained - back, self.ends - other.ends)
+        return Outage(self.gone - back, self.drained - back, self.ends - other.ends)
 
     @property
     def names(self) -> list[str]:
@@ -121,7 +121,7 @@ class Wiring:
     nics: Mapping[str, tuple[Nic, ...]]
     hosts: Mapping[str, tuple[Nic, ...]] = field(default_factory=dict)
     exits: Mapping[str, tuple[End, ...]] = field(default_factory=dict)
-    shut: Out = field(default_factory=Out)
+    shut: Outage = field(default_factory=Outage)
 
     @staticmethod
     def of(fabric: Fabric) -> Wiring:
@@ -134,11 +134,11 @@ class Wiring:
         hosts: defaultdict[str, list[Nic]] = defaultdict(list)
         for name, at in switches.items():
             if at.tier is TierName.TOR:
-                served = tuple(_nics(fabric, name, at, shut))
+                served = tuple(_list_nics(fabric, name, at, shut))
                 nics[name] = served
                 for nic in served:
                     hosts[nic.host].append(nic)
-            cables = tuple(_cables(fabric, name, at, shut))
+            cables = tuple(_list_uplinks(fabric, name, at, shut))
             if cables:
                 up[name] = cables
                 for cable in cables:
@@ -156,7 +156,7 @@ class Wiring:
             nics,
             {name: tuple(of_host) for name, of_host in hosts.items()},
             exits,
-            Out(drained=drained, ends=frozenset(shut)),
+            Outage(drained=drained, ends=frozenset(shut)),
         )
 
     def far_end(self, end: End) -> End | None:
@@ -190,7 +190,7 @@ class Wiring:
         own = [cable.port for cable in self.up.get(device, ())]
         return [*served, *own, *down, *self.fabric.external.at(device)]
 
-    def carrying(self, lower: str, out: Out) -> Counter[str]:
+    def count_active_links(self, lower: str, out: Outage) -> Counter[str]:
         """Switch above -> links to it that carry; drained ones carry only where no other is left."""
         found: Counter[str] = Counter()
         if lower in out.gone or (lower in out.drained and self.switches[lower].tier is TierName.SPINE):
@@ -204,9 +204,9 @@ class Wiring:
         whole = Counter({upper: count for upper, count in found.items() if upper not in out.drained})
         return whole or found
 
-    def share(self, lower: str, out: Out) -> Share:
+    def share(self, lower: str, out: Outage) -> Share:
         """What is left of a switch's uplinks."""
-        found = self.carrying(lower, out)
+        found = self.count_active_links(lower, out)
         return Share(found.total(), len(self.up[lower]), evenly(list(found.values())))
 
     def resource(self, lower: str) -> str:
@@ -217,7 +217,7 @@ class Wiring:
             name = f"pod{at.pod + 1} {name}"
         return name if at.tier is TierName.TOR else f"{name} to cores"
 
-    def parts(self, out: Out) -> dict[str, Share]:
+    def parts(self, out: Outage) -> dict[str, Share]:
         """Part of the fabric -> what is left of it: each plane's links up, and the ways out by party."""
         found: dict[str, Share] = {}
         for lower in self.up:
@@ -229,11 +229,13 @@ class Wiring:
             found[f"out to {party}"] = Share(len(left), len(ends), len(left))
         return found
 
-    def dark(self, out: Out) -> Iterator[Nic]:
+    def dark(self, out: Outage) -> Iterator[Nic]:
         """NIC ports that reach nobody: their link is out, or one of its devices, or all that is above their ToR."""
         named = out.gone | {device for device, _ in out.ends}
         alone = (
-            {tor for tor in self.nics if tor in self.up and not self.carrying(tor, out)} if named else set()
+            {tor for tor in self.nics if tor in self.up and not self.count_active_links(tor, out)}
+            if named
+            else set()
         )
         for name in dict.fromkeys(chain(named, alone)):
             for nic in (*self.nics.get(name, ()), *self.hosts.get(name, ())):
@@ -242,7 +244,7 @@ class Wiring:
                     yield nic
 
 
-def _nics(fabric: Fabric, name: str, tor: SwitchId, shut: set[End]) -> Iterator[Nic]:
+def _list_nics(fabric: Fabric, name: str, tor: SwitchId, shut: set[End]) -> Iterator[Nic]:
     names = links.port_names(fabric, tor)
     for unit, slots, rails in links.served_slots(fabric, tor):
         found: Iterable[Link] = links.host_links(fabric, tor, unit, slots, rails)
@@ -254,7 +256,7 @@ def _nics(fabric: Fabric, name: str, tor: SwitchId, shut: set[End]) -> Iterator[
             )
 
 
-def _cables(fabric: Fabric, name: str, at: SwitchId, shut: set[End]) -> Iterator[Cable]:
+def _list_uplinks(fabric: Fabric, name: str, at: SwitchId, shut: set[End]) -> Iterator[Cable]:
     if not fabric.changes:
         names = links.port_names(fabric, at)
         for end in links.upward_links(fabric, at):

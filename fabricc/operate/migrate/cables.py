@@ -38,7 +38,7 @@ class Move(NamedTuple):
     turn: str
 
 
-def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
+def plan_moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
     """The cables that move, ordered by rounds.
 
     A switch that is exchanged for one of another model is out with all of its cables.
@@ -46,23 +46,25 @@ def moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
     Every lower switch and host that stays keeps the share `keep` of its links in a round; one upper switch may always
     be out. Devices of another name are those that they were.
     """
-    after = _cables(new)
-    before = _renamed(_cables(old), after, new.moves.renamed)
+    after = _list_cables(new)
+    before = _rename_devices(_list_cables(old), after, new.moves.renamed)
     stay = {lower for (lower, _), _ in after}
     kept = {ends for ends in before if ends[0][0] in stay}
     gone, come = before - after, after - before
-    pairs = _paired(gone, come)
-    turn = _Turns(exchanged(old, new))
-    rounds, keeps = _rounds(kept, pairs, _ready(old, new, {lower for lower, _ in come}), keep, turn)
+    pairs = _pair_cables(gone, come)
+    turn = _Turns(find_exchanged_switches(old, new))
+    rounds, keeps = _assign_rounds(
+        kept, pairs, _find_ready_ends(old, new, {lower for lower, _ in come}), keep, turn
+    )
     found = [
         Move(number, was, now, keeps.get(number, Fraction(1)), turn(was) if was else "")
         for pair in pairs
-        for number, was, now in _rows(pair, rounds, turn)
+        for number, was, now in _split_move(pair, rounds, turn)
     ]
     return tuple(sorted(found, key=lambda move: (move.round, move.was or move.now or ())))
 
 
-def turns(moved: Iterable[Move]) -> dict[int, tuple[str, ...]]:
+def group_switches_by_round(moved: Iterable[Move]) -> dict[int, tuple[str, ...]]:
     """Round -> the switches that are out in it."""
     found: dict[int, set[str]] = {}
     for move in moved:
@@ -70,11 +72,11 @@ def turns(moved: Iterable[Move]) -> dict[int, tuple[str, ...]]:
     return {number: tuple(sorted(names)) for number, names in found.items()}
 
 
-def _cables(fabric: Fabric) -> set[Ends]:
+def _list_cables(fabric: Fabric) -> set[Ends]:
     return {((c.a_device, c.a_port), (c.b_device, c.b_port)) for c in fabric.cables()}
 
 
-def _renamed(before: set[Ends], after: set[Ends], renamed: Mapping[str, str]) -> set[Ends]:
+def _rename_devices(before: set[Ends], after: set[Ends], renamed: Mapping[str, str]) -> set[Ends]:
     """Cables as they are, by the names that their devices have afterwards; `renamed`: a device's name -> its former."""
     if not renamed:
         return before
@@ -86,7 +88,7 @@ def _renamed(before: set[Ends], after: set[Ends], renamed: Mapping[str, str]) ->
     }
 
 
-def exchanged(old: Fabric, new: Fabric) -> set[str]:
+def find_exchanged_switches(old: Fabric, new: Fabric) -> set[str]:
     """Switches that are boxes of another model."""
     models = {new.name(at): new.model(at) for at in new.switch_ids()}
     before = {old.name(at): old.model(at) for at in old.switch_ids()}
@@ -104,7 +106,7 @@ class _Turns:
         return lower if lower in self.exchanged else upper
 
 
-def _paired(gone: AbstractSet[Ends], come: AbstractSet[Ends]) -> list[Pair]:
+def _pair_cables(gone: AbstractSet[Ends], come: AbstractSet[Ends]) -> list[Pair]:
     """A cable that goes beside one that comes and has an end in common with it, the lower end first."""
     found: list[Pair] = []
     left, wanted = sorted(gone), sorted(come)
@@ -120,7 +122,7 @@ def _paired(gone: AbstractSet[Ends], come: AbstractSet[Ends]) -> list[Pair]:
     return [*found, *((ends, None) for ends in left), *((None, ends) for ends in wanted)]
 
 
-def _targets(pairs: Iterable[Pair], turn: _Turns) -> dict[str, set[str]]:
+def _map_targets(pairs: Iterable[Pair], turn: _Turns) -> dict[str, set[str]]:
     """Switch whose cables are pulled -> where they are plugged."""
     found: dict[str, set[str]] = {}
     for was, now in pairs:
@@ -129,7 +131,7 @@ def _targets(pairs: Iterable[Pair], turn: _Turns) -> dict[str, set[str]]:
     return found
 
 
-def _ordered(targets: Mapping[str, AbstractSet[str]]) -> list[str]:
+def _order_switches(targets: Mapping[str, AbstractSet[str]]) -> list[str]:
     """Each switch after those that take its cables, so that these need not wait; circles are broken."""
     found: list[str] = []
     seen: set[str] = set()
@@ -145,13 +147,13 @@ def _ordered(targets: Mapping[str, AbstractSet[str]]) -> list[str]:
     return found
 
 
-def _ready(old: Fabric, new: Fabric, lower: AbstractSet[End]) -> set[End]:
+def _find_ready_ends(old: Fabric, new: Fabric, lower: AbstractSet[End]) -> set[End]:
     """Of some lower ends those that carry traffic without a change of their own: what they must agree on stays."""
-    was, now = _agreed(old, lower), _agreed(new, lower)
+    was, now = _map_link_settings(old, lower), _map_link_settings(new, lower)
     return {end for end, agreed in now.items() if was.get(end) == agreed}
 
 
-def _agreed(fabric: Fabric, lower: AbstractSet[End]) -> dict[End, tuple[object, ...]]:
+def _map_link_settings(fabric: Fabric, lower: AbstractSet[End]) -> dict[End, tuple[object, ...]]:
     """Lower end -> what both ends of its cable have alike, or fitting."""
     return {
         (link.peer, link.peer_port): (switch_asn(fabric, at), fabric.switch_mtu, link.peer_asn, *link[8:])
@@ -161,7 +163,7 @@ def _agreed(fabric: Fabric, lower: AbstractSet[End]) -> dict[End, tuple[object, 
     }
 
 
-def _rows(
+def _split_move(
     pair: Pair, rounds: Mapping[str, int], turn: _Turns
 ) -> Iterator[tuple[int, Ends | None, Ends | None]]:
     """A cable is pulled in the round of its switch, and plugged there too, or when the other switch has had its own."""
@@ -174,7 +176,7 @@ def _rows(
         yield max(pulled, plugged), was, now
 
 
-def _rounds(
+def _assign_rounds(
     before: AbstractSet[Ends], pairs: Sequence[Pair], ready: AbstractSet[End], keep: Fraction, turn: _Turns
 ) -> tuple[dict[str, int], dict[int, Fraction]]:
     """Switch -> its round, and round -> the least share of its links that a device below the others has in it.
@@ -186,8 +188,8 @@ def _rounds(
         keep: the share; one switch may always be out.
         turn: whose turn a cable has.
     """
-    order = _ordered(_targets(pairs, turn))
-    below, back = _links_below(before, turn), _links_back(before, pairs, ready, order, turn)
+    order = _order_switches(_map_targets(pairs, turn))
+    below, back = _count_links_below(before, turn), _count_links_back(before, pairs, ready, order, turn)
     total = sum(below.values(), Counter[str]())
     have, out, later = Counter(total), Counter[str](), Counter[str]()
     rounds: dict[str, int] = {}
@@ -207,7 +209,7 @@ def _rounds(
     return rounds, keeps
 
 
-def _links_below(before: Iterable[Ends], turn: _Turns) -> dict[str, Counter[str]]:
+def _count_links_below(before: Iterable[Ends], turn: _Turns) -> dict[str, Counter[str]]:
     """Upper switch -> device below that stays -> links between them."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for ends in before:
@@ -217,7 +219,7 @@ def _links_below(before: Iterable[Ends], turn: _Turns) -> dict[str, Counter[str]
     return found
 
 
-def _links_back(
+def _count_links_back(
     before: AbstractSet[Ends],
     pairs: Sequence[Pair],
     ready: AbstractSet[End],
@@ -226,7 +228,7 @@ def _links_back(
 ) -> dict[str, Counter[str]]:
     """Switch -> device below -> links of before that carry traffic again once that switch has had its round."""
     turns = {one: at for at, one in enumerate(order)}
-    found = _links_below(before - {was for was, _ in pairs if was}, turn)
+    found = _count_links_below(before - {was for was, _ in pairs if was}, turn)
     for was, now in pairs:
         if was and now and now[0] in ready:
             last = max(turn(was), turn(now), key=lambda one: turns.get(one, -1))

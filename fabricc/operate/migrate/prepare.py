@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 from fabricc.compiler.inputs import manifest_inputs
-from fabricc.operate.maintain.specs import applied, prove, written
-from fabricc.operate.migrate.cables import Move, exchanged, moves
-from fabricc.operate.migrate.steps import WANTED, Step, steps
-from fabricc.operate.migrate.waves import Order, orders
-from fabricc.operate.push.origin import state_of
+from fabricc.operate.maintain.specs import edit_spec, prove_spec, write_spec
+from fabricc.operate.migrate.cables import Move, find_exchanged_switches, plan_moves
+from fabricc.operate.migrate.steps import WANTED, Step, find_steps
+from fabricc.operate.migrate.waves import Order, order_networks
+from fabricc.operate.push.origin import compute_state
 from fabricc.operate.push.sequence import FILE, Place
-from fabricc.operate.push.sequence import written as written_place
+from fabricc.operate.push.sequence import format_place as written_place
 from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.run import Context, review
 from fabricc.tree.file import write_file
@@ -60,7 +60,7 @@ class Migration:
     at_once: Review
 
 
-def prepare(
+def prepare_migration(
     old: Compiled, new: Compiled, keep: Fraction, write: Path | None, progress: Progress
 ) -> Migration:
     """Find the steps, compile and rate each; with `write` each is proved too, and put into a folder of its own.
@@ -72,7 +72,7 @@ def prepare(
         EmitError: a file cannot be written.
     """
     text, file = old.sources[str(old.path)], str(old.path)
-    way = [*steps(old, new, keep), Step(WANTED, "the spec that is wanted", {})]
+    way = [*find_steps(old, new, keep), Step(WANTED, "the spec that is wanted", {})]
     stages: list[Stage] = []
     with TemporaryDirectory(prefix="fabricc-migrate-") as scratch:
         top = write or Path(scratch)
@@ -82,21 +82,21 @@ def prepare(
             folder = top / f"{number}-{step.name}"
             last = step.name == WANTED
             like, now = (
-                (new, new.sources[str(new.path)]) if last else (old, applied(text, file, step.changes))
+                (new, new.sources[str(new.path)]) if last else (old, edit_spec(text, file, step.changes))
             )
             try:
-                after = written(like, now, folder, step.files)
+                after = write_spec(like, now, folder, step.files)
                 if write is not None:
-                    prove(after)
+                    prove_spec(after)
             except FindingsError as error:
-                raise _cannot(step, error) from error
+                raise _wrap_step_error(step, error) from error
             found = spec_side(step.name, after, before)
             told = review(side, found, Context())
             if write is not None:
-                _place(after, step, before, way[number - 2] if number > 1 else None)
-            spec, moved = after.path if write else None, moves(before.fabric, after.fabric, keep)
-            recabled = moved and not exchanged(before.fabric, after.fabric)
-            waves = () if recabled else orders(told, after, keep)
+                _write_place(after, step, before, way[number - 2] if number > 1 else None)
+            spec, moved = after.path if write else None, plan_moves(before.fabric, after.fabric, keep)
+            recabled = moved and not find_exchanged_switches(before.fabric, after.fabric)
+            waves = () if recabled else order_networks(told, after, keep)
             stages.append(Stage(number, step, told, spec, moved, waves))
             before, side = after, spec_side(step.name, after)
         progress("steps", len(way), len(way))
@@ -104,15 +104,15 @@ def prepare(
     return Migration(old.fabric.cluster, tuple(stages), at_once)
 
 
-def _place(after: Compiled, step: Step, before: Compiled, last: Step | None) -> None:
+def _write_place(after: Compiled, step: Step, before: Compiled, last: Step | None) -> None:
     """Say beside the spec which step comes before it, for a push to hold to."""
     if last is not None:
-        states = [state_of(manifest_inputs(each)) for each in (after, before)]
+        states = [compute_state(manifest_inputs(each)) for each in (after, before)]
         place = Place(step.name, states[0], last.name, states[1])
         write_file(after.path.with_name(FILE), written_place(place).encode())
 
 
-def _cannot(step: Step, error: FindingsError) -> FindingsError:
+def _wrap_step_error(step: Step, error: FindingsError) -> FindingsError:
     """The errors of a step, after a word that it is one of ours."""
     remedy = "Make room for it, or make the change in one window: `fabricc diff` says whom it touches."
     own = FindingsError(

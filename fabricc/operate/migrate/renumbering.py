@@ -62,7 +62,7 @@ Numbers = dict[Key, tuple[str | None, ...]]
 """A number, or the addresses of a link as the lower switch has them: its own and the far one, in either family."""
 
 
-class Part(NamedTuple):
+class RenumberingStep(NamedTuple):
     """One step of it.
 
     Attributes:
@@ -83,7 +83,7 @@ class Part(NamedTuple):
     before: str = ""
 
 
-def parts(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Part]:
+def plan_renumbering(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[RenumberingStep]:
     """The steps before the wanted spec, which needs no table; none where a table cannot have it.
 
     The wanted spec may have other pins, pools and shape; every rail, plane and switch keeps the share `keep` of its
@@ -96,9 +96,9 @@ def parts(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Part]:
     ]
     if given or old.spec.addressing.family != new.spec.addressing.family or systems[0] != systems[1]:
         return
-    way = _Way(before, after)
-    uppers = _in_order(way, [way.moving(batch) for batch in batches(before, keep)])
-    tors = _in_order(way, [way.moving(batch) for batch in _tors(before, keep)], uppers)
+    way = _Renumbering(before, after)
+    uppers = _order_batches(way, [way.select_changed(batch) for batch in batch_upper_switches(before, keep)])
+    tors = _order_batches(way, [way.select_changed(batch) for batch in _batch_tors(before, keep)], uppers)
     if uppers is None or tors is None:
         return
     if (
@@ -114,10 +114,12 @@ def parts(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Part]:
     for number, batch in enumerate(tors, 1):
         done.update(batch)
         part = way.part(f"tors-{number}", way.told(batch), done)
-        yield part._replace(drained=[before.name(at) for at in batch], before=_touched(before, way, batch))
+        yield part._replace(
+            drained=[before.name(at) for at in batch], before=_describe_host_action(before, way, batch)
+        )
 
 
-class _Way:
+class _Renumbering:
     """From the numbers of one fabric to those of another, for the switches that both have.
 
     Attributes:
@@ -129,11 +131,13 @@ class _Way:
 
     def __init__(self, before: Fabric, after: Fabric) -> None:
         self.before = before
-        self.middle = replace(before, addresses=_both(before.addresses, after.addresses))
-        columns = [*_columns(before, after, self.middle)]
-        self.own, later, self.computed = (_numbers(each, columns) for each in (before, after, self.middle))
-        self.ends = {key: ends for key, ends, _ in _links(before)}
-        uppers = {key: value for key, value in later.items() if key.column == "asn" and _upper(key.owner)}
+        self.middle = replace(before, addresses=_merge_pools(before.addresses, after.addresses))
+        columns = [*_choose_columns(before, after, self.middle)]
+        self.own, later, self.computed = (
+            _collect_numbers(each, columns) for each in (before, after, self.middle)
+        )
+        self.ends = {key: ends for key, ends, _ in _list_links(before)}
+        uppers = {key: value for key, value in later.items() if key.column == "asn" and _is_upper(key.owner)}
         merged = len({(value, self.own.get(key)) for key, value in uppers.items()}) > len({*uppers.values()})
         self.wanted = {
             key: later[key] if key in later and not (merged and key in uppers) else value
@@ -147,7 +151,7 @@ class _Way:
             for each in filter(None, value):
                 self.holders[key.column, each].add(key.owner)
 
-    def moving(self, batch: Iterable[SwitchId]) -> list[SwitchId]:
+    def select_changed(self, batch: Iterable[SwitchId]) -> list[SwitchId]:
         return [at for at in batch if at in self.changed]
 
     def free(self, batch: Iterable[SwitchId], done: set[SwitchId]) -> bool:
@@ -169,7 +173,7 @@ class _Way:
         names = [self.before.name(at) for at in batch]
         return f"{join_words(names, _NAMED)} with other {join_words([*words], len(words), ' and ')}"
 
-    def part(self, name: str, what: str, done: set[SwitchId]) -> Part:
+    def part(self, name: str, what: str, done: set[SwitchId]) -> RenumberingStep:
         """The step by which some switches have their other numbers."""
         now = {key: self.wanted[key] if key.owner in done else value for key, value in self.own.items()}
         bare = {key.owner for key, value in now.items() if not any(value) and any(self.computed[key])}
@@ -186,24 +190,24 @@ class _Way:
             tables["devices"] = DEVICE_TABLE, csv_text([DEVICES, *rows])
         if given:
             tables["links"] = LINK_TABLE, csv_text([LINKS, *given])
-        words = _words(self.before.addresses, self.middle.addresses)
-        return Part(name, what, tables, words, sorted(map(self.before.name, bare)))
+        words = _list_changed_keys(self.before.addresses, self.middle.addresses)
+        return RenumberingStep(name, what, tables, words, sorted(map(self.before.name, bare)))
 
 
-def _numbers(fabric: Fabric, columns: Iterable[str]) -> Numbers:
+def _collect_numbers(fabric: Fabric, columns: Iterable[str]) -> Numbers:
     """What a fabric's switches have in some columns, and the links between them."""
     found: Numbers = {}
     values: dict[str, Callable[[SwitchId], str | None]] = {
-        column: _value(fabric, column) for column in columns if column != "link"
+        column: _make_column_getter(fabric, column) for column in columns if column != "link"
     }
     for at in fabric.switch_ids():
         found |= {Key(at, column): (value,) for column, of in values.items() if (value := of(at)) is not None}
     if "link" in columns:
-        found |= {key: addresses for key, _, addresses in _links(fabric)}
+        found |= {key: addresses for key, _, addresses in _list_links(fabric)}
     return found
 
 
-def _links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[str | None, ...]]]:
+def _list_links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[str | None, ...]]]:
     """Every link between switches, its ends and its addresses as in the table of links, the lower end first."""
     for at in fabric.switch_ids():
         name, ports, seen = fabric.name(at), port_names(fabric, at), Counter["SwitchId"]()
@@ -215,7 +219,7 @@ def _links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[str | N
             yield key, ends, (link.local4, link.remote4, link.local6, link.remote6)
 
 
-def _value(fabric: Fabric, column: str) -> Callable[[SwitchId], str | None]:
+def _make_column_getter(fabric: Fabric, column: str) -> Callable[[SwitchId], str | None]:
     """What a switch has in a column of the table of devices."""
     if column == "asn":
         return lambda at: str(switch_asn(fabric, at))
@@ -233,36 +237,36 @@ def _value(fabric: Fabric, column: str) -> Callable[[SwitchId], str | None]:
     return block
 
 
-def _columns(before: Fabric, after: Fabric, middle: Fabric) -> Iterator[str]:
+def _choose_columns(before: Fabric, after: Fabric, middle: Fabric) -> Iterator[str]:
     """The columns in which a table can give the later numbers to switches of the specs in between."""
     yield "asn"
     for name in _POOLS:
         pool, own = (fabric.addresses.pools().get(name) for fabric in (middle, after))
         alike = before.aggregate_bits() == after.aggregate_bits() and not before.evpn
-        if pool and own and _holds(pool, own) and (alike or not name.startswith("hosts")):
+        if pool and own and _contains_pool(pool, own) and (alike or not name.startswith("hosts")):
             yield name.replace("loopbacks", "loopback")
     others = [pool for name, pool in middle.addresses.pools().items() if not name.startswith("links")]
     new = [pool for name, pool in after.addresses.pools().items() if name.startswith("links")]
     lengths = {pool.link_length for each in (middle, after) if (pool := each.addresses.links4)}
     if len(lengths) < 2 and not any(
-        _holds(one, other) or _holds(other, one) for one in new for other in others
+        _contains_pool(one, other) or _contains_pool(other, one) for one in new for other in others
     ):
         yield "link"
 
 
-def _both(old: AddressPlan, new: AddressPlan) -> AddressPlan:
+def _merge_pools(old: AddressPlan, new: AddressPlan) -> AddressPlan:
     """The pools of before, those of afterwards where they hold them, and pools of links where there were none."""
     wider = {
         name: other
         for name in _POOLS
-        if (own := getattr(old, name)) and (other := getattr(new, name)) and _holds(other, own)
+        if (own := getattr(old, name)) and (other := getattr(new, name)) and _contains_pool(other, own)
     }
     if new.numbered and not old.numbered:
         wider |= {"links4": new.links4, "links6": new.links6, "numbered": True}
     return replace(old, **wider)
 
 
-def _words(old: AddressPlan, middle: AddressPlan) -> dict[str, str]:
+def _list_changed_keys(old: AddressPlan, middle: AddressPlan) -> dict[str, str]:
     """What the section `addressing` says of pools in between, where that is something else than before."""
     pools = {name: str(pool) for name, pool in middle.pools().items() if old.pools().get(name) != pool}
     found = {name.replace("4", ""): text for name, text in pools.items()}
@@ -271,7 +275,7 @@ def _words(old: AddressPlan, middle: AddressPlan) -> dict[str, str]:
     return found | ({"fabric_links": "numbered"} if middle.numbered != old.numbered else {})
 
 
-def _holds(one: Pool, other: Pool) -> bool:
+def _contains_pool(one: Pool, other: Pool) -> bool:
     """Whether a pool has all of another."""
     return (
         one.version == other.version
@@ -280,11 +284,11 @@ def _holds(one: Pool, other: Pool) -> bool:
     )
 
 
-def _upper(at: SwitchId) -> bool:
+def _is_upper(at: SwitchId) -> bool:
     return at.tier is not TierName.TOR
 
 
-def batches(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
+def batch_upper_switches(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
     """Upper switches, spines before cores: of each plane and pod as many at a time as may be out."""
     shape = fabric.shape
     for tier, count in ((TierName.SPINE, shape.spines), (TierName.CORE, shape.cores)):
@@ -294,7 +298,7 @@ def batches(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
             yield [at for at in members if first <= at.index < first + size]
 
 
-def _tors(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
+def _batch_tors(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
     """ToRs of as many units at a time as may be out, those of each port of a NIC for themselves."""
     units = [unit.coordinate for unit in fabric.places()]
     size = max(1, int(len(units) * (1 - keep)))
@@ -304,8 +308,8 @@ def _tors(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
             yield [at for unit in some for at in fabric.tor_ids(unit) if at.nic_port == port]
 
 
-def _in_order(
-    way: _Way, some: Iterable[list[SwitchId]], before: Iterable[list[SwitchId]] | None = ()
+def _order_batches(
+    way: _Renumbering, some: Iterable[list[SwitchId]], before: Iterable[list[SwitchId]] | None = ()
 ) -> list[list[SwitchId]] | None:
     """The batches, each after those that have its numbers still; None where they have each other's."""
     waiting = [batch for batch in some if batch]
@@ -321,7 +325,7 @@ def _in_order(
     return found
 
 
-def _touched(fabric: Fabric, way: _Way, batch: Sequence[SwitchId]) -> str:
+def _describe_host_action(fabric: Fabric, way: _Renumbering, batch: Sequence[SwitchId]) -> str:
     """Whose hosts do what before the ToRs of a batch get other numbers."""
     tors = {*batch}
     hosts = {

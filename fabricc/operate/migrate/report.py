@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Line, Table
-from fabricc.operate.migrate.cables import turns
-from fabricc.operate.push.run import kept_words
+from fabricc.operate.migrate.cables import group_switches_by_round
+from fabricc.operate.push.run import describe_kept_share
 from fabricc.review.diff import wording
 
 if TYPE_CHECKING:
@@ -29,32 +29,33 @@ _HEAD = ("round", "device", "port", "far_device", "far_port", "new_device", "new
          "new_far_port", "least_links_left")  # fmt: skip
 
 
-def parts(found: Migration) -> Iterator[Part]:
+def render_migration(found: Migration) -> Iterator[Part]:
     """What to show of it."""
     yield Line(f"{found.cluster}: {plural(len(found.stages), 'step')}", "bold")
     yield Line()
     rows = [
-        (f"{stage.number}", stage.step.name, *_effect(stage.review), _moved(stage)) for stage in found.stages
+        (f"{stage.number}", stage.step.name, *_format_effect(stage.review), _format_cable_count(stage))
+        for stage in found.stages
     ]
-    rows.append(("", "all at once", *_effect(found.at_once), ""))
+    rows.append(("", "all at once", *_format_effect(found.at_once), ""))
     yield Table("", ("step", "name", "worst effect", "devices", "GPUs that lose service", "cables"), rows)
     for stage in found.stages:
         yield Line()
         yield Line(f"{stage.number}. {stage.step.what}", "bold")
         if stage.step.before:
             yield Line(f"  First {stage.step.before}.")
-        for sentence in _drains(stage):
+        for sentence in _list_drains(stage):
             yield Line(f"  {sentence}")
-        yield from _rounds(stage)
+        yield from _render_rounds(stage)
         for order in stage.orders:
-            yield from _waves(order)
+            yield from _render_waves(order)
         if stage.spec:
             yield Line(f"  fabricc build {stage.spec}")
         if stage.step.after:
             yield Line(f"  Then wait {stage.step.after}.")
 
 
-def _drains(stage: Stage) -> list[str]:
+def _list_drains(stage: Stage) -> list[str]:
     """What to drain; of both ends in one window no word where the waves of a push keep an order.
 
     Where cables move between boxes that stay, their rounds say it.
@@ -65,12 +66,12 @@ def _drains(stage: Stage) -> list[str]:
     return [each for each in wording.drain_steps(stage.review) if not (ordered and each == wording.BOTH_ENDS)]
 
 
-def _rounds(stage: Stage) -> Iterator[Line]:
+def _render_rounds(stage: Stage) -> Iterator[Line]:
     """How cables move: where boxes stay, what is drained, recabled and pushed, in order."""
     if not stage.moves:
         return
-    keeps, found = {move.round: move.keeps for move in stage.moves}, turns(stage.moves)
-    cables = f"{_moved(stage)} in {plural(len(found), 'round')}"
+    keeps, found = {move.round: move.keeps for move in stage.moves}, group_switches_by_round(stage.moves)
+    cables = f"{_format_cable_count(stage)} in {plural(len(found), 'round')}"
     if stage.orders:
         least = float(min(keeps.values()) * 100)
         yield Line(f"  {cables}; until it is pushed, a switch has {least:.0f} % of its links")
@@ -84,34 +85,37 @@ def _rounds(stage: Stage) -> Iterator[Line]:
         yield Line(f"    and {len(found) - _SHOWN:,} more; --format json has them all")
 
 
-def _waves(order: Order) -> Iterator[Line]:
+def _render_waves(order: Order) -> Iterator[Line]:
     label = f"  {order.network}: " if order.network else "  "
     if order.refused:
         yield Line(f"{label}{order.refused}")
         return
     yield Line(f"{label}A push takes it in {plural(len(order.waves), 'wave')}, each switch drained:")
     for number, wave in enumerate(order.waves[:_SHOWN], 1):
-        yield Line(f"    {number}: {join_words(wave.members, _NAMED)}, {kept_words(wave)}")
+        yield Line(f"    {number}: {join_words(wave.members, _NAMED)}, {describe_kept_share(wave)}")
     if len(order.waves) > _SHOWN:
         yield Line(f"    and {len(order.waves) - _SHOWN:,} more; --format json has them all")
 
 
-def _effect(review: Review) -> tuple[str, str, str]:
+def _format_effect(review: Review) -> tuple[str, str, str]:
     devices = sum(len(group.devices) for group in review.groups)
     return review.impact.label, f"{devices:,}", f"{review.gpus_affected:,}"
 
 
-def _moved(stage: Stage) -> str:
+def _format_cable_count(stage: Stage) -> str:
     return plural(len(stage.moves), "cable") if stage.moves else ""
 
 
-def worksheet(stage: Stage) -> str:
+def format_worksheet(stage: Stage) -> str:
     """The cables of a step in the order of their rounds, as CSV; empty cells where a cable goes or is new."""
-    rows = ((one.round, *_ends(one.was), *_ends(one.now), f"{float(one.keeps):.2f}") for one in stage.moves)
+    rows = (
+        (one.round, *_format_ends(one.was), *_format_ends(one.now), f"{float(one.keeps):.2f}")
+        for one in stage.moves
+    )
     return csv_text([_HEAD, *rows])
 
 
-def _ends(ends: Ends | None) -> tuple[str, ...]:
+def _format_ends(ends: Ends | None) -> tuple[str, ...]:
     return (*ends[0], *ends[1]) if ends else ("",) * 4
 
 
@@ -129,7 +133,7 @@ def as_json(found: Migration) -> Rendered:
                     "first": stage.step.before or None,
                     "then_wait": stage.step.after or None,
                     "spec": str(stage.spec) if stage.spec else None,
-                    "review": {**_review_json(stage.review), "drain": _drains(stage)},
+                    "review": {**_review_json(stage.review), "drain": _list_drains(stage)},
                     "waves": {
                         order.network or "compute": {
                             "refused": order.refused or None,
@@ -145,7 +149,7 @@ def as_json(found: Migration) -> Rendered:
                             "switches": list(names),
                             "kept": min(float(m.keeps) for m in stage.moves if m.round == at),
                         }
-                        for at, names in turns(stage.moves).items()
+                        for at, names in group_switches_by_round(stage.moves).items()
                     ],
                     "cables": [
                         {"round": move.round, "was": _ends_json(move.was), "now": _ends_json(move.now)}

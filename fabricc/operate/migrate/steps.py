@@ -54,7 +54,7 @@ class Step:
     before: str = ""
 
 
-def steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
+def find_steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
     """The steps before the last, which is the wanted spec itself; none where one step is as good.
 
     Every switch keeps the share `keep` of its paths.
@@ -68,17 +68,17 @@ def steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
     settled: dict[KeyPath, object] = {}
     beside: dict[str, str] = {}
     for root, before, after in pairs:
-        for kind in (_family, _classes, _models, _systems):
+        for kind in (_find_family_steps, _find_class_steps, _find_model_steps, _find_system_steps):
             found = list(kind(root, before, after, keep))
             for step in found:
                 yield replace(step, changes={**settled, **step.changes}, files={**beside, **step.files})
             settled |= found[-1].changes if found else {}
             beside |= found[-1].files if found else {}
-    for step in _renumbered(old, new, keep):
+    for step in _find_renumbering_steps(old, new, keep):
         yield replace(step, changes={**settled, **step.changes}, files={**beside, **step.files})
 
 
-def _family(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterator[Step]:
+def _find_family_steps(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterator[Step]:
     families = {old.spec.addressing.family, new.spec.addressing.family}
     if len(families) > 1 and DUAL not in families:
         yield Step(
@@ -89,7 +89,7 @@ def _family(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterato
         )
 
 
-def _classes(root: KeyPath, before: Compiled, after: Compiled, _: Fraction) -> Iterator[Step]:
+def _find_class_steps(root: KeyPath, before: Compiled, after: Compiled, _: Fraction) -> Iterator[Step]:
     old, new = before.spec, after.spec
     wanted = {each.name: each for each in new.priorities}
     for each in old.priorities:
@@ -97,25 +97,25 @@ def _classes(root: KeyPath, before: Compiled, after: Compiled, _: Fraction) -> I
         if goal is None or not (each.lossless and goal.lossless):
             continue
         if effective_priority(each) != effective_priority(goal):
-            yield from () if root else _priority(root, old, new, each, goal)
-        elif _sent(each) != _sent(goal) and _free(each, goal, old, new):
-            yield from _code_point((*root, "priorities", each.name), each, goal)
+            yield from () if root else _find_priority_steps(root, old, new, each, goal)
+        elif _get_sent_code_point(each) != _get_sent_code_point(goal) and _is_free(each, goal, old, new):
+            yield from _find_code_point_steps((*root, "priorities", each.name), each, goal)
 
 
-def _sent(each: Priority) -> int:
+def _get_sent_code_point(each: Priority) -> int:
     return each.dscps[0] if each.sends is None else each.sends
 
 
-def _free(each: Priority, goal: Priority, old: ClusterSpec, new: ClusterSpec) -> bool:
+def _is_free(each: Priority, goal: Priority, old: ClusterSpec, new: ClusterSpec) -> bool:
     """Whether no other class has what comes, before, nor what goes, afterwards."""
     others = {p for c in old.priorities if c.name != each.name for p in c.dscps}
     later = {p for c in new.priorities if c.name != goal.name for p in c.dscps}
     return not (others & {*goal.dscps} or later & {*each.dscps})
 
 
-def _code_point(path: KeyPath, each: Priority, goal: Priority) -> Iterator[Step]:
+def _find_code_point_steps(path: KeyPath, each: Priority, goal: Priority) -> Iterator[Step]:
     both = sorted({*each.dscps, *goal.dscps})
-    first, then = _sent(each), _sent(goal)
+    first, then = _get_sent_code_point(each), _get_sent_code_point(goal)
     shared: dict[KeyPath, object] = {
         (*path, "dscp"): both,
         (*path, "priority"): str(effective_priority(each)),
@@ -134,24 +134,24 @@ def _code_point(path: KeyPath, each: Priority, goal: Priority) -> Iterator[Step]
     )
 
 
-def _priority(
+def _find_priority_steps(
     root: KeyPath, old: ClusterSpec, new: ClusterSpec, each: Priority, goal: Priority
 ) -> Iterator[Step]:
     """Another class at the wanted priority, its own lossless one, takes the senders over."""
     taken = {effective_priority(c) for c in old.priorities}
     used = {p for spec in (old, new) for c in spec.priorities for p in c.dscps}
-    point = _sent(goal)
+    point = _get_sent_code_point(goal)
     if point in used - {*goal.dscps} or point in each.dscps:
         free = [p for p in range(CODE_POINTS) if p not in used]
         if not free:
             return
-        point = min(free, key=lambda p: abs(p - _sent(goal)))
+        point = min(free, key=lambda p: abs(p - _get_sent_code_point(goal)))
     if effective_priority(goal) in taken:
         return
     here, there = (*root, "priorities", each.name), (*root, "priorities", f"{each.name}-next")
     now: dict[KeyPath, object] = {
         (*here, "priority"): str(effective_priority(each)),
-        **_users(root, old, each.name, each.name),
+        **_find_class_users(root, old, each.name, each.name),
     }
     other: dict[str, object] = {
         "dscp": str(point),
@@ -165,14 +165,14 @@ def _priority(
         f"priority {effective_priority(each)} and {other['priority']} lossless on every hop; class {each.name} is sent",
         {**now, there: other},
     )
-    users = _users(root, old, each.name, f"{each.name}-next")
+    users = _find_class_users(root, old, each.name, f"{each.name}-next")
     yield Step(
         f"{each.name}-senders",
         f"senders go to priority {other['priority']}, with DSCP {point}",
         {**now, **users, there: other, (*here, "sends"): "false"},
         JOBS_END,
     )
-    if point == _sent(goal):
+    if point == _get_sent_code_point(goal):
         return
     points = sorted({point, *goal.dscps})
     moved = {**other, "dscp": points, "sends": str(point)}
@@ -184,13 +184,13 @@ def _priority(
     )
     yield Step(
         f"{each.name}-code-point-senders",
-        f"senders go to DSCP {_sent(goal)}",
-        {**gone, there: {**moved, "sends": str(_sent(goal))}},
+        f"senders go to DSCP {_get_sent_code_point(goal)}",
+        {**gone, there: {**moved, "sends": str(_get_sent_code_point(goal))}},
         JOBS_END,
     )
 
 
-def _users(root: KeyPath, spec: ClusterSpec, name: str, other: str) -> dict[KeyPath, object]:
+def _find_class_users(root: KeyPath, spec: ClusterSpec, name: str, other: str) -> dict[KeyPath, object]:
     """The class of the hosts that use `name`, at the place where the spec says it."""
     first = min((c for c in spec.priorities if c.lossless), key=effective_priority).name
     said = {group.path: group.rdma_class for group in spec.gpus.groups}
@@ -199,9 +199,9 @@ def _users(root: KeyPath, spec: ClusterSpec, name: str, other: str) -> dict[KeyP
     return {("gpus", "class"): other} if first == name and not root else {}
 
 
-def _renumbered(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
+def _find_renumbering_steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
     """Numbers of links, spines and ToRs: both ends of a few links at a time, which no traffic needs meanwhile."""
-    for part in renumbering.parts(old, new, keep):
+    for part in renumbering.plan_renumbering(old, new, keep):
         changes: dict[KeyPath, object] = {("addressing", key): said for key, said in part.addressing.items()}
         changes |= {("identities", key): file for key, (file, _) in part.tables.items()}
         changes |= {("overrides", name, "fabric_links"): "unnumbered" for name in part.bare}
@@ -209,12 +209,12 @@ def _renumbered(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
         yield Step(part.name, part.what, changes, files=dict(part.tables.values()), before=part.before)
 
 
-def _models(root: KeyPath, old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
+def _find_model_steps(root: KeyPath, old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
     """Spines and cores of another model: as many as may be out are drained, exchanged and cabled at a time.
 
     None where a single switch of that model cannot stand among those of the other.
     """
-    beside = _catalog(old, new)
+    beside = _find_changed_catalog_files(old, new)
     known = [*dict.fromkeys([*old.spec.catalog_files, *beside])]
     done: dict[KeyPath, object] = {("catalog",): known} if beside else {}
     for tier in (TierName.CORE, TierName.SPINE):
@@ -223,12 +223,14 @@ def _models(root: KeyPath, old: Compiled, new: Compiled, keep: Fraction) -> Iter
             continue
         plain = [
             each
-            for batch in renumbering.batches(old.fabric, keep)
+            for batch in renumbering.batch_upper_switches(old.fabric, keep)
             if (
-                each := [at for at in batch if at.tier is tier and not _is_own(old.spec, old.fabric.name(at))]
+                each := [
+                    at for at in batch if at.tier is tier and not _has_own_box(old.spec, old.fabric.name(at))
+                ]
             )
         ]
-        if any(not _stands(old, at, after.model) for batch in plain for at in batch):
+        if any(not _can_take_model(old, at, after.model) for batch in plain for at in batch):
             return
         kind, system = f"{tier.value}-box", f"{after.nos}-{after.release}"
         for number, batch in enumerate(plain, 1):
@@ -250,7 +252,7 @@ def _models(root: KeyPath, old: Compiled, new: Compiled, keep: Fraction) -> Iter
             )
 
 
-def _catalog(old: Compiled, new: Compiled) -> dict[str, str]:
+def _find_changed_catalog_files(old: Compiled, new: Compiled) -> dict[str, str]:
     """The wanted spec's own catalog files that the deployed one has not, or not as they are: name -> text."""
     texts = [
         {name: files.read(each.path.parent / name).decode() for name in each.spec.catalog_files}
@@ -259,18 +261,18 @@ def _catalog(old: Compiled, new: Compiled) -> dict[str, str]:
     return {name: text for name, text in texts[1].items() if texts[0].get(name) != text}
 
 
-def _is_own(spec: ClusterSpec, name: str) -> bool:
+def _has_own_box(spec: ClusterSpec, name: str) -> bool:
     """Whether a switch has a model or a system of its own."""
-    return _says_system(spec, name) or (name in spec.overrides and spec.overrides[name].model is not None)
+    return _has_own_system(spec, name) or (name in spec.overrides and spec.overrides[name].model is not None)
 
 
-def _stands(old: Compiled, at: SwitchId, model: SwitchModel) -> bool:
+def _can_take_model(old: Compiled, at: SwitchId, model: SwitchModel) -> bool:
     """Whether a switch can be of another model where it stands."""
     findings: list[Diagnostic] = []
     return box_of(old.spec, old.fabric, at, model, findings) is not None
 
 
-def _systems(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterator[Step]:
+def _find_system_steps(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterator[Step]:
     """Another system or release in a tier: its first switch, a half, then all, from the top down."""
     done: dict[KeyPath, object] = {}
     for tier in (TierName.CORE, TierName.SPINE, TierName.TOR):
@@ -279,7 +281,7 @@ def _systems(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterat
             continue
         if (before.nos, before.release) == (after.nos, after.release):
             continue
-        names = [name for name in _names(old.fabric, tier) if not _says_system(old.spec, name)]
+        names = [name for name in _order_for_canary(old.fabric, tier) if not _has_own_system(old.spec, name)]
         system = f"{after.nos}-{after.release}"
         for count, label in ((1, "first"), ((len(names) + 1) // 2, "half")):
             if (label == "first" or count > 1) and count < len(names):
@@ -293,11 +295,11 @@ def _systems(root: KeyPath, old: Compiled, new: Compiled, _: Fraction) -> Iterat
         yield Step(f"{tier.value}s", f"{system} on all {tier.value}s", dict(done))
 
 
-def _names(fabric: Fabric, tier: TierName) -> list[str]:
+def _order_for_canary(fabric: Fabric, tier: TierName) -> list[str]:
     """Its switches, every second one first: a half of them is of all units, and of one ToR of a pair."""
     names = [fabric.name(at) for at in fabric.switch_ids() if at.tier is tier]
     return names[::2] + names[1::2]
 
 
-def _says_system(spec: ClusterSpec, name: str) -> bool:
+def _has_own_system(spec: ClusterSpec, name: str) -> bool:
     return name in spec.overrides and spec.overrides[name].nos is not None

@@ -9,8 +9,8 @@ from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.impact import AGREED, FAMILIES, Effect
-from fabricc.operate.push.plant import plant
-from fabricc.operate.push.run import planned_waves
+from fabricc.operate.push.plant import build_capacity_model
+from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Order(NamedTuple):
     refused: str = ""
 
 
-def orders(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
+def order_networks(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
     """The waves of every network in which traffic would notice the change of a switch.
 
     Every rail, plane and switch keeps the share `keep` of its paths.
@@ -43,7 +43,7 @@ def orders(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
     for network, part in {"": after, **after.networks}.items():
         places = {part.fabric.name(at): at for at in part.fabric.switch_ids()}
         changing = [
-            (name, group, _roles(group, part.fabric))
+            (name, group, _find_changed_directions(group, part.fabric))
             for group in told.groups
             if group.kind != "host"
             for name in group.devices
@@ -52,16 +52,16 @@ def orders(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
         breaking = {name for name, _, roles in changing if roles}
         effects = {
             name: Effect(
-                group.platform, group.impact, "", _peers(part.fabric, places[name], roles) & breaking
+                group.platform, group.impact, "", _find_peers(part.fabric, places[name], roles) & breaking
             )
             for name, group, roles in changing
         }
         if any(effect.disruptive for effect in effects.values()):
-            found.append(_order(network, part.fabric, places, effects, keep))
+            found.append(_order_network(network, part.fabric, places, effects, keep))
     return tuple(found)
 
 
-def _order(
+def _order_network(
     network: str,
     fabric: Fabric,
     places: Mapping[str, SwitchId],
@@ -69,19 +69,19 @@ def _order(
     keep: Fraction,
 ) -> Order:
     try:
-        return Order(network, planned_waves(plant(fabric, places, effects), keep, None))
+        return Order(network, plan_waves(build_capacity_model(fabric, places, effects), keep, None))
     except RefusedError as error:
         return Order(network, (), f"{error.diagnostic.message}. {error.diagnostic.help}")
 
 
-def _roles(group: Group, after: Fabric) -> frozenset[str]:
+def _find_changed_directions(group: Group, after: Fabric) -> frozenset[str]:
     """Directions of the ports on which something changes that both ends must agree on.
 
     A family that goes breaks no link on which another one stays.
     """
     found: set[str] = set()
     touched = {line.statement.subject.partition("]/")[2] for line in group.lines}
-    stays = _families(after) - touched
+    stays = _list_link_families(after) - touched
     for line in group.lines:
         subject = line.statement.subject
         if line.verdict.impact < Impact.SESSION_RESET or (stays and line.statement.op == "-"):
@@ -93,7 +93,7 @@ def _roles(group: Group, after: Fabric) -> frozenset[str]:
     return frozenset(found)
 
 
-def _families(fabric: Fabric) -> set[str]:
+def _list_link_families(fabric: Fabric) -> set[str]:
     """What links between switches run on."""
     addresses = fabric.addresses
     if not addresses.numbered:
@@ -101,7 +101,7 @@ def _families(fabric: Fabric) -> set[str]:
     return {name for name, pool in zip(FAMILIES, (addresses.links4, addresses.links6), strict=False) if pool}
 
 
-def _peers(fabric: Fabric, at: SwitchId, roles: frozenset[str]) -> frozenset[str]:
+def _find_peers(fabric: Fabric, at: SwitchId, roles: frozenset[str]) -> frozenset[str]:
     return (
         frozenset(link.peer for link in switch_links(fabric, at) if link.direction.value in roles)
         if roles

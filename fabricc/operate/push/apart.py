@@ -19,7 +19,7 @@ MARK = "FABRICC-KEPT-"
 _TABLE = "CREATE TABLE IF NOT EXISTS apart (run INTEGER, name TEXT, mark TEXT, secret TEXT)"
 
 
-class Apart:
+class SecretStore:
     """The file of secrets beside a journal. Whatever uses it raises FAB9124 where it cannot be used."""
 
     def __init__(self, journal: Path) -> None:

@@ -19,7 +19,7 @@ from fabricc.fabric.qos import unsent_code_points
 from fabricc.operate.devices.device import devices
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.push import snapshot
-from fabricc.operate.push.origin import Origin, state_of
+from fabricc.operate.push.origin import Origin, compute_state
 from fabricc.proof.tree import TreeError, read_consistently
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class RefusedError(FindingsError):
         return 3 if any(one.code in _UNASKED for one in self.diagnostics) else 1
 
 
-class UnaskedError(RefusedError):
+class UnansweredError(RefusedError):
     """The push does not start, because a switch fell silent while it was asked."""
 
     @property
@@ -97,7 +97,7 @@ class BuiltTree:
     def origin(self) -> Origin:
         """What a run keeps of it: what it is built from, and the code points that nobody sends by it."""
         switch = self.fabric.switch(next(iter(self.places.values())))
-        return Origin(state_of(self.held.manifest.inputs), unsent_code_points(switch.qos.classes))
+        return Origin(compute_state(self.held.manifest.inputs), unsent_code_points(switch.qos.classes))
 
     def files(self, name: str) -> dict[str, str]:
         """The files of a switch as they lay in the tree."""
@@ -121,7 +121,7 @@ class BuiltTree:
         """Those of the fabric's own pools that no switch announces by the plan: numbers of before."""
         known = self.fabric.addresses.pools().items()
         pools = [ip_network(str(pool)) for name, pool in known if name.startswith(("hosts", "loopbacks"))]
-        own = {prefix for prefix in prefixes if any(_holds(pool, prefix) for pool in pools)}
+        own = {prefix for prefix in prefixes if any(_contains_prefix(pool, prefix) for pool in pools)}
         if not own:
             return own
         places = self.places.values()
@@ -129,14 +129,14 @@ class BuiltTree:
             prefix for at in places for prefix in expand.originated_prefixes(self.fabric, at)
         )
 
-    def renderings(self, name: str, versions: Collection[int]) -> tuple[dict[str, str], dict[str, str]]:
+    def render_states(self, name: str, versions: Collection[int]) -> tuple[dict[str, str], dict[str, str]]:
         """The switch rendered in service, and drained, with the IP versions that it runs: what drains is of each.
 
         Of a box that runs none, such as a new one, those that it is to have.
         """
         place, changes = self.places[name], self.fabric.changes
         own = self.fabric.addresses
-        addresses = _of_versions(own, versions) if versions else own
+        addresses = _select_pools(own, versions) if versions else own
         found = []
         for drained in (False, True):
             change = replace(changes.get(name, _AS_IT_IS), drained=drained)
@@ -145,7 +145,7 @@ class BuiltTree:
         return found[0], found[1]
 
 
-def _holds(pool: IPv4Network | IPv6Network, prefix: str) -> bool:
+def _contains_prefix(pool: IPv4Network | IPv6Network, prefix: str) -> bool:
     """Whether a pool has all of what a device calls a prefix."""
     try:
         net = ip_network(prefix)
@@ -154,7 +154,7 @@ def _holds(pool: IPv4Network | IPv6Network, prefix: str) -> bool:
     return net.version == pool.version and net.network_address in pool and net.prefixlen >= pool.prefixlen
 
 
-def _of_versions(addresses: AddressPlan, versions: Container[int]) -> AddressPlan:
+def _select_pools(addresses: AddressPlan, versions: Container[int]) -> AddressPlan:
     """The pools of some IP versions; any will do for one that the fabric is not to have."""
     versioned = {"hosts4": 4, "links4": 4, "hosts6": 6, "links6": 6, "loopbacks6": 6}
     pools: dict[str, Any] = {
@@ -197,7 +197,7 @@ def _read_source(
     tree: Path, spec: Path | None, lock: Path | None, digest: str, network: str | None
 ) -> BuiltTree:
     try:
-        held = snapshot.take(tree)
+        held = snapshot.take_snapshot(tree)
     except TreeError as error:
         wrong = error.diagnostics
         if wrong[0].code in ("FAB6013", "FAB6020"):

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from fabricc.operate.push.setting import Setting
 
 
-def remarks(setting: Setting, names: Sequence[str]) -> tuple[Diagnostic, ...]:
+def report_revert_limits(setting: Setting, names: Sequence[str]) -> tuple[Diagnostic, ...]:
     """What to know before the start of how switches go back by themselves, a finding for each NOS.
 
     FAB9126, they cannot; FAB9134, their driver takes another time than the one wanted.
     """
     wanted = setting.options.confirm_s
     found = []
-    for (nos, driver), chosen in _by_reverting(setting, names).items():
+    for (nos, driver), chosen in _group_by_reverting(setting, names).items():
         taken = driver.time(wanted)
         if not taken:
             text = (
@@ -37,7 +37,7 @@ def remarks(setting: Setting, names: Sequence[str]) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def require(setting: Setting, names: Sequence[str]) -> None:
+def require_revert_time(setting: Setting, names: Sequence[str]) -> None:
     """Refuse a time for the confirmation that a driver would refuse in the midst of the change.
 
     Raises:
@@ -45,7 +45,7 @@ def require(setting: Setting, names: Sequence[str]) -> None:
     """
     wanted = setting.options.confirm_s
     findings = []
-    for (nos, driver), chosen in _by_reverting(setting, names).items():
+    for (nos, driver), chosen in _group_by_reverting(setting, names).items():
         if limits := driver.refuses(wanted):
             of = f"{len(chosen)} switches with {nos}, such as {chosen[0]}"
             text = f"{of}, revert a commit within {limits}, not {wanted} s"
@@ -55,7 +55,7 @@ def require(setting: Setting, names: Sequence[str]) -> None:
         raise RefusedError.of(findings)
 
 
-def _by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Reverting], list[str]]:
+def _group_by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Reverting], list[str]]:
     """The switches of each NOS and way to go back, sorted by NOS."""
     devices = [setting.source.devices[name] for name in names]
     ways = ((each.nos, reverting(each.nos, setting.access.login(each))) for each in devices)

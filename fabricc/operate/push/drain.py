@@ -18,7 +18,7 @@ _SESSION = "bgp/neighbor["
 Change = dict[str, tuple["Value | None", "Value | None"]]
 
 
-def drained(
+def drain_files(
     name: str, nos: str, files: Mapping[str, str], plain: Mapping[str, str], shut: Mapping[str, str]
 ) -> dict[str, str]:
     """The files with graceful shutdown (RFC 8326), and nothing else changed.
@@ -36,41 +36,41 @@ def drained(
     if not any(path.startswith(_SESSION) for path in facts):
         return found
     told = [file for file in files if file in plain]
-    wanted = _change(nos, {f: plain[f] for f in told}, {f: shut[f] for f in told})
+    wanted = _compare_facts(nos, {f: plain[f] for f in told}, {f: shut[f] for f in told})
     if wanted and all(facts.get(path) == after for path, (_, after) in wanted.items()):
         return found
     for file in told:
         if plain[file] != shut[file]:
-            text = patched(files[file], plain[file], shut[file])
+            text = patch_text(files[file], plain[file], shut[file])
             if text is None:
-                raise _unfit(name, f"its {file} has no such place")
+                raise _make_drain_error(name, f"its {file} has no such place")
             found[file] = text
-    made = _change(nos, {f: files[f] for f in told}, {f: found[f] for f in told})
+    made = _compare_facts(nos, {f: files[f] for f in told}, {f: found[f] for f in told})
     now, planned = ({path: after for path, (_, after) in each.items()} for each in (made, wanted))
     if now != planned:
-        raise _unfit(name, "other facts would change than those of a drain")
+        raise _make_drain_error(name, "other facts would change than those of a drain")
     return found
 
 
-def _unfit(name: str, why: str) -> DeviceError:
+def _make_drain_error(name: str, why: str) -> DeviceError:
     remedy = "Drain it by hand and push with --no-drain, which accepts the loss of traffic."
     return DeviceError("FAB9122", f"{name} cannot be drained from what it runs: {why}", remedy)
 
 
-def _change(nos: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
+def _compare_facts(nos: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
     old, new = running.read(nos, before).facts, running.read(nos, after).facts
     both = ((path, old.get(path), new.get(path)) for path in old.keys() | new.keys())
     return {path: (was, now) for path, was, now in both if was != now}
 
 
-def patched(text: str, old: str, new: str) -> str | None:
+def patch_text(text: str, old: str, new: str) -> str | None:
     """The text with the difference between `old` and `new` made in it; None where it has no single place for it."""
     lines = text.splitlines(keepends=True)
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     bare = [line.rstrip() for line in lines]
     edits: list[tuple[int, int, list[str]]] = []
-    for start, end, replacement in _edits(before, after):
-        place = _place(bare, [line.rstrip() for line in before], start, end)
+    for start, end, replacement in _find_edits(before, after):
+        place = _find_place(bare, [line.rstrip() for line in before], start, end)
         if place is None:
             return None
         edits.append((place, place + end - start, replacement))
@@ -79,7 +79,7 @@ def patched(text: str, old: str, new: str) -> str | None:
     return "".join(lines)
 
 
-def _edits(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, list[str]]]:
+def _find_edits(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, list[str]]]:
     """Ranges of `before` and what replaces them; equal beginnings and ends are taken off first."""
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
@@ -92,7 +92,7 @@ def _edits(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, 
     return [(head + i1, head + i2, list(new[j1:j2])) for tag, i1, i2, j1, j2 in steps if tag != "equal"]
 
 
-def _place(lines: Sequence[str], before: Sequence[str], start: int, end: int) -> int | None:
+def _find_place(lines: Sequence[str], before: Sequence[str], start: int, end: int) -> int | None:
     """Where the range of `before` stands in `lines`: by as much of its surroundings as finds a single place.
 
     Surroundings that stand several times in both, as many times, find it by their order.
@@ -104,16 +104,16 @@ def _place(lines: Sequence[str], before: Sequence[str], start: int, end: int) ->
                 continue
             first = max(0, start - above)
             wanted = list(before[first : end + below])
-            places = _starts(lines, wanted)
+            places = _find_matches(lines, wanted)
             if len(places) == 1:
                 return places[0] + start - first
             if same is None and places:
-                known = _starts(before, wanted)
+                known = _find_matches(before, wanted)
                 same = places[known.index(first)] + start - first if len(known) == len(places) else None
     return same
 
 
-def _starts(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def _find_matches(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     size = len(wanted)
     places = (at for at in range(len(lines) - size + 1) if lines[at] == wanted[0])
     return [at for at in places if list(lines[at : at + size]) == wanted]

@@ -17,10 +17,10 @@ from fabricc.operate.push import gates, growth
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import State
 from fabricc.operate.push.options import Congestion
-from fabricc.operate.push.ownership import pending_commit
+from fabricc.operate.push.ownership import find_pending_commit
 from fabricc.operate.push.reach import SHOWN, Files
 from fabricc.operate.push.returning import MOST_REFUSED, Returning
-from fabricc.operate.push.secrecy import set_apart, without_secrets
+from fabricc.operate.push.secrecy import extract_secrets, hide_secrets
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Executor(Returning):
                 FAB9132 it has alarms; FAB9136 another session holds it.
         """
         device, wanted = self.source.devices[name], self.target(name)
-        with self._connected(name) as switch:
+        with self._connect_switch(name) as switch:
             self.require_free(name, switch, asking=True)
             files = self._files(switch, wanted)
             self.require_identity(switch, files)
@@ -77,35 +77,35 @@ class Executor(Returning):
             if self.hook:  # the release of before may refuse the candidate
                 diff = f"{self.action}: {device.nos} {device.release}\n"
             else:
-                diff = without_secrets(device.nos, self._candidate(switch, wanted), files)
+                diff = hide_secrets(device.nos, self._candidate(switch, wanted), files)
                 switch.call("FAB9114", "discarding the candidate", "discard_config")
-            measured = gates.measure(switch)
+            measured = gates.measure_switch(switch)
         planned = self.source.switch(name)
         if diff and not self.options.alarms and (alarms := measured.get("alarms")):
             remedy = "See what they are about; --allow-alarms pushes all the same, and stops at new ones."
             raise DeviceError("FAB9132", f"{name} has alarms: {'; '.join(alarms[:SHOWN])}", remedy)
         found = self.effect(name, files, wanted) if diff else Effect("", Impact.NONE)
         if diff and found.disruptive and self.options.drain:
-            self._drained(name, files)
-        held, secrets = set_apart(device.nos, files)
+            self._drain_switch_files(name, files)
+        held, secrets = extract_secrets(device.nos, files)
         if wanted != self.source.files(name):
-            wanted, secrets = set_apart(device.nos, wanted, secrets)
+            wanted, secrets = extract_secrets(device.nos, wanted, secrets)
         before, after = running.packed(held), running.packed(wanted)
         self.journal.asked(self.run, name, before, after, found.disruptive, measured, secrets)
         if not diff:
             self.journal.reached(self.run, name, State.UNCHANGED)
-        missing = gates.unstated(measured, lossless=bool(planned.qos.lossless))
-        return Asked(name, diff, found, tuple(gates.down_before(planned, measured)), tuple(missing))
+        missing = gates.list_unstated(measured, lossless=bool(planned.qos.lossless))
+        return Asked(name, diff, found, tuple(gates.list_down_sessions(planned, measured)), tuple(missing))
 
     def _require_known(self, name: str, files: Files, wanted: Files) -> None:
-        if self.options.adopt or not self._unlike(name, files, wanted):
+        if self.options.adopt or not self._describe_difference(name, files, wanted):
             return
         known = self.journal.known(self.source.devices[name])
         if not known:
             remedy = "See `fabricc push TREE --dry-run --adopt`; --adopt takes what it runs now as known."
             message = f"{name}: no push has been here, and it does not run what the tree says"
             raise DeviceError("FAB9113", message, remedy)
-        if wrong := self._unlike(name, files, running.unpacked(known, wanted)):
+        if wrong := self._describe_difference(name, files, running.unpacked(known, wanted)):
             remedy = "Bring the change into the spec or undo it; --adopt gives it up for what the tree says."
             raise DeviceError("FAB9112", f"{name} was changed since the last push: {wrong}", remedy)
 
@@ -117,8 +117,8 @@ class Executor(Returning):
         Raises:
             DeviceError: it does not take it.
         """
-        self.journal.intend(self.run, name, "drain")
-        self._commit(name, self._drained(name, self.old(name)), 0, first=True, guard=True)
+        self.journal.record_intent(self.run, name, "drain")
+        self._commit(name, self._drain_switch_files(name, self.old(name)), 0, first=True, guard=True)
         self.journal.reached(self.run, name, State.DRAINED)
 
     def install(self, name: str) -> None:
@@ -127,7 +127,7 @@ class Executor(Returning):
         Raises:
             DeviceError: FAB9430 to FAB9432, or FAB9110, it takes none.
         """
-        self.journal.intend(self.run, name, "image")
+        self.journal.record_intent(self.run, name, "image")
         self._call_hook(self.action, name)
         self.journal.reached(self.run, name, State.INSTALLED)
 
@@ -138,9 +138,11 @@ class Executor(Returning):
             DeviceError: FAB9114 the candidate or FAB9115 the commit fails.
         """
         began = time.monotonic()
-        self.journal.intend(self.run, name, "change")
-        first = not self.drains(name)
-        self._commit(name, self._changed(name), self.confirms(name), announce=True, first=first)
+        self.journal.record_intent(self.run, name, "change")
+        first = not self.needs_drain(name)
+        self._commit(
+            name, self._files_until_confirmed(name), self.get_revert_time(name), announce=True, first=first
+        )
         self.journal.reached(self.run, name, State.COMMITTED, seconds=time.monotonic() - began)
 
     def _commit(
@@ -153,7 +155,7 @@ class Executor(Returning):
         announce: bool = False,
         guard: bool = False,
     ) -> None:
-        with self._connected(name) as switch:
+        with self._connect_switch(name) as switch:
             if first:
                 self._require_as_asked(name, switch)
             else:
@@ -163,7 +165,7 @@ class Executor(Returning):
                 switch.guard(self.guard_s, armed=False)
             if announce:
                 self.journal.reached(self.run, name, State.CANDIDATE)
-                self.journal.intend(self.run, name, "commit")
+                self.journal.record_intent(self.run, name, "commit")
             if not diff:
                 switch.call("FAB9114", "discarding the candidate", "discard_config")
                 return
@@ -177,17 +179,19 @@ class Executor(Returning):
             DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else; FAB9116 it has new alarms, or its
                 PFC watchdog detected a storm; FAB9136 another session holds it. Nothing was changed on it.
         """
-        entry, old = self._entry(name), self.old(name)
+        entry, old = self._read_entry(name), self.old(name)
         try:
             self.require_free(name, switch)
-            now = gates.health(switch)
-            found = gates.new_alarms(dict(entry.baseline), now)
-            found += growth.storms(self.source.switch(name), entry.baseline, now)
+            now = gates.measure_health(switch)
+            found = gates.find_new_alarms(dict(entry.baseline), now)
+            found += growth.find_storms(self.source.switch(name), entry.baseline, now)
             if found:
                 raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:SHOWN])}")
             files = self._files(switch, old)
             left = running.unread(self.source.devices[name].nos, old)
-            if running.packed(files) != entry.before and (wrong := self._edited(name, files, left, old)):
+            if running.packed(files) != entry.before and (
+                wrong := self._describe_edits(name, files, left, old)
+            ):
                 raise DeviceError("FAB9112", f"{name} was changed since it was asked: {wrong}")
         except DeviceError as error:
             self.journal.reached(self.run, name, State.PLANNED, str(error))
@@ -205,7 +209,7 @@ class Executor(Returning):
         self.require_free(name, switch)
         if not switch.guard(self.guard_s, armed=True) and self.hook is None:  # a restart ends it too
             raise DeviceError("FAB9115", f"{name} went back in service by itself before its change")
-        wanted = self._drained(name, self.old(name))
+        wanted = self._drain_switch_files(name, self.old(name))
         # Another release prints other defaults, so after an image step facts alone are compared.
         left = None if self.hook else running.unread(self.source.devices[name].nos, wanted)
         self._require_untouched(name, switch, wanted, left)
@@ -220,12 +224,16 @@ class Executor(Returning):
             DeviceError: FAB9112.
         """
         files = self._files(switch, wanted)
-        wrong = self._unlike(name, files, wanted) if left is None else self._edited(name, files, left, wanted)
+        wrong = (
+            self._describe_difference(name, files, wanted)
+            if left is None
+            else self._describe_edits(name, files, left, wanted)
+        )
         if wrong:
             self.edited.add(name)
             raise DeviceError("FAB9112", f"{name} was changed by somebody else while it was drained: {wrong}")
 
-    def gate(
+    def wait_for_gate(
         self,
         name: str,
         waiting: frozenset[str],
@@ -253,8 +261,8 @@ class Executor(Returning):
         Raises:
             DeviceError: FAB9116, it has not come good in time, or never will; FAB9110, it cannot be reached any more.
         """
-        entry = self._entry(name)
-        wanted = self._changed(name) if state is State.VERIFIED else self.target(name)
+        entry = self._read_entry(name)
+        wanted = self._files_until_confirmed(name) if state is State.VERIFIED else self.target(name)
         planned = self.source.switch(name)
         before = {**entry.baseline, **self._counted.get(name, {})}
         until = time.monotonic() + self.options.settle_s
@@ -262,14 +270,14 @@ class Executor(Returning):
         crowded: list[str] = []
         while True:
             try:
-                with self._connected(name) as switch:
+                with self._connect_switch(name) as switch:
                     files = self._files(switch, wanted)
-                    wrong = self._unlike(name, files, wanted)
-                    now = gates.measure(switch)
-                lasting = growth.lasting(planned, before, now, self.options)
-                crowded = growth.congestion(planned, before, now, self.options)
+                    wrong = self._describe_difference(name, files, wanted)
+                    now = gates.measure_switch(switch)
+                lasting = growth.find_lasting_errors(planned, before, now, self.options)
+                crowded = growth.find_congestion(planned, before, now, self.options)
                 found = [*lasting, wrong] if wrong else [*lasting]
-                found += gates.complaints(
+                found += gates.find_regressions(
                     planned, before, now, waiting, later | apart,
                     widths=widths, received=received, leaving=self.source.leaving,
                 )  # fmt: skip
@@ -287,7 +295,7 @@ class Executor(Returning):
             time.sleep(pause)
         self.journal.reached(self.run, name, state)
         if state is State.VERIFIED:
-            crowded += gates.ahead(planned, before, now, apart)
+            crowded += gates.report_pending_sessions(planned, before, now, apart)
         return tuple(f"{name}: {one}" for one in crowded)
 
     def watch(self, name: str) -> None:
@@ -296,11 +304,11 @@ class Executor(Returning):
         Raises:
             DeviceError: FAB9116, its PFC watchdog detected a storm; FAB9110, it cannot be reached any more.
         """
-        before = {**self._entry(name).baseline, **self._counted.get(name, {})}
+        before = {**self._read_entry(name).baseline, **self._counted.get(name, {})}
         if not before:
             return
-        with self._connected(name) as switch:
-            if found := growth.storms(self.source.switch(name), before, growth.counters(switch)):
+        with self._connect_switch(name) as switch:
+            if found := growth.find_storms(self.source.switch(name), before, growth.read_counters(switch)):
                 raise DeviceError("FAB9116", f"its neighbour {name}: {'; '.join(found[:SHOWN])}")
 
     def confirm(self, name: str) -> None:
@@ -309,29 +317,29 @@ class Executor(Returning):
         Raises:
             DeviceError: FAB9115, it went back meanwhile or does not answer.
         """
-        self.journal.intend(self.run, name, "confirm")
-        if self.confirms(name):
-            with self._connected(name) as switch:
+        self.journal.record_intent(self.run, name, "confirm")
+        if self.get_revert_time(name):
+            with self._connect_switch(name) as switch:
                 self.require_identity(switch, {})
-                if self.drains(name):
+                if self.needs_drain(name):
                     switch.guard(self.guard_s, armed=True)
-                if commit := pending_commit(switch):
+                if commit := find_pending_commit(switch):
                     self.require_own_commit(name, switch, commit)
                     switch.call("FAB9115", "the confirmation", "confirm_commit")
                 self._require_proved(name, switch)
                 if not commit:
                     switch.confirm_unseen()
-        drained = self.drains(name)
+        drained = self.needs_drain(name)
         self.journal.reached(self.run, name, State.CONFIRMED, "drained" if drained else "")
         if drained:
-            self.journal.intend(self.run, name, "undrain")
+            self.journal.record_intent(self.run, name, "undrain")
 
     def _require_proved(self, name: str, switch: Connection) -> None:
-        wanted = self._changed(name)
+        wanted = self._files_until_confirmed(name)
         files = self._files(switch, wanted)
         if self._proved.get(name) == hash(running.packed(files)):
             return
-        if wrong := self._unlike(name, files, wanted):
+        if wrong := self._describe_difference(name, files, wanted):
             raise DeviceError("FAB9115", f"{name} went back before the confirmation: {wrong}")
 
     def undrain(self, name: str) -> None:
@@ -341,9 +349,9 @@ class Executor(Returning):
             DeviceError: it does not take it; FAB9111 or FAB9136, another session holds it; FAB9112, somebody else
                 changed it.
         """
-        self.journal.intend(self.run, name, "undrain")
-        with self._connected(name, ending=True) as switch:
+        self.journal.record_intent(self.run, name, "undrain")
+        with self._connect_switch(name, ending=True) as switch:
             self.require_free(name, switch)
-            self._require_untouched(name, switch, self._changed(name), self._unread.get(name))
+            self._require_untouched(name, switch, self._files_until_confirmed(name), self._unread.get(name))
             self._load(switch, self.target(name), "FAB9115", "the commit")
             switch.release()

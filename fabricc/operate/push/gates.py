@@ -32,7 +32,7 @@ _HEALTH = ("get_alarms", *growth.GETTERS)
 _WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
 
 
-def measure(connection: Connection) -> Measured:
+def measure_switch(connection: Connection) -> Measured:
     """Everything that the device states.
 
     Raises:
@@ -42,15 +42,15 @@ def measure(connection: Connection) -> Measured:
     connection.read_ahead("get_bgp_neighbors", "get_ecmp_widths", *_HEALTH)
     if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
         found["sessions"] = {
-            key: [bool(peer.get("is_up")), _received(peer)]
+            key: [bool(peer.get("is_up")), _count_prefixes(peer)]
             for key, peer in neighbors.get("global", {}).get("peers", {}).items()
         }
     if (widths := connection.getter("get_ecmp_widths")) is not None:
         found["widths"] = widths
-    return found | health(connection)
+    return found | measure_health(connection)
 
 
-def health(connection: Connection) -> Measured:
+def measure_health(connection: Connection) -> Measured:
     """Alarms and counters alone.
 
     Raises:
@@ -58,15 +58,15 @@ def health(connection: Connection) -> Measured:
     """
     connection.read_ahead(*_HEALTH)
     alarms = connection.getter("get_alarms")
-    return growth.counters(connection) | ({} if alarms is None else {"alarms": alarms})
+    return growth.read_counters(connection) | ({} if alarms is None else {"alarms": alarms})
 
 
-def _received(peer: Mapping[str, Any]) -> int:
+def _count_prefixes(peer: Mapping[str, Any]) -> int:
     families = peer.get("address_family", {}).values()
     return sum(max(0, family.get("received_prefixes", 0)) for family in families)
 
 
-def complaints(
+def find_regressions(
     switch: Switch,
     before: Measured,
     now: Measured,
@@ -89,23 +89,32 @@ def complaints(
         received: whether sessions must bring as many prefixes as before.
         leaving: of prefixes without next hops those that nobody is to have any more; by default all must stay.
     """
-    found = _sessions(switch, before, now, waiting, later, received=received)
-    found += new_alarms(before, now)
-    found += [f"the device no longer states {what}" for what in unstated(now) if what not in unstated(before)]
+    found = _check_sessions(switch, before, now, waiting, later, received=received)
+    found += find_new_alarms(before, now)
+    found += [
+        f"the device no longer states {what}"
+        for what in list_unstated(now)
+        if what not in list_unstated(before)
+    ]
     if widths and not waiting and "widths" in before and "widths" in now:
-        limit, routed, left = switch.bgp.maximum_paths, _versions(switch), _left(switch, before)
+        limit, routed, left = (
+            switch.bgp.maximum_paths,
+            _find_link_versions(switch),
+            _count_leaving_hops(switch, before),
+        )
         hops = {prefix: now["widths"].get(prefix, 0) for prefix in before["widths"]}
         fewer = {
             prefix: f"{prefix} has {hops[prefix]} next hops, {width} before"
             for prefix, width in sorted(before["widths"].items())
-            if (version := _version(prefix)) in routed and hops[prefix] < min(width, limit) - left[version]
+            if (version := _get_ip_version(prefix)) in routed
+            and hops[prefix] < min(width, limit) - left[version]
         }
         gone = leaving([prefix for prefix in fewer if not hops[prefix]])
         found += [said for prefix, said in fewer.items() if prefix not in gone][:_SHOWN]
     return found
 
 
-def _versions(switch: Switch) -> set[int]:
+def _find_link_versions(switch: Switch) -> set[int]:
     """The IP versions that its links carry: routes of one that it leaves go with it."""
     ports = [port for port in switch.ports if port.peer]
     if any(port.unnumbered for port in ports):
@@ -114,20 +123,20 @@ def _versions(switch: Switch) -> set[int]:
     return {version for version, own in families if any(getattr(port, own) for port in ports)}
 
 
-def _left(switch: Switch, before: Measured) -> Counter[int]:
+def _count_leaving_hops(switch: Switch, before: Measured) -> Counter[int]:
     """IP version -> neighbours that were up and that the plan has no longer: next hops that leave with them."""
     planned = {session.remote or session.port for session in switch.bgp.sessions}
     gone = [key for key, (up, _) in before.get("sessions", {}).items() if up and key not in planned]
-    numbered = Counter(_version(key) for key in gone if is_number(key[:1]) or ":" in key)
+    numbered = Counter(_get_ip_version(key) for key in gone if is_number(key[:1]) or ":" in key)
     either = len(gone) - numbered.total()
     return Counter({version: numbered[version] + either for version in (4, 6)})
 
 
-def _version(address: str) -> int:
+def _get_ip_version(address: str) -> int:
     return 6 if ":" in address else 4
 
 
-def _sessions(
+def _check_sessions(
     switch: Switch, before: Measured, now: Measured, waiting: Names, later: Names, *, received: bool
 ) -> list[str]:
     old, new = before.get("sessions"), now.get("sessions")
@@ -148,7 +157,9 @@ def _sessions(
     return found
 
 
-def ahead(switch: Switch, before: Measured, now: Measured, apart: Collection[str]) -> list[str]:
+def report_pending_sessions(
+    switch: Switch, before: Measured, now: Measured, apart: Collection[str]
+) -> list[str]:
     """What to know of new sessions to switches that the push leaves apart: those that are not up."""
     old, new = before.get("sessions", {}), now.get("sessions", {})
     names = [
@@ -161,18 +172,18 @@ def ahead(switch: Switch, before: Measured, now: Measured, apart: Collection[str
     return [f"{words} down, such as to {names[0]}, which was not asked"] if names else []
 
 
-def new_alarms(before: Measured, now: Measured) -> list[str]:
+def find_new_alarms(before: Measured, now: Measured) -> list[str]:
     """Alarms that were not there before."""
     return [f"alarm: {one}" for one in now.get("alarms", ()) if one not in before.get("alarms", ())][:_SHOWN]
 
 
-def unstated(measured: Measured, *, lossless: bool = True) -> list[str]:
+def list_unstated(measured: Measured, *, lossless: bool = True) -> list[str]:
     """What of all that gates watch the device does not state; with its `lossless` classes when it has any."""
     found = [what for key, what in _WORDS.items() if key not in measured]
     return found + (readings.unstated(measured.get("lossless", {})) if lossless else [])
 
 
-def down_before(switch: Switch, measured: Measured) -> list[str]:
+def list_down_sessions(switch: Switch, measured: Measured) -> list[str]:
     """Planned sessions that the switch has and that are down already."""
     sessions = measured.get("sessions", {})
     return [

@@ -23,7 +23,7 @@ _ERRORS = ("rx_errors", "tx_errors")
 _RATES = (((PFC_RX, PFC_TX), "PFC frames"), ((ECN_MARKED,), "ECN marks"))
 
 
-def counters(switch: Connection) -> dict[str, Any]:
+def read_counters(switch: Connection) -> dict[str, Any]:
     """Counters of now: `errors` and `lossless`, as `gates.Measured` has them, and `at`, seconds of the clock.
 
     Raises:
@@ -41,26 +41,32 @@ def counters(switch: Connection) -> dict[str, Any]:
     return found
 
 
-def lasting(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options) -> list[str]:
+def find_lasting_errors(
+    switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options
+) -> list[str]:
     """What no waiting cures: interface errors, storms, and packets dropped from lossless classes."""
     old = before.get("errors", {})
     more = ((port, count - old.get(port, 0)) for port, count in sorted(now.get("errors", {}).items()))
     found = [f"{port} counts {count} more errors" for port, count in more if count > options.errors]
-    found += storms(switch, before, now)
-    drops = ((port, count) for port, count in _growth(switch, DROPPED, before, now) if count > options.drops)
+    found += find_storms(switch, before, now)
+    drops = (
+        (port, count)
+        for port, count in _compute_growth(switch, DROPPED, before, now)
+        if count > options.drops
+    )
     return [*found, *(f"{port} dropped {count} packets of lossless classes" for port, count in drops)]
 
 
-def storms(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def find_storms(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Ports on which the PFC watchdog has detected a storm since."""
     return [
         f"the PFC watchdog of {port} detected {count} storm{'s' if count > 1 else ''}"
-        for port, count in _growth(switch, STORMS, before, now)
+        for port, count in _compute_growth(switch, STORMS, before, now)
         if count
     ]
 
 
-def congestion(
+def find_congestion(
     switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options
 ) -> list[str]:
     """Ports that pause, are paused, or mark more often than the options allow, on average since then."""
@@ -70,7 +76,7 @@ def congestion(
     found = []
     for (kinds, what), limit in zip(_RATES, (options.pauses, options.marks), strict=True):
         sums = Counter[str]()
-        for port, count in (each for kind in kinds for each in _growth(switch, kind, before, now)):
+        for port, count in (each for kind in kinds for each in _compute_growth(switch, kind, before, now)):
             sums[port] += count
         found += [
             f"{port} counts {count / seconds:,.0f} {what} a second"
@@ -80,7 +86,7 @@ def congestion(
     return found
 
 
-def _growth(
+def _compute_growth(
     switch: Switch, kind: str, before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Iterator[tuple[str, int]]:
     """Port -> growth of what both states tell; a count that fell was cleared, and counts from nothing.

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 _LONGEST_PATH = 4096
 
 
-def _state() -> Path:
+def _get_state_folder() -> Path:
     """Where journals are kept, by the XDG base directory specification."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "fabricc" / "operate" / "push"
 
 
-def default_path(cluster: str) -> Path:
+def get_default_path(cluster: str) -> Path:
     """Where the journal of a cluster is kept."""
-    return _state() / f"{cluster}.sqlite"
+    return _get_state_folder() / f"{cluster}.sqlite"
 
 
 @contextmanager
-def alone(path: Path, cluster: str, address: str) -> Iterator[None]:
+def hold_switches(path: Path, cluster: str, address: str) -> Iterator[None]:
     """Hold a cluster's switches alone, with their one journal; the kernel releases them with the process.
 
     A second journal beside the first would leave one of them untrue, and two pushes could meet on one switch. So this
@@ -40,12 +40,12 @@ def alone(path: Path, cluster: str, address: str) -> Iterator[None]:
     Raises:
         RefusedError: FAB9123, another push runs; FAB9152, they have another journal; FAB9124, no lock can be made.
     """
-    with _locked(path.with_name(path.name + ".lock"), path) as (_, ours):
+    with _open_lock(path.with_name(path.name + ".lock"), path) as (_, ours):
         if not ours:
             remedy = "Wait for it; `fabricc push TREE --status` shows it."
             raise RefusedError("FAB9123", f"another push holds {path}", remedy)
         key = hashlib.sha256(f"{cluster} {address}".encode()).hexdigest()[:12]
-        with _locked(_state() / f"{cluster}-{key}.journal", path) as (handle, free):
+        with _open_lock(_get_state_folder() / f"{cluster}-{key}.journal", path) as (handle, free):
             known = os.pread(handle, _LONGEST_PATH, 0).decode("utf-8", "surrogateescape")
             own = os.path.realpath(path)
             if not free:
@@ -61,7 +61,7 @@ def alone(path: Path, cluster: str, address: str) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(lock: Path, journal: Path) -> Iterator[tuple[int, bool]]:
+def _open_lock(lock: Path, journal: Path) -> Iterator[tuple[int, bool]]:
     """An open file, and whether nobody else holds it.
 
     Raises:

@@ -85,7 +85,7 @@ class Hook:
         try:
             said, _ = process.communicate(json.dumps(told).encode() + b"\n", timeout=self.timeout_s)
         except subprocess.TimeoutExpired:
-            _end(process)
+            _end_process(process)
             message = f"{device.name}: {self.program.name} {action} took longer than {self.timeout_s:.0f} s"
             raise DeviceError("FAB9431", message) from None
         if process.returncode:
@@ -95,7 +95,7 @@ class Hook:
             raise DeviceError("FAB9430", f"{device.name}: {ended}: {last}")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes]) -> None:
     """End the tool and what it started: asked first, then not."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         os.killpg(process.pid, sign)

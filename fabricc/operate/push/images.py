@@ -59,9 +59,9 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
-        return Images({}, (_wrong(path, 0, f"{path} cannot be read: {reason or error}"),))
+        return Images({}, (_make_finding(path, 0, f"{path} cannot be read: {reason or error}"),))
     if not rows or tuple(word.strip().lower() for word in rows[0]) != COLUMNS:
-        return Images({}, (_wrong(path, 1, f"the first line is not {', '.join(COLUMNS)}"),))
+        return Images({}, (_make_finding(path, 1, f"the first line is not {', '.join(COLUMNS)}"),))
     needed = set(used)
     found: dict[Wanted, Image] = {}
     findings: list[Diagnostic] = []
@@ -71,22 +71,22 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
             continue
         if len(cells) != len(COLUMNS) or not all(cells) or not _DIGEST.fullmatch(cells[4].lower()):
             findings.append(
-                _wrong(path, line, "a line has all five columns, the last a SHA-256 in 64 digits")
+                _make_finding(path, line, "a line has all five columns, the last a SHA-256 in 64 digits")
             )
             continue
         wanted, name, digest = Wanted(*cells[:3]), cells[3], cells[4].lower()
         if wanted in found:
-            findings.append(_wrong(path, line, f"{' '.join(wanted)} has two lines"))
+            findings.append(_make_finding(path, line, f"{' '.join(wanted)} has two lines"))
             continue
         present = False
         if any(wanted in (each, each._replace(model="*")) for each in needed):
-            present, told = _checked(path.parent / name, digest)
-            findings += [_wrong(path, line, told, "FAB9425")] if told else []
+            present, told = _check_image(path.parent / name, digest)
+            findings += [_make_finding(path, line, told, "FAB9425")] if told else []
         found[wanted] = Image(name, digest, present)
-    return Images(found, (*findings, *_lacking(path, needed, Images(found, ()))))
+    return Images(found, (*findings, *_report_missing_images(path, needed, Images(found, ()))))
 
 
-def _checked(place: Path, digest: str) -> tuple[bool, str]:
+def _check_image(place: Path, digest: str) -> tuple[bool, str]:
     """Whether the file lies there and is what the table says, and what is wrong."""
     try:
         own = files.file_digest(place)
@@ -97,13 +97,13 @@ def _checked(place: Path, digest: str) -> tuple[bool, str]:
     return own == digest, "" if own == digest else f"{place} has the SHA-256 {own}, the table says {digest}"
 
 
-def _lacking(path: Path, needed: Iterable[Wanted], images: Images) -> Iterator[Diagnostic]:
+def _report_missing_images(path: Path, needed: Iterable[Wanted], images: Images) -> Iterator[Diagnostic]:
     for wanted in sorted(needed):
         if images.of(wanted) is None:
-            yield _wrong(path, 1, f"no image of {wanted.nos} {wanted.release} for {wanted.model}")
+            yield _make_finding(path, 1, f"no image of {wanted.nos} {wanted.release} for {wanted.model}")
 
 
-def _wrong(path: Path, line: int, message: str, code: str = "FAB9424") -> Diagnostic:
+def _make_finding(path: Path, line: int, message: str, code: str = "FAB9424") -> Diagnostic:
     remedy = "Correct the table of images."
     if code == "FAB9425":
         remedy = "Fetch the file again, or correct its checksum."

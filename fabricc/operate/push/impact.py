@@ -57,7 +57,7 @@ class Effect:
         return Effect(f"{device.nos} {device.release}".strip(), Impact.RELOAD, "not known before it is asked")
 
 
-def effect(
+def assess_effect(
     device: Device,
     switch: Switch,
     before: Mapping[str, str],
@@ -73,13 +73,15 @@ def effect(
         after: file -> text that it is to run.
         silent: code points that nobody sends, neither before nor after.
     """
-    old = _open(device, before)
-    new = _open(device, {name: text for name, text in after.items() if name in before})
+    old = _read_facts(device, before)
+    new = _read_facts(device, {name: text for name, text in after.items() if name in before})
     platform = f"{device.nos} {device.release}".strip()
     cabled = [(port, port.peer) for port in switch.ports if port.peer]
     planned = [(port.name, port.direction.value, peer.device, peer.port) for port, peer in cabled]
     base, head = (
-        _view(device, platform, facts, [cable for cable in planned if _in_use(facts, cable[0])], silent)
+        _make_view(
+            device, platform, facts, [cable for cable in planned if _is_in_use(facts, cable[0])], silent
+        )
         for facts in (old, new)
     )
     found = compare_views(base, head)
@@ -90,23 +92,25 @@ def effect(
     way, applied = "", Impact.NONE
     if application is not None:
         way, applied = application_words(application), application_impact(base, application)
-    breaks = _breaks(switch, old, new)
+    breaks = _find_broken_peers(switch, old, new)
     if application is not None and applied > stated:
         return Effect(platform, applied, application.interrupts, breaks, way)
-    return Effect(platform, stated, _why(found.counts, device.nos, stated) if found else "", breaks, way)
+    return Effect(
+        platform, stated, _find_reason(found.counts, device.nos, stated) if found else "", breaks, way
+    )
 
 
-def _open(device: Device, files: Mapping[str, str]) -> Facts:
+def _read_facts(device: Device, files: Mapping[str, str]) -> Facts:
     """The facts of some files without values of secrets, which devices store in a form of their own."""
     facts = running.read(device.nos, files).facts
     return {path: value for path, value in facts.items() if not running.is_secret(device.nos, path)}
 
 
-def _in_use(facts: Facts, port: str) -> bool:
+def _is_in_use(facts: Facts, port: str) -> bool:
     return any(f"interface[{port}]/{what}" in facts for what in ("ipv4", "ipv6", "unnumbered"))
 
 
-def _view(
+def _make_view(
     device: Device,
     platform: str,
     facts: Facts,
@@ -118,7 +122,7 @@ def _view(
     return DeviceView(*named, "", whole, ports, sessions_of(facts), unsent=silent)
 
 
-def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
+def _find_reason(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
     for statement in statements:
         found = verdict(statement.subject, statement.direction or statement.op, nos)
         if found.impact is impact:
@@ -126,7 +130,7 @@ def _why(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
     return ""
 
 
-def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
+def _find_broken_peers(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
     """Peers of links in use before, on which something of before changes that both ends must agree on.
 
     A family that goes breaks no link on which another one stays.
@@ -137,7 +141,7 @@ def _breaks(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
     )
     found = set()
     for port in switch.ports:
-        if port.peer is None or port.name not in neighbors or not _in_use(old, port.name):
+        if port.peer is None or port.name not in neighbors or not _is_in_use(old, port.name):
             continue
         paths = [f"interface[{port.name}]/{what}" for what in AGREED]
         known = [path for path in (*paths, *neighbors[port.name]) if path in old]

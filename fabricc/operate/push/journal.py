@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.push.apart import Apart
+from fabricc.operate.push.apart import SecretStore
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.journal_file import LONGEST, JournalFile
 from fabricc.operate.push.origin import Origin
@@ -108,7 +108,7 @@ class Journal(JournalFile):
     def __init__(self, path: Path) -> None:
         """Open it, or make it; raises as `JournalFile` does."""
         super().__init__(path)
-        self._apart = Apart(path)
+        self._apart = SecretStore(path)
 
     def _forget(self, run: int, *, earlier: bool) -> None:
         """Remove the secrets of a run, or of all earlier ones of its switches."""
@@ -129,7 +129,9 @@ class Journal(JournalFile):
 
         def act(base: sqlite3.Connection) -> int:
             statement = "INSERT INTO run (kind, tree, digest, options, begun) VALUES (?, ?, ?, ?, ?)"
-            cursor = base.execute(statement, (kind, _stored(tree), digest, json.dumps(options), time.time()))
+            cursor = base.execute(
+                statement, (kind, _encode_path(tree), digest, json.dumps(options), time.time())
+            )
             run = int(cursor.lastrowid or 0)
             statement = "INSERT INTO device VALUES (?, ?, 'planned', '', '', 0, 0, NULL, NULL, '{}', ?)"
             base.executemany(statement, ((run, name, time.time()) for name in names))
@@ -192,7 +194,7 @@ class Journal(JournalFile):
             ):
                 raise ValueError("a value of another kind")
         except (ValueError, TypeError, RecursionError) as error:
-            raise self.damaged(f"run {number}: {error}") from None
+            raise self.make_damage_error(f"run {number}: {error}") from None
         return Run(number, kind, tree, digest, stated, begun, ended, outcome)
 
     def run(self, number: int | None = None) -> Run:
@@ -220,23 +222,23 @@ class Journal(JournalFile):
         columns = "state, intent, detail, wave, disruptive, before, after, baseline"
         rows = self.rows(f"SELECT {columns} FROM device WHERE run=? AND name=?", run, name)
         if len(rows) != 1:
-            raise self.damaged(f"run {run} has no {name}")
+            raise self.make_damage_error(f"run {run} has no {name}")
         state, intent, detail, wave, disruptive, before, after, baseline = rows[0]
         stood = self._state(run, (name, state, intent, detail, wave))
         try:
             measured = json.loads(baseline)
-            was, wanted = (self._apart.filled(run, name, _text(each)) for each in (before, after))
+            was, wanted = (self._apart.filled(run, name, _decompress_text(each)) for each in (before, after))
             if not isinstance(measured, dict):
                 raise ValueError("what was measured is no mapping")
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
-            raise self.damaged(f"run {run}, {name}: {error}") from None
+            raise self.make_damage_error(f"run {run}, {name}: {error}") from None
         return Entry(name, stood[0], intent, detail, bool(disruptive), was, wanted, measured)
 
     def _state(self, run: int, row: tuple[Any, ...]) -> tuple[State, str, str, int]:
         name, state, intent, detail, wave = row
         texts = all(isinstance(one, str) for one in (name, intent, detail))
         if not texts or not isinstance(wave, int) or state not in _STATES:
-            raise self.damaged(f"run {run}, {name!r}: a value of another kind")
+            raise self.make_damage_error(f"run {run}, {name!r}: a value of another kind")
         return State(state), intent, detail, wave
 
     def states(self, run: int) -> dict[str, tuple[State, str, str, int]]:
@@ -252,7 +254,8 @@ class Journal(JournalFile):
             self._apart.keep(run, name, secrets)
         self.write(
             "UPDATE device SET before=?, after=?, disruptive=?, baseline=?, at=? WHERE run=? AND name=?",
-            _blob(before), _blob(after), int(disruptive), json.dumps(baseline), time.time(), run, name,
+            _compress_text(before), _compress_text(after), int(disruptive), json.dumps(baseline), time.time(),
+            run, name,
         )  # fmt: skip
 
     def waves(self, run: int, waves: Mapping[str, int]) -> None:
@@ -261,7 +264,7 @@ class Journal(JournalFile):
         statement = "UPDATE device SET wave=? WHERE run=? AND name=?"
         self.transaction(lambda base: base.executemany(statement, rows))
 
-    def intend(self, run: int, name: str, act: str) -> None:
+    def record_intent(self, run: int, name: str, act: str) -> None:
         """Write what is about to be done, before it is."""
         self.write("UPDATE device SET intent=?, at=? WHERE run=? AND name=?", act, time.time(), run, name)
 
@@ -289,9 +292,9 @@ class Journal(JournalFile):
             for run, state, before, after in self.rows(query, name):
                 if state in (*NEW, State.UNCHANGED, State.ROLLED_BACK):
                     runs = before if state == State.ROLLED_BACK else after
-                    return self._apart.filled(run, name, _text(runs))
+                    return self._apart.filled(run, name, _decompress_text(runs))
         except (ValueError, TypeError, zlib.error) as error:
-            raise self.damaged(f"{name}: {error}") from None
+            raise self.make_damage_error(f"{name}: {error}") from None
         return ""
 
     def origins(self, devices: Iterable[Device]) -> dict[str, Origin]:
@@ -302,7 +305,7 @@ class Journal(JournalFile):
         for number, name, state in self.rows(f"{query} ORDER BY run"):
             past = history.setdefault(name, [])
             if number not in runs or state not in _STATES:
-                raise self.damaged(f"run {number}, {name!r}: a value of another kind")
+                raise self.make_damage_error(f"run {number}, {name!r}: a value of another kind")
             if state == State.ROLLED_BACK:
                 continue
             if state not in NEW and state != State.UNCHANGED:
@@ -317,7 +320,7 @@ class Journal(JournalFile):
                 try:
                     found[device.name] = Origin.of(runs[number].options)
                 except ValueError as error:
-                    raise self.damaged(f"run {number}: {error}") from None
+                    raise self.make_damage_error(f"run {number}: {error}") from None
         return found
 
     def commit_seconds(self) -> tuple[float, int]:
@@ -327,11 +330,11 @@ class Journal(JournalFile):
         return (found[len(found) // 2], len(found)) if found else (0.0, 0)
 
 
-def _blob(text: str) -> bytes:
+def _compress_text(text: str) -> bytes:
     return zlib.compress(text.encode("utf-8", "surrogateescape"), 6)
 
 
-def _text(blob: bytes | None) -> str:
+def _decompress_text(blob: bytes | None) -> str:
     """A configuration as it was kept.
 
     Raises:
@@ -346,7 +349,7 @@ def _text(blob: bytes | None) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _stored(path: str) -> str | bytes:
+def _encode_path(path: str) -> str | bytes:
     """Return a path as SQLite takes it: as bytes where it is not UTF-8."""
     try:
         path.encode()

@@ -58,7 +58,7 @@ class JournalFile:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             require_ours(path)
-            self._base = _opened(path)
+            self._base = _open_database(path)
             (version,) = self._base.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 self._base.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={_FORMAT}; COMMIT;")
@@ -68,7 +68,7 @@ class JournalFile:
             ours = [("table", name) for name in ("device", "run", "step")]
             if sorted(self._base.execute(query).fetchall()) != ours:
                 raise RefusedError("FAB9124", f"{path} is no journal of fabricc", _ANOTHER)
-            self._identity = _identity(path)
+            self._identity = _identify_file(path)
         except (OSError, sqlite3.Error, OverflowError) as error:
             raise RefusedError("FAB9124", f"cannot use the journal {path}: {error}", _ANOTHER) from None
 
@@ -78,7 +78,7 @@ class JournalFile:
         if self._full is not None:
             self._full.close()
 
-    def damaged(self, what: str) -> RefusedError:
+    def make_damage_error(self, what: str) -> RefusedError:
         """FAB9124: what it says cannot be."""
         remedy = "Look at the switches; then move the file away and push with --adopt."
         return RefusedError("FAB9124", f"the journal {self.path} is damaged: {what}", remedy)
@@ -93,7 +93,7 @@ class JournalFile:
             try:
                 return self._base.execute(statement, values).fetchall()
             except (sqlite3.Error, OverflowError) as error:
-                raise self.damaged(str(error)) from None
+                raise self.make_damage_error(str(error)) from None
 
     def write(self, statement: str, *values: Any) -> None:
         """Write by one statement; see `transaction`."""
@@ -103,20 +103,20 @@ class JournalFile:
         """Write; what the disk does not take goes into the reserve, or else into memory."""
         with self._guard:
             self._write_again()
-            if self._took(act) or (self.give_up_reserve() and self._took(act)):
+            if self._try_write(act) or (self.give_up_reserve() and self._try_write(act)):
                 return
             if self._full is None:
                 memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
                 try:
                     self._base.backup(memory)
                 except sqlite3.Error as error:
-                    raise self.damaged(str(error)) from None
+                    raise self.make_damage_error(str(error)) from None
                 self._full, self._base = self._base, memory
-            self._in(self._base, act)
+            self._run_transaction(self._base, act)
 
     def _write_again(self) -> None:
         """Write the file again when somebody removed it: what this process has open is lost with it otherwise."""
-        if self._full is not None or self.replaced or (now := _identity(self.path)) == self._identity:
+        if self._full is not None or self.replaced or (now := _identify_file(self.path)) == self._identity:
             return
         if now is not None:
             self.replaced = True
@@ -128,25 +128,25 @@ class JournalFile:
             # Before the new file is opened: SQLite removes the log of the old one by its name.
             self._base.close()
             require_ours(self.path)
-            fresh = _opened(self.path)
+            fresh = _open_database(self.path)
             memory.backup(fresh)
         except (OSError, sqlite3.Error, RefusedError) as error:
             self.trouble = self.trouble or f"it was removed, and cannot be written again: {error}"
             self._full, self._base = self._base, memory
             return
-        self._base, self._identity = fresh, _identity(self.path)
+        self._base, self._identity = fresh, _identify_file(self.path)
         memory.close()
 
-    def _took(self, act: Callable[[sqlite3.Connection], object]) -> bool:
+    def _try_write(self, act: Callable[[sqlite3.Connection], object]) -> bool:
         try:
-            self._in(self._base, act)
+            self._run_transaction(self._base, act)
         except sqlite3.Error as error:
             self.trouble = self.trouble or str(error)
             return False
         return True
 
     @staticmethod
-    def _in(base: sqlite3.Connection, act: Callable[[sqlite3.Connection], R]) -> R:
+    def _run_transaction(base: sqlite3.Connection, act: Callable[[sqlite3.Connection], R]) -> R:
         with base:
             base.execute("BEGIN")
             return act(base)
@@ -183,7 +183,7 @@ class JournalFile:
             sqlite3.Error: it does not take it.
         """
         with self._guard:
-            return self._in(self._base, act)
+            return self._run_transaction(self._base, act)
 
     def written(self) -> bool:
         """Whether the file has all that was written; what is in memory alone is tried again."""
@@ -196,7 +196,7 @@ class JournalFile:
             return self._full is None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_database(path: Path) -> sqlite3.Connection:
     """A connection to a journal, as every one is set up."""
     base = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
@@ -206,7 +206,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return base
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identify_file(path: Path) -> tuple[int, int] | None:
     """Device and inode of the file at a path; None when there is none, or it cannot be looked at."""
     try:
         found = path.lstat()

@@ -36,7 +36,7 @@ class _Case:
     verdict: Verdict
 
 
-def require(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
+def require_login(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Refuse a push after which its own login could not log in any more.
 
     Returns:
@@ -54,11 +54,11 @@ def require(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
         facts = running.read(device.nos, setting.source.files(name)).facts
         if stated.ssh_key not in keys:
             keys[stated.ssh_key] = public_key(Path(stated.ssh_key)) if stated.ssh_key else ""
-        held = _proofs(device.nos, stated)
+        held = _list_usable_proofs(device.nos, stated)
         login = Login(stated.username, held, "" if _offers_more(stated) else keys[stated.ssh_key])
-        verdict = _judged(device, stated, login, facts)
+        verdict = _judge_device(device, stated, login, facts)
         cases.setdefault(_Case(device.nos, stated.username, verdict), []).append(name)
-    found = (_finding(case, chosen, setting.consents) for case, chosen in cases.items())
+    found = (_make_finding(case, chosen, setting.consents) for case, chosen in cases.items())
     findings = [finding for finding in found if finding]
     if wrong := tuple(one for one in findings if one.severity is Severity.ERROR):
         raise RefusedError.of(wrong)
@@ -70,7 +70,7 @@ def _offers_more(stated: DeviceLogin) -> bool:
     return bool(stated.options.get("allow_agent") or stated.options.get("use_keys"))
 
 
-def _proofs(nos: str, stated: DeviceLogin) -> frozenset[str]:
+def _list_usable_proofs(nos: str, stated: DeviceLogin) -> frozenset[str]:
     """What the login has and its driver can use."""
     keys = stated.ssh_key or _offers_more(stated)
     held = frozenset([*([PASSWORD] if stated.password else []), *([KEY] if keys else [])])
@@ -78,15 +78,15 @@ def _proofs(nos: str, stated: DeviceLogin) -> frozenset[str]:
     return held & drivers.proofs(nos, stated.options) if ours else held
 
 
-def _judged(device: Device, stated: DeviceLogin, login: Login, facts: Facts) -> Verdict:
+def _judge_device(device: Device, stated: DeviceLogin, login: Login, facts: Facts) -> Verdict:
     """The verdict on a login, over the transport and from the address that it uses."""
-    if reason := _unreachable(device, stated, facts):
+    if reason := _find_obstacle(device, stated, facts):
         return Verdict(refused=reason)
     kept = drivers.ACCOUNTS[device.nos]
     return judge_login(facts, login, Keeping(stated=kept is not None, built_in=kept or frozenset()))
 
 
-def _unreachable(device: Device, stated: DeviceLogin, facts: Facts) -> str:
+def _find_obstacle(device: Device, stated: DeviceLogin, facts: Facts) -> str:
     nos = device.nos
     if stated.driver in ("", drivers.DRIVERS[nos]):
         transport = drivers.door(nos, stated.options)
@@ -96,13 +96,13 @@ def _unreachable(device: Device, stated: DeviceLogin, facts: Facts) -> str:
         if stated.port is not None and not stated.address and stated.port not in ports:
             return f"it serves {transport} on port {ports[0]}, and the login uses {stated.port}"
     permitted = str(facts.get(ACCESS, ""))
-    own = source_address(stated.address or device.address) if permitted else ""
-    if own and not _within(own, permitted.split(",")):
+    own = find_source_address(stated.address or device.address) if permitted else ""
+    if own and not _is_within(own, permitted.split(",")):
         return f"it lets nobody log in from {own}, which this machine has towards it"
     return ""
 
 
-def source_address(far: str) -> str:
+def find_source_address(far: str) -> str:
     """The address that this machine has towards another, without sending anything; "" when there is no way, or inside.
 
     An address of the machine itself is that of a tunnel, whose far end is not known.
@@ -118,7 +118,7 @@ def source_address(far: str) -> str:
     return "" if ipaddress.ip_address(found).is_loopback or found == far else found
 
 
-def _within(address: str, prefixes: Iterable[str]) -> bool:
+def _is_within(address: str, prefixes: Iterable[str]) -> bool:
     own = ipaddress.ip_address(address)
     for prefix in prefixes:
         try:
@@ -129,7 +129,7 @@ def _within(address: str, prefixes: Iterable[str]) -> bool:
     return False
 
 
-def _finding(case: _Case, names: Sequence[str], consents: Iterable[str]) -> Diagnostic | None:
+def _make_finding(case: _Case, names: Sequence[str], consents: Iterable[str]) -> Diagnostic | None:
     switches = f"{len(names)} switches with {case.nos}, such as {names[0]}"
     if case.verdict.refused:
         agreed = case.username in consents

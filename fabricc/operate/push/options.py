@@ -83,21 +83,23 @@ class Options:
                 continue
             value, usual = stated[one.name], getattr(default, one.name)
             if one.name == "keep":
-                found["keep"] = _share(value)
+                found["keep"] = _parse_share(value)
             elif one.name == "congestion":
                 found["congestion"] = Congestion(value)
             elif one.name == "most":
-                found["most"] = None if value is None else _count(one.name, value, least=1)
+                found["most"] = None if value is None else _parse_count(one.name, value, least=1)
             elif isinstance(usual, bool):
                 if not isinstance(value, bool):
                     raise ValueError(f"{one.name} is no truth value")
                 found[one.name] = value
             else:
-                found[one.name] = type(usual)(_count(one.name, value, least=int(one.name == "parallel")))
+                found[one.name] = type(usual)(
+                    _parse_count(one.name, value, least=int(one.name == "parallel"))
+                )
         return Options(**found)
 
 
-def _share(value: object) -> Fraction:
+def _parse_share(value: object) -> Fraction:
     try:
         share = Fraction(value) if isinstance(value, str) and _SHARE.fullmatch(value) else None
     except ZeroDivisionError:
@@ -107,7 +109,7 @@ def _share(value: object) -> Fraction:
     return share
 
 
-def _count(name: str, value: object, *, least: int) -> float:
+def _parse_count(name: str, value: object, *, least: int) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= _MOST:
         raise ValueError(f"{name} is no number from {least} to {_MOST}")
     return value

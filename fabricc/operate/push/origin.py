@@ -39,6 +39,6 @@ class Origin(NamedTuple):
         return {"state": self.state, "unsent": sorted(self.unsent)}
 
 
-def state_of(inputs: Mapping[str, str]) -> str:
+def compute_state(inputs: Mapping[str, str]) -> str:
     """One digest (SHA-256, hex) of all that a tree is built from, as its manifest lists it."""
     return hashlib.sha256(json.dumps(sorted(inputs.items())).encode()).hexdigest()

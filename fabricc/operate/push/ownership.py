@@ -70,13 +70,13 @@ class Ownership(Reach):
             elif asking and hold.claim is Claim.GUARD and self._may_stop(hold):
                 self.stopping[name] = hold
             else:
-                raise self.occupied(name, hold)
+                raise self.make_hold_error(name, hold)
 
     def _may_stop(self, hold: Hold) -> bool:
         """Whether the options allow stopping a guard: its run is certainly dead, or the operator says so."""
         return hold.owner in self.taken or (self.options.adopt and hold.owner in self.dead)
 
-    def occupied(self, name: str, hold: Hold) -> DeviceError:
+    def make_hold_error(self, name: str, hold: Hold) -> DeviceError:
         """The finding about a claim that is in the way: what it is, whose, and how long it stands."""
         owner, left = hold.owner or "somebody else", ""
         if hold.left_s is not None:
@@ -103,7 +103,7 @@ class Ownership(Reach):
             DeviceError: FAB9136, it has restored the switch meanwhile, so what was asked is not true any more.
         """
         hold = self.stopping[name]
-        with self._connected(name) as switch:
+        with self._connect_switch(name) as switch:
             if not switch.end_hold(hold):
                 message = f"{name}: the guard of {hold.owner} has restored the switch meanwhile"
                 raise DeviceError("FAB9136", message, "Run the same command again.")
@@ -114,7 +114,7 @@ class Ownership(Reach):
         Raises:
             DeviceError: the switch does not answer; the lock expires by itself.
         """
-        with self._connected(name) as switch:
+        with self._connect_switch(name) as switch:
             for hold in switch.holds():
                 if hold.own and hold.claim is Claim.CANDIDATE:
                     switch.end_hold(hold)
@@ -131,11 +131,11 @@ class Ownership(Reach):
         """
         own = hold.own
         if own is None:
-            wanted = self._changed(name)
-            own = not self._unlike(name, self._files(switch, wanted), wanted)
+            wanted = self._files_until_confirmed(name)
+            own = not self._describe_difference(name, self._files(switch, wanted), wanted)
         if not own:
             self.suspects.add(name)
-            raise self.occupied(name, hold)
+            raise self.make_hold_error(name, hold)
 
     def undo(self, name: str, switch: Connection) -> None:
         """Undo a commit of this run that waits for its confirmation; its own time may run out meanwhile.
@@ -143,7 +143,7 @@ class Ownership(Reach):
         Raises:
             DeviceError: FAB9117, it still waits; FAB9111, another session made it.
         """
-        if (hold := pending_commit(switch)) is None:
+        if (hold := find_pending_commit(switch)) is None:
             return
         self.require_own_commit(name, switch, hold)
         try:
@@ -153,6 +153,6 @@ class Ownership(Reach):
                 raise
 
 
-def pending_commit(switch: Connection) -> Hold | None:
+def find_pending_commit(switch: Connection) -> Hold | None:
     """The commit that waits for its confirmation."""
     return next((hold for hold in switch.holds() if hold.claim is Claim.COMMIT), None)

@@ -10,7 +10,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
 from fabricc.operate.push.impact import Effect
-from fabricc.operate.push.waves import TIERS, Member, Plant
+from fabricc.operate.push.waves import TIERS, CapacityModel, Member
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _ABSENT = Effect("", Impact.TRAFFIC_LOSS)
 
 
-def plant(
+def build_capacity_model(
     fabric: Fabric,
     places: Mapping[str, SwitchId],
     effects: Mapping[str, Effect],
     absent: Collection[str] = (),
-) -> Plant:
+) -> CapacityModel:
     """Return the plant that waves are planned for.
 
     Args:
@@ -39,7 +39,7 @@ def plant(
     members: dict[str, Member] = {}
     missing: list[Member] = []
     tiers: dict[str, int] = {}
-    totals = _totals(fabric)
+    totals = _count_totals(fabric)
     breaking: set[tuple[str, str]] = set()
     for name in (*effects, *absent):
         at, effect = places[name], effects.get(name, _ABSENT)
@@ -53,21 +53,21 @@ def plant(
             if link.peer in effect.breaks:
                 breaking.add((link.peer, name) if down else (name, link.peer))
         for lower in (*below, name):
-            if lower not in totals and (uplinks := _uplinks(fabric, places[lower])):
+            if lower not in totals and (uplinks := _count_uplinks(fabric, places[lower])):
                 totals[lower] = uplinks
                 tiers[lower] = TIERS.index(places[lower].tier.value)
-        tier, carries = TIERS.index(at.tier.value), dict(_carries(fabric, at))
-        what = (effect.platform, effect.disruptive, _redundancy(fabric, at))
+        tier, carries = TIERS.index(at.tier.value), dict(_list_resources(fabric, at))
+        what = (effect.platform, effect.disruptive, _name_redundancy_set(fabric, at))
         member = Member(name, tier, *what, carries, below)
         if name in effects:
             members[name] = member
         else:
             missing.append(member)
     drained = frozenset(name for name, change in fabric.changes.items() if change.drained)
-    return Plant(members, totals, tiers, frozenset(breaking), drained, tuple(missing))
+    return CapacityModel(members, totals, tiers, frozenset(breaking), drained, tuple(missing))
 
 
-def _uplinks(fabric: Fabric, at: SwitchId) -> int:
+def _count_uplinks(fabric: Fabric, at: SwitchId) -> int:
     if at.tier is TierName.CORE:
         return 0
     if fabric.changes:
@@ -79,7 +79,7 @@ def _uplinks(fabric: Fabric, at: SwitchId) -> int:
     return fabric.shape.spine_uplinks
 
 
-def _redundancy(fabric: Fabric, at: SwitchId) -> str:
+def _name_redundancy_set(fabric: Fabric, at: SwitchId) -> str:
     """ToRs that serve the same NICs, one for each port of a NIC; border leaves of a plane, which lead outside."""
     if at.tier is TierName.TOR and fabric.units[at.unit].border is not None:
         return f"border of plane {PLANE_LETTERS[at.plane]}"
@@ -88,30 +88,30 @@ def _redundancy(fabric: Fabric, at: SwitchId) -> str:
     return ""
 
 
-def _carries(fabric: Fabric, at: SwitchId) -> Iterable[tuple[str, int]]:
+def _list_resources(fabric: Fabric, at: SwitchId) -> Iterable[tuple[str, int]]:
     plane = PLANE_LETTERS[at.plane]
     if at.tier is TierName.CORE:
         yield f"plane {plane} cores", 1
     elif at.tier is TierName.SPINE:
-        yield _spines(fabric, at.pod, plane), 1
+        yield _name_spines(fabric, at.pod, plane), 1
     else:
         yield f"plane {plane} ToRs", 1
         for unit, slots, rails in served_slots(fabric, at):
             for rail in rails if slots else ():
-                yield _rail(fabric, unit.group, rail), len(slots)
+                yield _name_rail(fabric, unit.group, rail), len(slots)
 
 
-def _rail(fabric: Fabric, group: int, rail: int) -> str:
+def _name_rail(fabric: Fabric, group: int, rail: int) -> str:
     """A rail of the hosts with GPUs, which share what is left of it; of others, those of a model."""
     model = fabric.host_models[group]
     return f"rail {rail}" if model.gpus else f"rail {rail} of {model.name}"
 
 
-def _spines(fabric: Fabric, pod: int, plane: str) -> str:
+def _name_spines(fabric: Fabric, pod: int, plane: str) -> str:
     return f"pod{pod + 1} plane {plane} spines" if fabric.shape.cores else f"plane {plane} spines"
 
 
-def _totals(fabric: Fabric) -> dict[str, int]:
+def _count_totals(fabric: Fabric) -> dict[str, int]:
     shape = fabric.shape
     totals = {f"rail {rail}": 0 for rail in range(shape.rails)}
     tors: Counter[int] = Counter()
@@ -119,10 +119,10 @@ def _totals(fabric: Fabric) -> dict[str, int]:
         attached = fabric.attachments[unit.group]
         tors.update(tor.plane for tor in fabric.tor_ids(unit.coordinate))
         for rail in range(attached.rails):
-            name = _rail(fabric, unit.group, rail)
+            name = _name_rail(fabric, unit.group, rail)
             totals[name] = totals.get(name, 0) + len(unit.hosts) * attached.nic_ports
     for number, plane in enumerate(PLANE_LETTERS[: shape.planes]):
         totals[f"plane {plane} ToRs"] = tors[number]
         totals[f"plane {plane} cores"] = shape.cores if number < shape.port_planes else 0
-        totals |= {_spines(fabric, pod, plane): shape.spines for pod in range(shape.pods)}
+        totals |= {_name_spines(fabric, pod, plane): shape.spines for pod in range(shape.pods)}
     return totals

@@ -20,7 +20,7 @@ _SHOWN = 5
 _LONGEST = 80
 
 
-def prove(source: BuiltTree, names: Iterable[str]) -> None:
+def prove_files(source: BuiltTree, names: Iterable[str]) -> None:
     """Render switches anew and compare every byte: a manifest can be forged together with the files that it states.
 
     Raises:
@@ -33,7 +33,7 @@ def prove(source: BuiltTree, names: Iterable[str]) -> None:
         except EmitError as error:
             raise RefusedError.of([error.diagnostic]) from None
         if (held := source.files(name)) != wanted:
-            wrong += _differing(source, name, held, wanted)
+            wrong += _compare_files(source, name, held, wanted)
     if not wrong:
         return
     if len(wrong) > _SHOWN:
@@ -42,7 +42,7 @@ def prove(source: BuiltTree, names: Iterable[str]) -> None:
     raise RefusedError.of(wrong)
 
 
-def _differing(
+def _compare_files(
     source: BuiltTree, name: str, held: dict[str, str], wanted: dict[str, str]
 ) -> Iterator[Diagnostic]:
     """A finding for each file of a switch that is not as rendered, at its first line."""
@@ -64,20 +64,20 @@ def _differing(
         elif plan is None:
             message = f"{path} is in the tree and not in the plan"
         else:
-            line, says, planned = _first(text, plan)
+            line, says, planned = _find_first_difference(text, plan)
             message = f"{path} says {says}, the plan gives {planned}"
         yield Diagnostic("FAB9150", Severity.ERROR, message, Position(str(source.tree / path), line), remedy)
 
 
-def _first(text: str, plan: str) -> tuple[int, str, str]:
+def _find_first_difference(text: str, plan: str) -> tuple[int, str, str]:
     """The first line in which two texts differ, from 1, and what each says there."""
     lines, planned = text.splitlines(keepends=True), plan.splitlines(keepends=True)
     shared = min(len(lines), len(planned))
     at = next((at for at in range(shared) if lines[at] != planned[at]), shared)
-    return at + 1, _said(lines, at), _said(planned, at)
+    return at + 1, _quote_line(lines, at), _quote_line(planned, at)
 
 
-def _said(lines: list[str], at: int) -> str:
+def _quote_line(lines: list[str], at: int) -> str:
     if at >= len(lines):
         return "nothing"
     return repr(lines[at].strip()[:_LONGEST])

@@ -22,9 +22,9 @@ from fabricc.operate.devices.identity import (
 )
 from fabricc.operate.devices.reverting import reverting
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.drain import drained
+from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.hook import INSTALL
-from fabricc.operate.push.impact import Effect, effect
+from fabricc.operate.push.impact import Effect, assess_effect
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Reach:
         return {file: self.access.hidden(text) for file, text in found.items()}
 
     @contextmanager
-    def _connected(self, name: str, *, ending: bool = False) -> Iterator[Connection]:
+    def _connect_switch(self, name: str, *, ending: bool = False) -> Iterator[Connection]:
         session = session_name(self.run, self.session or name)
         try:
             with connected(self.source.devices[name], self.access, session, ending=ending) as switch:
@@ -113,12 +113,12 @@ class Reach:
         refused = self._refused[name]
         return REFUSED_S * 3 ** (refused - 1) if refused < most else None
 
-    def confirms(self, name: str) -> int:
+    def get_revert_time(self, name: str) -> int:
         """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
         device = self.source.devices[name]
         return reverting(device.nos, self.access.login(device)).time(self.options.confirm_s)
 
-    def guards(self, name: str) -> bool:
+    def has_guard(self, name: str) -> bool:
         """Whether a switch that is left drained goes back in service by itself."""
         device = self.source.devices[name]
         return hasattr(driver_class(device.nos, self.access.login(device)), "arm_guard")
@@ -140,7 +140,7 @@ class Reach:
     def effect(self, name: str, before: Files, after: Files) -> Effect:
         """What going from one set of files to another does to a switch, the image step included."""
         silent = self.silent.get(name, frozenset())
-        found = effect(self.source.devices[name], self.source.switch(name), before, after, silent)
+        found = assess_effect(self.source.devices[name], self.source.switch(name), before, after, silent)
         return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
 
     def require_identity(self, switch: Connection, files: Mapping[str, str]) -> None:
@@ -201,25 +201,25 @@ class Reach:
         else:
             switch.call(code, "discarding the candidate", "discard_config")
 
-    def _drained(self, name: str, files: Files) -> Files:
+    def _drain_switch_files(self, name: str, files: Files) -> Files:
         nos = self.source.devices[name].nos
-        plain, shut = self.source.renderings(name, running.versions(nos, files))
-        return drained(name, nos, files, plain, shut)
+        plain, shut = self.source.render_states(name, running.versions(nos, files))
+        return drain_files(name, nos, files, plain, shut)
 
-    def _entry(self, name: str) -> Entry:
+    def _read_entry(self, name: str) -> Entry:
         return self.journal.entry(self.run, name)
 
-    def _unlike(self, name: str, files: Files, wanted: Files) -> str:
+    def _describe_difference(self, name: str, files: Files, wanted: Files) -> str:
         """How a switch with some files differs from one with others, in words; "" where it does not."""
         wrong = running.differences(self.source.devices[name].nos, files, wanted)
         return join_words([running.line(one) for one in wrong], SHOWN, "; ")
 
-    def _edited(self, name: str, files: Files, left: Counter[str], wanted: Files) -> str:
+    def _describe_edits(self, name: str, files: Files, left: Counter[str], wanted: Files) -> str:
         """How a switch differs from what it ran when this run last looked, in words; "" where nobody touched it.
 
         `left` are the lines that no fact describes as they were then: on those, too, somebody may be at work.
         """
-        if wrong := self._unlike(name, files, wanted):
+        if wrong := self._describe_difference(name, files, wanted):
             return wrong
         now = running.unread(self.source.devices[name].nos, files)
         lines = [f"+ {line.strip()}" for line in now - left] + [f"- {line.strip()}" for line in left - now]
@@ -227,16 +227,16 @@ class Reach:
 
     def old(self, name: str) -> Files:
         """What the switch ran before."""
-        return running.unpacked(self._entry(name).before, self.target(name))
+        return running.unpacked(self._read_entry(name).before, self.target(name))
 
-    def drains(self, name: str) -> bool:
+    def needs_drain(self, name: str) -> bool:
         """Whether the switch is drained around its change."""
-        return self._entry(name).disruptive and self.options.drain
+        return self._read_entry(name).disruptive and self.options.drain
 
-    def _changed(self, name: str) -> Files:
+    def _files_until_confirmed(self, name: str) -> Files:
         """What the switch runs from its change until the confirmation."""
         wanted = self.target(name)
-        return self._drained(name, wanted) if self.drains(name) else wanted
+        return self._drain_switch_files(name, wanted) if self.needs_drain(name) else wanted
 
 
 def session_name(run: int, session: str) -> str:

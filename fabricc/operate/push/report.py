@@ -10,8 +10,8 @@ from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.order import group_pairs
-from fabricc.operate.push.run import kept_words, percent
-from fabricc.operate.push.start import minutes
+from fabricc.operate.push.run import describe_kept_share, format_percent
+from fabricc.operate.push.start import format_duration
 from fabricc.review.diff import redact
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ _SHOWN = 1000
 """Lines of one switch's own difference in text."""
 
 
-def preview(found: Preview, options: Options) -> list[str]:
+def format_preview(found: Preview, options: Options) -> list[str]:
     """Lines: the tree's digest, diffs when switches were asked, then the waves with what each leaves."""
     lines = [f"tree sha256 {found.digest}"]
     for name, one in found.asked.items():
         if one.diff:
             head = f"--- {name} ({one.effect.impact.label}) {one.effect.why}".rstrip()
             diff = one.diff.splitlines()
-            lines += [head, *masked("\n".join(diff[:_SHOWN])).split("\n")]
+            lines += [head, *mask_diff("\n".join(diff[:_SHOWN])).split("\n")]
             if len(diff) > _SHOWN:
                 lines.append(f"... and {len(diff) - _SHOWN:,} more lines; --format json has them all")
             lines.append("")
@@ -50,13 +50,13 @@ def preview(found: Preview, options: Options) -> list[str]:
         words = [f"{len(wave.members)} switches" if len(wave.members) > 1 else "1 switch"]
         words += ["canary"] if wave.canary else []
         words += [f"{drains} drained" if options.drain else f"{drains} not drained"] if drains else []
-        lines.append(f"wave {number}: {', '.join(words)}; {kept_words(wave)}")
+        lines.append(f"wave {number}: {', '.join(words)}; {describe_kept_share(wave)}")
         lines.append(f"  {join_words(wave.members, _MEMBERS)}")
     lines.append(
-        f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {percent(options.keep)}; "
-        f"about {minutes(found.seconds)} ({found.basis})"
+        f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {format_percent(options.keep)}; "
+        f"about {format_duration(found.seconds)} ({found.basis})"
     )
-    lines += _ways(found)
+    lines += _format_ways(found)
     lines += [*found.unwatched, *found.drained]
     if found.assumed:
         told = "switches were never pushed to: their change is counted as disruptive; --dry-run asks them"
@@ -64,7 +64,7 @@ def preview(found: Preview, options: Options) -> list[str]:
     return lines
 
 
-def _ways(found: Preview) -> list[str]:
+def _format_ways(found: Preview) -> list[str]:
     """Lines: how systems apply the changes, where that matters beyond the facts, and the switches of each way."""
     ways = group_pairs((effect.way, name) for name, effect in found.effects.items() if effect.way)
     return [f"{way}: {join_words(names, _MEMBERS)}" for way, names in ways.items()]
@@ -78,7 +78,7 @@ def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
             name: {
                 "impact": effect.impact.label, "why": effect.why, "drained": effect.disruptive,
                 **({"way": effect.way} if effect.way else {}),
-                "diff": masked(found.asked[name].diff) if name in found.asked else None,
+                "diff": mask_diff(found.asked[name].diff) if name in found.asked else None,
             }
             for name, effect in found.effects.items()
         },
@@ -88,7 +88,7 @@ def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
     })  # fmt: skip
 
 
-def trials(found: Trials) -> list[str]:
+def format_trials(found: Trials) -> list[str]:
     """Lines: what became of each kind of configuration."""
     lines = []
     for one in found.trials:
@@ -117,12 +117,12 @@ def trials_json(found: Trials, digest: str, exit_status: int) -> Rendered:
     })  # fmt: skip
 
 
-def masked(diff: str) -> str:
+def mask_diff(diff: str) -> str:
     """A diff without what is secret in it."""
     return "\n".join(redact.masked(line) for line in diff.splitlines())
 
 
-def outcome(found: Outcome) -> str:
+def format_outcome(found: Outcome) -> str:
     """How a run ended, in a line."""
     counts = ", ".join(f"{count} {state}" for state, count in sorted(found.states.items()))
     return f"run {found.run}: {counts or 'nothing to do'}; tree sha256 {found.digest}"
@@ -137,7 +137,7 @@ def outcome_json(found: Outcome, remarks: Sequence[Diagnostic]) -> Rendered:
     })  # fmt: skip
 
 
-def status(runs: Runs, *, whole: bool) -> list[str]:
+def format_status(runs: Runs, *, whole: bool) -> list[str]:
     """Runs, a line each; with every switch when `whole`."""
     lines = []
     for run, states in runs:
@@ -159,8 +159,8 @@ def status_json(runs: Runs) -> Rendered:
     return json_document({
         "runs": [
             {
-                "run": run.id, "kind": run.kind, "begun": _utc(run.begun),
-                "ended": None if run.ended is None else _utc(run.ended), "outcome": run.outcome,
+                "run": run.id, "kind": run.kind, "begun": _format_utc(run.begun),
+                "ended": None if run.ended is None else _format_utc(run.ended), "outcome": run.outcome,
                 "tree_sha256": run.digest,
                 "switches": {
                     name: {"state": state.value, "intent": intent, "detail": detail, "wave": wave}
@@ -172,6 +172,6 @@ def status_json(runs: Runs) -> Rendered:
     })  # fmt: skip
 
 
-def _utc(seconds: float) -> str:
+def _format_utc(seconds: float) -> str:
     """A time as ISO 8601 has it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

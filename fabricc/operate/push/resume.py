@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.operate.push.run import Push
 
 
-def unfinished(executor: Executor) -> list[str]:
+def list_unfinished(executor: Executor) -> list[str]:
     """Switches of the run that something is left to do with, in the order of their waves.
 
     One in an unknown state is among them: it is asked again.
@@ -24,7 +24,7 @@ def unfinished(executor: Executor) -> list[str]:
     return [name for name, (state, intent, _, _) in states.items() if state not in settled or intent]
 
 
-def settle(push: Push) -> list[str]:
+def settle_switches(push: Push) -> list[str]:
     """Ask the unfinished switches what they run; finish those that run the new configuration.
 
     Returns:
@@ -33,7 +33,7 @@ def settle(push: Push) -> list[str]:
     executor, journal = push.executor, push.executor.journal
     states = journal.states(executor.run)
     push.new |= {name for name, (state, intent, _, _) in states.items() if state in NEW and not intent}
-    asked = [name for name in unfinished(executor) if executor.journal.entry(executor.run, name).before]
+    asked = [name for name in list_unfinished(executor) if executor.journal.entry(executor.run, name).before]
     _remember_effects(push, [n for n, (s, *_) in states.items() if s is not State.UNCHANGED])
 
     def look(name: str) -> tuple[str, DeviceError | None]:
@@ -64,11 +64,11 @@ def settle(push: Push) -> list[str]:
             journal.reached(executor.run, name, State.UNKNOWN, str(wrong))
     new = ("new", "new, drained")
     halfway = [name for name, (word, error) in found.items() if error is None and word in new]
-    _finish(push, halfway, {name: word for name, (word, _) in found.items()})
+    _finish_switches(push, halfway, {name: word for name, (word, _) in found.items()})
     return [name for name, (word, _) in found.items() if word == "old"]
 
 
-def _finish(push: Push, halfway: list[str], words: dict[str, str]) -> None:
+def _finish_switches(push: Push, halfway: list[str], words: dict[str, str]) -> None:
     """What runs the new configuration is proved and kept, or brought back."""
     executor = push.executor
     if not halfway:
@@ -79,9 +79,9 @@ def _finish(push: Push, halfway: list[str], words: dict[str, str]) -> None:
         try:
             if words[name] == "new, drained":
                 executor.undrain(name)
-            final = State.UNDRAINED if executor.drains(name) else State.CONFIRMED
+            final = State.UNDRAINED if executor.needs_drain(name) else State.CONFIRMED
             later = frozenset(push.effects.keys() - push.new - {name})
-            executor.gate(name, later, later, widths=False, received=False, state=final)
+            executor.wait_for_gate(name, later, later, widths=False, received=False, state=final)
         except DeviceError as error:
             executor.restore(name, str(error))
             return error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.operate.devices.failure import DeviceError, RefusedLoginError
-from fabricc.operate.push.drain import drained
+from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.hook import OPPOSITE
 from fabricc.operate.push.journal import FINAL, NEW, State
 from fabricc.operate.push.options import UNREACHABLE_S
@@ -44,7 +44,7 @@ class Returning(Ownership):
         until = time.monotonic() + max(self.options.settle_s, UNREACHABLE_S)
         while True:
             try:
-                with self._connected(name):
+                with self._connect_switch(name):
                     return
             except DeviceError as error:
                 pause = self.pause_s(name, error, _RETRY_S, MOST_REFUSED)
@@ -59,23 +59,23 @@ class Returning(Ownership):
             `state`, or `unknown` when it has not answered, or not taken it, for too long, or when somebody else
             changed the switch meanwhile.
         """
-        entry = self._entry(name)
-        self.journal.intend(self.run, name, "restore")
+        entry = self._read_entry(name)
+        self.journal.record_intent(self.run, name, "restore")
         try:
             if self.hook and (entry.state not in _UNTOUCHED or entry.intent == "image"):
                 self._call_hook(OPPOSITE[self.action], name)
-            self._restored(name)
+            self._restore_with_retries(name)
         except DeviceError as error:
             state, why = State.UNKNOWN, f"{why}; then {error}"
         self.journal.reached(self.run, name, state, why)
         return state
 
-    def _restored(self, name: str) -> None:
-        until = time.monotonic() + max(self.confirms(name) + _SPARE_S, UNREACHABLE_S)
+    def _restore_with_retries(self, name: str) -> None:
+        until = time.monotonic() + max(self.get_revert_time(name) + _SPARE_S, UNREACHABLE_S)
         while True:
             try:
-                with self._connected(name, ending=True) as switch:
-                    self._restore(name, switch)
+                with self._connect_switch(name, ending=True) as switch:
+                    self._restore_once(name, switch)
                     switch.release()
                 return
             except DeviceError as error:
@@ -85,32 +85,32 @@ class Returning(Ownership):
                     raise
             time.sleep(pause)
 
-    def _restore(self, name: str, switch: Connection) -> None:
+    def _restore_once(self, name: str, switch: Connection) -> None:
         self.require_identity(switch, {})
         old = self.old(name)
         self.undo(name, switch)
         if name in self.suspects or name in self.edited:
             files = self._files(switch, old)
             if name in self.edited or not self._word(name, files, self.target(name), old):
-                raise self._leave(name, switch, files)
+                raise self._keep_foreign_change(name, switch, files)
         try:
-            self._return(name, switch, old)
+            self._load_before(name, switch, old)
         except DeviceError:
             # A full disk takes no candidate; what runs exactly what it ran needs none.
-            if running.packed(self._files(switch, old)) != self._entry(name).before:
+            if running.packed(self._files(switch, old)) != self._read_entry(name).before:
                 raise
 
-    def _return(self, name: str, switch: Connection, old: Files) -> None:
+    def _load_before(self, name: str, switch: Connection, old: Files) -> None:
         self._load(switch, old, "FAB9117", "going back")
-        if wrong := self._unlike(name, self._files(switch, old), old):
+        if wrong := self._describe_difference(name, self._files(switch, old), old):
             raise DeviceError("FAB9117", f"{name} does not go back: {wrong}")
 
-    def _leave(self, name: str, switch: Connection, files: Files) -> _ForeignChangeError:
+    def _keep_foreign_change(self, name: str, switch: Connection, files: Files) -> _ForeignChangeError:
         """Keep what somebody else changed, and take back the drain alone; the finding that says so."""
         nos = self.source.devices[name].nos
-        plain, shut = self.source.renderings(name, running.versions(nos, files))
+        plain, shut = self.source.render_states(name, running.versions(nos, files))
         try:
-            serving = drained(name, nos, files, shut, plain)
+            serving = drain_files(name, nos, files, shut, plain)
             if serving != files:
                 self._load(switch, serving, "FAB9117", "taking back the drain")
             ended = "it is in service again"
@@ -119,7 +119,7 @@ class Returning(Ownership):
         except DeviceError as error:
             ended = f"it may be drained ({error})"
         switch.release()
-        wrong = self._unlike(name, files, self.old(name)) or "see above"
+        wrong = self._describe_difference(name, files, self.old(name)) or "see above"
         return _ForeignChangeError(
             "FAB9138", f"{name} was changed by somebody else, and keeps that change ({wrong}); {ended}"
         )
@@ -135,7 +135,7 @@ class Returning(Ownership):
             DeviceError: it does not answer; FAB9111, a commit of another session waits.
         """
         wanted, old = self.target(name), self.old(name)
-        with self._connected(name) as switch:
+        with self._connect_switch(name) as switch:
             self.require_identity(switch, {})
             self.undo(name, switch)
             word = self._word(name, self._files(switch, wanted), wanted, old)
@@ -147,7 +147,9 @@ class Returning(Ownership):
 
     def _word(self, name: str, files: Files, wanted: Files, old: Files) -> str:
         states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
-        if self.drains(name):
-            states.append(("new, drained", lambda: self._drained(name, wanted)))
-            states.append(("old, drained", lambda: self._drained(name, old)))
-        return next((word for word, state in states if not self._unlike(name, files, state())), "")
+        if self.needs_drain(name):
+            states.append(("new, drained", lambda: self._drain_switch_files(name, wanted)))
+            states.append(("old, drained", lambda: self._drain_switch_files(name, old)))
+        return next(
+            (word for word, state in states if not self._describe_difference(name, files, state())), ""
+        )

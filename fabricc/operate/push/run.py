@@ -13,11 +13,11 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
-from fabricc.operate.push.built_tree import RefusedError, StoppedError, UnaskedError
+from fabricc.operate.push.built_tree import RefusedError, StoppedError, UnansweredError
 from fabricc.operate.push.journal import FINAL, NEW, State
-from fabricc.operate.push.plant import plant
+from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.secrecy import require_secrets
-from fabricc.operate.push.waves import ShareError, largest_keep, plan
+from fabricc.operate.push.waves import ShareError, compute_waves, find_largest_keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from fabricc.operate.push.executor import Asked, Executor
     from fabricc.operate.push.impact import Effect
     from fabricc.operate.push.journal import Journal
-    from fabricc.operate.push.waves import Plant, Wave
+    from fabricc.operate.push.waves import CapacityModel, Wave
 
 R = TypeVar("R")
 _TOLD = 20
 
 
 @dataclass(slots=True)
-class Teller:
+class Reporter:
     """Where a push tells how it goes: `say` takes a sentence; `progress` a phase, how many are done, of how many."""
 
     say: Callable[[str], None] = lambda _: None
     progress: Callable[[str, int, int], None] = lambda *_: None
 
-    def unbreakable(self) -> Teller:
+    def ignore_errors(self) -> Reporter:
         """The same, which loses what the terminal does not take: it may be gone or full, or be written to already."""
 
         def say(text: str) -> None:
@@ -51,7 +51,7 @@ class Teller:
             with suppress(Exception):
                 self.progress(what, done, total)
 
-        return Teller(say, progress)
+        return Reporter(say, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Push:
     """
 
     executor: Executor
-    teller: Teller
+    teller: Reporter
     effects: dict[str, Effect] = field(default_factory=dict)
     failures: dict[str, DeviceError] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)
@@ -142,12 +142,14 @@ class Push:
         self.executor.require_endpoints(wanted)
         asked, failed = self._all("asking", wanted, self.executor.ask, patience_s=PATIENCE_S)
         if self.executor.options.skip_unreachable and (asked or resumed):
-            self._skip({name: error for name, error in failed.items() if isinstance(error, UnreachableError)})
+            self._skip_unreachable(
+                {name: error for name, error in failed.items() if isinstance(error, UnreachableError)}
+            )
             failed = {name: error for name, error in failed.items() if name not in self.skipped}
         if failed:
             silent = any(isinstance(error, UnreachableError) for error in failed.values())
-            kind = UnaskedError if silent else RefusedError
-            raise (StoppedError if self.executor.stop.is_set() else kind).of(_findings(failed))
+            kind = UnansweredError if silent else RefusedError
+            raise (StoppedError if self.executor.stop.is_set() else kind).of(_list_failures(failed))
         self.executor.require_distinct()
         if trouble := self.executor.journal.trouble:
             path = self.executor.journal.path
@@ -158,7 +160,7 @@ class Push:
             self.teller.say(line)
         return asked
 
-    def _skip(self, failed: Mapping[str, DeviceError]) -> None:
+    def _skip_unreachable(self, failed: Mapping[str, DeviceError]) -> None:
         """Leave switches out that do not answer: they stay planned, and a resumed run asks them again."""
         self.skipped |= failed.keys()
         for at, (name, error) in enumerate(failed.items()):
@@ -174,10 +176,10 @@ class Push:
         """
         stopping = self.executor.stopping
         for name, hold in stopping.items():
-            self.teller.say(f"{guard_words(name, hold)}: it is stopped, and {name} stays as it runs")
+            self.teller.say(f"{describe_guard(name, hold)}: it is stopped, and {name} stays as it runs")
         _, failed = self._all("stopping guards", list(stopping), self.executor.stop_guard)
         if failed:
-            raise RefusedError.of(_findings(failed))
+            raise RefusedError.of(_list_failures(failed))
         stopping.clear()
 
     # Waves.
@@ -191,30 +193,30 @@ class Push:
         source, options = self.executor.source, self.executor.options
         chosen = self.effects if names is None else {name: self.effects[name] for name in names}
         ordered = {name: chosen[name] for name in source.places if name in chosen}
-        planted = plant(source.fabric, source.places, ordered, self.skipped)
+        planted = build_capacity_model(source.fabric, source.places, ordered, self.skipped)
         if options.keep:
             require_partners(planted)
-        return planned_waves(planted, options.keep, options.most)
+        return plan_waves(planted, options.keep, options.most)
 
     def carry_out(self, waves: Sequence[Wave]) -> None:
         """Wave by wave, until all is done, too much fails, or Ctrl-C."""
         journal, run = self.executor.journal, self.executor.run
-        self._broken_by = _reversed(self.effects)
+        self._broken_by = _reverse_breaks(self.effects)
         self._apart = self.skipped | (self.executor.source.places.keys() - journal.states(run).keys())
         journal.waves(run, {name: at for at, wave in enumerate(waves, 1) for name in wave.members})
         for number, wave in enumerate(waves, 1):
             if self._stopped or len(self.failures) > self.executor.options.failures:
                 return
             word = " (canary)" if wave.canary else ""
-            named = f"{_named(wave.members)}, {kept_words(wave)}"
+            named = f"{_shorten_names(wave.members)}, {describe_kept_share(wave)}"
             self.teller.say(f"wave {number} of {len(waves)}{word}: {named}")
             try:
-                self._wave(list(wave.members), canary=wave.canary)
+                self._change_wave(list(wave.members), canary=wave.canary)
             except BaseException:
-                self._back(wave.members, {})
+                self._bring_back_begun(wave.members, {})
                 raise
 
-    def _wave(self, members: list[str], *, canary: bool = False) -> None:
+    def _change_wave(self, members: list[str], *, canary: bool = False) -> None:
         executor = self.executor
         drains = [name for name in members if executor.options.drain and self.effects[name].disruptive]
         executor.rounds = -(-len(drains) // executor.options.parallel) or 1
@@ -237,35 +239,35 @@ class Push:
         if not self._too_many(failed):
             go("changing", members, executor.change)
         if not self._too_many(failed):
-            go("gates", members, lambda name: self._gate(name, later, State.VERIFIED))
+            go("gates", members, lambda name: self._check_gate(name, later, State.VERIFIED))
         if canary and not failed:
-            failed |= self._neighbours(members)
+            failed |= self._check_neighbors(members)
         if self._too_many(failed):
-            self._back(members, failed)
+            self._bring_back_begun(members, failed)
             return
-        self._back([name for name in members if name in failed], failed)
+        self._bring_back_begun([name for name in members if name in failed], failed)
         failed.clear()
         good = [name for name in members if name not in self.failures]
         go("confirming", good, executor.confirm, always=True)
         drained = [name for name in good if name in drains]
         go("undraining", drained, executor.undrain, always=True)
-        go("gates", drained, lambda name: self._gate(name, later, State.UNDRAINED), always=True)
+        go("gates", drained, lambda name: self._check_gate(name, later, State.UNDRAINED), always=True)
         if canary and drains and not failed:
-            failed |= self._neighbours(good)
+            failed |= self._check_neighbors(good)
         self.new.update(name for name in good if name not in failed)
-        self._back([name for name in good if name in failed], failed)
+        self._bring_back_begun([name for name in good if name in failed], failed)
 
     def _too_many(self, failed: Mapping[str, DeviceError]) -> bool:
         return self._stopped or len(self.failures) + len(failed) > self.executor.options.failures
 
-    def _gate(self, name: str, later: frozenset[str], state: State) -> tuple[str, ...]:
+    def _check_gate(self, name: str, later: frozenset[str], state: State) -> tuple[str, ...]:
         """Gate a switch while those in `later` are yet to change; what they cut off, its neighbours cannot announce."""
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
         whole = not any(self.effects[other].breaks for other in later)
         watched = {"widths": not self._broken_by, "received": whole}
-        return self.executor.gate(name, waiting, later, **watched, apart=self._apart, state=state)
+        return self.executor.wait_for_gate(name, waiting, later, **watched, apart=self._apart, state=state)
 
-    def _neighbours(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
+    def _check_neighbors(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
         """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""
         executor = self.executor
         beside = {one.peer: name for name in canaries for one in executor.source.switch(name).bgp.sessions}
@@ -273,7 +275,7 @@ class Push:
         _, bad = self._all("neighbours", [one for one in beside if one in asked], executor.watch)
         return {beside[one]: DeviceError(error.code, f"{beside[one]}: {error}") for one, error in bad.items()}
 
-    def _back(self, names: Sequence[str], failed: Mapping[str, DeviceError]) -> None:
+    def _bring_back_begun(self, names: Sequence[str], failed: Mapping[str, DeviceError]) -> None:
         """Bring switches back that were begun with, and note why."""
         states = self.executor.journal.states(self.executor.run)
         begun = [n for n in names if states[n][0] not in (State.PLANNED, *FINAL) or states[n][1]]
@@ -284,7 +286,7 @@ class Push:
             reasons = {n: str(failed[n]) if n in failed else why for n in names}
         self.failures.update({n: failed[n] for n in names if n in failed})
         if begun:
-            self.teller.say(f"bringing back {_named(begun)}")
+            self.teller.say(f"bringing back {_shorten_names(begun)}")
             self._all("bringing back", begun, lambda n: self.executor.restore(n, reasons[n]), always=True)
 
     def bring_back(self, names: Sequence[str], why: str) -> None:
@@ -299,36 +301,36 @@ class Push:
 
     def finish(self) -> Outcome:
         """Close the run in the journal, and say how it ended."""
-        found = self._failure_diagnostics() or _brought_back(sorted(self.given_up))
+        found = self._failure_diagnostics() or _report_rolled_back(sorted(self.given_up))
         states = self.executor.journal.states(self.executor.run)
         left = any(state is State.PLANNED for name, (state, *_) in states.items() if name not in self.skipped)
         good = not found and not left and not self._stopped
         if not left or self.failures or self._stopped:
             word = "interrupted" if self._stopped else "failed"
             self._end(word if not good else "partial" if self.skipped else "done")
-        skipped = left_out(self.skipped, Severity.ERROR)
-        return self._outcome([*found, *skipped], interrupted=self.executor.stop.is_set() and not good)
+        skipped = report_skipped(self.skipped, Severity.ERROR)
+        return self._make_outcome([*found, *skipped], interrupted=self.executor.stop.is_set() and not good)
 
-    def undone(self) -> Outcome:
+    def finish_rollback(self) -> Outcome:
         """Close a run whose switches were brought back to what they ran before it, and say which were not."""
         self._end("rolled back")
-        return self._outcome(self._failure_diagnostics())
+        return self._make_outcome(self._failure_diagnostics())
 
     def _end(self, word: str) -> None:
         self.executor.journal.end(self.executor.run, word)
 
-    def _outcome(self, found: list[Diagnostic], *, interrupted: bool = False) -> Outcome:
+    def _make_outcome(self, found: list[Diagnostic], *, interrupted: bool = False) -> Outcome:
         executor = self.executor
-        found += self._unwritten()
+        found += self._report_journal()
         counts = Counter(state.value for state, *_ in executor.journal.states(executor.run).values())
         return Outcome(executor.run, executor.source.digest, dict(counts), tuple(found), interrupted)
 
-    def _unwritten(self) -> list[Diagnostic]:
+    def _report_journal(self) -> list[Diagnostic]:
         """Report a journal that was removed, or could not be written, and the states that it does not have."""
         journal = self.executor.journal
         whole = journal.written()
         if journal.replaced or (journal.removed and whole and not journal.trouble):
-            return [_gone(journal)]
+            return [_make_journal_finding(journal)]
         if not journal.trouble:
             return []
         why = f"could not be written ({journal.trouble}), and the push was stopped"
@@ -347,7 +349,7 @@ class Push:
 
     def _failure_diagnostics(self) -> list[Diagnostic]:
         """What failed, and the switches of which nobody knows what they run."""
-        found = list(_findings({n: e for n, e in self.failures.items() if e.code != "FAB9118"}))
+        found = list(_list_failures({n: e for n, e in self.failures.items() if e.code != "FAB9118"}))
         for name, (state, _, detail, _) in self.executor.journal.states(self.executor.run).items():
             if state is State.UNKNOWN:
                 remedy = (
@@ -359,7 +361,7 @@ class Push:
         return found
 
 
-def _gone(journal: Journal) -> Diagnostic:
+def _make_journal_finding(journal: Journal) -> Diagnostic:
     """The finding about a journal whose file was taken away while the run wrote to it."""
     if journal.replaced:
         message = f"the journal {journal.path} was replaced while the push ran: the file there does not know this run"
@@ -371,7 +373,7 @@ def _gone(journal: Journal) -> Diagnostic:
     return Diagnostic("FAB9139", Severity.WARNING, message)
 
 
-def guard_words(name: str, hold: Hold) -> str:
+def describe_guard(name: str, hold: Hold) -> str:
     """A guard of a dead run as a warning: what it would do."""
     left = max(0.0, hold.left_s or 0.0)
     return (
@@ -379,16 +381,16 @@ def guard_words(name: str, hold: Hold) -> str:
     )
 
 
-def left_out(names: Collection[str], severity: Severity) -> list[Diagnostic]:
+def report_skipped(names: Collection[str], severity: Severity) -> list[Diagnostic]:
     """The finding about switches that a push leaves out because they do not answer."""
     if not names:
         return []
-    message = f"left out, because they do not answer: {_named(sorted(names))}"
+    message = f"left out, because they do not answer: {_shorten_names(sorted(names))}"
     remedy = "When they answer, `fabricc push TREE --resume` or another push changes them."
     return [Diagnostic("FAB9140", severity, message, None, remedy)]
 
 
-def require_partners(found: Plant) -> None:
+def require_partners(found: CapacityModel) -> None:
     """Refuse a disruptive change of the last switch of a redundant set that answers.
 
     Raises:
@@ -404,15 +406,15 @@ def require_partners(found: Plant) -> None:
             raise RefusedError("FAB9141", message, remedy)
 
 
-def _brought_back(names: Sequence[str]) -> list[Diagnostic]:
+def _report_rolled_back(names: Sequence[str]) -> list[Diagnostic]:
     """That switches of a resumed run which met no other failure run what they ran before it."""
     if not names:
         return []
-    message = f"brought back before the run was resumed, and left at that: {_named(names)}"
+    message = f"brought back before the run was resumed, and left at that: {_shorten_names(names)}"
     return [Diagnostic("FAB9135", Severity.ERROR, message, None, "`fabricc push TREE` changes them.")]
 
 
-def _findings(failed: Mapping[str, DeviceError]) -> tuple[Diagnostic, ...]:
+def _list_failures(failed: Mapping[str, DeviceError]) -> tuple[Diagnostic, ...]:
     """A finding for each switch, the first ones in full."""
     shown = [error.diagnostic for error in failed.values()][:_TOLD]
     if len(failed) > _TOLD:
@@ -420,7 +422,7 @@ def _findings(failed: Mapping[str, DeviceError]) -> tuple[Diagnostic, ...]:
     return tuple(shown)
 
 
-def _reversed(effects: Mapping[str, Effect]) -> dict[str, frozenset[str]]:
+def _reverse_breaks(effects: Mapping[str, Effect]) -> dict[str, frozenset[str]]:
     """Switch -> switches whose change takes its links down while it has not changed itself."""
     found: dict[str, set[str]] = {}
     for name, effect in effects.items():
@@ -429,36 +431,36 @@ def _reversed(effects: Mapping[str, Effect]) -> dict[str, frozenset[str]]:
     return {peer: frozenset(names) for peer, names in found.items()}
 
 
-def planned_waves(found: Plant, keep: Fraction, most: int | None) -> list[Wave]:
+def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[Wave]:
     """The waves of a plant.
 
     Raises:
         RefusedError: FAB9121, with the share that could be kept.
     """
     try:
-        return plan(found, keep, most)
+        return compute_waves(found, keep, most)
     except ShareError as error:
-        best = largest_keep(found, most)
+        best = find_largest_keep(found, most)
         remedy = "No order keeps any: take the change apart, or do it in a maintenance window with --keep 0%."
         if best:
-            remedy = f"--keep {percent(best)} is the most that some order keeps."
-        left = f"{percent(error.best)} of the paths of {error.resource}"
-        message = f"no order keeps {percent(keep)}: the change of {error.member} leaves {left}"
+            remedy = f"--keep {format_percent(best)} is the most that some order keeps."
+        left = f"{format_percent(error.best)} of the paths of {error.resource}"
+        message = f"no order keeps {format_percent(keep)}: the change of {error.member} leaves {left}"
         raise RefusedError("FAB9121", message, remedy) from None
 
 
-def percent(share: Fraction) -> str:
+def format_percent(share: Fraction) -> str:
     """`75%`, rounded down, so that nothing is promised that is not kept."""
     return f"{int(share * 100)}%"
 
 
-def kept_words(wave: Wave) -> str:
+def describe_kept_share(wave: Wave) -> str:
     """What a wave leaves, in words."""
-    kept = f"keeps {percent(wave.kept)} of {wave.at}" if wave.at else "keeps every path"
-    return kept if wave.risked == wave.kept else f"{kept} ({percent(wave.risked)} if all of it failed)"
+    kept = f"keeps {format_percent(wave.kept)} of {wave.at}" if wave.at else "keeps every path"
+    return kept if wave.risked == wave.kept else f"{kept} ({format_percent(wave.risked)} if all of it failed)"
 
 
-def _named(names: Sequence[str]) -> str:
+def _shorten_names(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 

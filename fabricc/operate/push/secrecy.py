@@ -51,7 +51,7 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
                 )
 
 
-def set_apart(
+def extract_secrets(
     nos: str, files: Mapping[str, str], known: Mapping[str, str] | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """What a switch runs, with a mark in place of each secret that it holds itself; and mark -> secret.
@@ -65,7 +65,7 @@ def set_apart(
     places: dict[tuple[str, int], set[str]] = {}
     for path, value in found.facts.items():
         if running.is_secret(nos, path) and path in found.lines:
-            places.setdefault(found.lines[path], set()).update(_words(str(value)))
+            places.setdefault(found.lines[path], set()).update(_split_secret(str(value)))
     for file, line, text in found.unknown:
         places.setdefault((file, line), set()).update(secrets_in(text))
     marks = {secret: mark for mark, secret in (known or {}).items()}
@@ -79,17 +79,17 @@ def set_apart(
     return {file: "".join(lines) for file, lines in texts.items()}, {m: word for word, m in marks.items()}
 
 
-def _words(value: str) -> set[str]:
+def _split_secret(value: str) -> set[str]:
     return {word for word in value.replace(",", " ").split() if len(word) > _TYPE_DIGITS}
 
 
-def without_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
+def hide_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
     """A device's own diff without what the device runs in the places of secrets, in whichever form it prints them."""
     if not diff:
         return diff
     for path, value in running.read(nos, files).facts.items():
         if running.is_secret(nos, path):
-            for word in _words(str(value)):
+            for word in _split_secret(str(value)):
                 if not REFERENCE.fullmatch(word):
                     diff = diff.replace(word, HIDDEN)
     return diff

@@ -35,12 +35,12 @@ class Place(NamedTuple):
     after_state: str
 
 
-def written(place: Place) -> str:
+def format_place(place: Place) -> str:
     """What the folder of a step says of it."""
     return json.dumps({"format": _FORMAT, **place._asdict()}, indent=1) + "\n"
 
 
-def read(spec: Path) -> Place | None:
+def read_place(spec: Path) -> Place | None:
     """What the folder of a spec says of it; None where it says nothing.
 
     Raises:
@@ -62,7 +62,7 @@ def read(spec: Path) -> Place | None:
     return found
 
 
-def require(
+def require_order(
     spec: Path, state: str, names: Iterable[str], origins: Mapping[str, Origin], *, adopt: bool
 ) -> tuple[Diagnostic, ...]:
     """Hold a step to its order: the step before has reached every switch that is known, or this one has already.
@@ -75,7 +75,7 @@ def require(
     Raises:
         RefusedError: FAB9460, it is out of order; FAB9461.
     """
-    place = read(spec)
+    place = read_place(spec)
     if place is None or place.state != state:
         return ()
     known = {name: origins[name].state for name in names if name in origins}

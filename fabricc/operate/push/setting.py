@@ -12,7 +12,7 @@ from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.hook import INSTALL
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.reach import session_name
-from fabricc.operate.push.run import Teller
+from fabricc.operate.push.run import Reporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ class Setting:
     access: Access
     journal: Path
     options: Options = field(default_factory=Options)
-    teller: Teller = field(default_factory=Teller)
+    teller: Reporter = field(default_factory=Reporter)
     only: Sequence[str] = ()
     stop: threading.Event = field(default_factory=threading.Event)
     stated: frozenset[str] = frozenset()
@@ -91,7 +91,7 @@ class Setting:
         origins = journal.origins(self.source.devices.values())
         return {name: origin.unsent & now for name, origin in origins.items()}
 
-    def in_order(self, journal: Journal) -> tuple[Diagnostic, ...]:
+    def check_step_order(self, journal: Journal) -> tuple[Diagnostic, ...]:
         """Hold the step of a migration to its order; what to know of it.
 
         Raises:
@@ -99,6 +99,6 @@ class Setting:
         """
         source = self.source
         origins = journal.origins(source.devices.values())
-        return sequence.require(
+        return sequence.require_order(
             source.spec, source.origin.state, self.names, origins, adopt=self.options.adopt
         )

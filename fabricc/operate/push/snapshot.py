@@ -47,7 +47,7 @@ class Snapshot:
         return {file: zlib.decompress(held).decode() for file, held in self.packed.get(name, {}).items()}
 
 
-def take(tree: Path) -> Snapshot:
+def take_snapshot(tree: Path) -> Snapshot:
     """Read a tree once.
 
     Raises:
@@ -55,13 +55,15 @@ def take(tree: Path) -> Snapshot:
     """
     folder, stated, manifest = open_tree(tree)
     with folder:
-        packed, wrong = _held(folder, manifest)
+        packed, wrong = _read_switch_files(folder, manifest)
     if wrong:
         raise TreeError.of(wrong)
     return Snapshot(tree, manifest, hashlib.sha256(stated).hexdigest(), packed)
 
 
-def _held(folder: Folder, manifest: Manifest) -> tuple[dict[str, dict[str, bytes]], list[Diagnostic]]:
+def _read_switch_files(
+    folder: Folder, manifest: Manifest
+) -> tuple[dict[str, dict[str, bytes]], list[Diagnostic]]:
     """Switch -> file -> compressed bytes, and what is wrong with any file of the manifest."""
     packed: dict[str, dict[str, bytes]] = {}
     wrong: list[Diagnostic] = []

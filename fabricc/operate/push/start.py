@@ -14,15 +14,15 @@ from fabricc.operate.push import confirming, lockout
 from fabricc.operate.push import resume as resuming
 from fabricc.operate.push.apart import MARK
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.holding import alone
+from fabricc.operate.push.holding import hold_switches
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import NEW, SESSION, Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import new_session
-from fabricc.operate.push.plant import plant
-from fabricc.operate.push.proof import prove
-from fabricc.operate.push.run import Outcome, Push, estimate_s, guard_words, left_out, planned_waves
+from fabricc.operate.push.plant import build_capacity_model
+from fabricc.operate.push.proof import prove_files
+from fabricc.operate.push.run import Outcome, Push, describe_guard, estimate_s, plan_waves, report_skipped
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.review.diff.model import Impact
 
@@ -71,7 +71,9 @@ class Preview:
     skipped: frozenset[str] = frozenset()
 
 
-def require(setting: Setting, names: Sequence[str], *, back: bool = False) -> tuple[Diagnostic, ...]:
+def check_prerequisites(
+    setting: Setting, names: Sequence[str], *, back: bool = False
+) -> tuple[Diagnostic, ...]:
     """What a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
 
     `back` says that they go back to what they ran before, where somebody has logged in.
@@ -82,15 +84,15 @@ def require(setting: Setting, names: Sequence[str], *, back: bool = False) -> tu
     Raises:
         RefusedError: FAB9133, FAB9150 or FAB9160.
     """
-    confirming.require(setting, names)
+    confirming.require_revert_time(setting, names)
     if not setting.vouched:
-        prove(setting.source, names)
+        prove_files(setting.source, names)
     if not setting.login_known:
         return (_UNJUDGED,)
-    return () if back else lockout.require(setting, names)
+    return () if back else lockout.require_login(setting, names)
 
 
-def _tell(setting: Setting, findings: Sequence[Diagnostic]) -> None:
+def _report_findings(setting: Setting, findings: Sequence[Diagnostic]) -> None:
     for one in findings:
         setting.teller.say(f"{one.severity.value}[{one.code}]: {one.message}")
 
@@ -105,15 +107,18 @@ _UNJUDGED = Diagnostic(
 
 
 @contextmanager
-def held(setting: Setting) -> Iterator[Journal]:
+def hold_journal(setting: Setting) -> Iterator[Journal]:
     """The journal of a run, and no other run on these switches meanwhile."""
     source = setting.source
     address = next((one.address for one in source.devices.values()), "")
-    with alone(setting.journal, source.fabric.cluster, address), closing(Journal(setting.journal)) as journal:
+    with (
+        hold_switches(setting.journal, source.fabric.cluster, address),
+        closing(Journal(setting.journal)) as journal,
+    ):
         yield journal
 
 
-def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) -> int:
+def _begin_run(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) -> int:
     if open_runs := [run for run in journal.runs() if run.ended is None]:
         number = open_runs[0].id
         remedy = f"End it first: `fabricc push TREE --resume`, or `--rollback {number}` to undo it."
@@ -123,17 +128,17 @@ def _begin(setting: Setting, journal: Journal, kind: str, names: Sequence[str]) 
     return journal.begin(kind, str(source.tree), source.digest, stated, iter(names))
 
 
-def push(setting: Setting) -> Outcome:
+def push_tree(setting: Setting) -> Outcome:
     """Bring every switch to the tree.
 
     Raises:
         RefusedError: it does not start; nothing was changed.
     """
-    with held(setting) as journal:
-        return _push(setting, journal, setting.names, "push", None)
+    with hold_journal(setting) as journal:
+        return _run_push(setting, journal, setting.names, "push", None)
 
 
-def _push(
+def _run_push(
     setting: Setting,
     journal: Journal,
     names: list[str],
@@ -142,11 +147,11 @@ def _push(
     action: str = INSTALL,
 ) -> Outcome:
     back = target is not None
-    _tell(setting, require(setting, names, back=back))
+    _report_findings(setting, check_prerequisites(setting, names, back=back))
     if not back:
-        _tell(setting, setting.in_order(journal))
+        _report_findings(setting, setting.check_step_order(journal))
     hooked = f", {action}{_HOOKED}" if setting.hook else ""
-    run = _begin(setting, journal, kind + hooked, names)
+    run = _begin_run(setting, journal, kind + hooked, names)
     flow = Push(setting.executor(journal, run, target, action, back=back), setting.teller)
     try:
         asked = flow.ask(names)
@@ -155,41 +160,43 @@ def _push(
     except RefusedError:
         journal.drop(run)
         raise
-    _tell_start(setting, flow, asked, waves)
+    _report_start(setting, flow, asked, waves)
     flow.carry_out(waves)
     return flow.finish()
 
 
-def _tell_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves: Sequence[Wave]) -> None:
+def _report_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], waves: Sequence[Wave]) -> None:
     say = setting.teller.say
     drains = sum(1 for one in flow.effects.values() if one.disruptive)
     seconds, basis = estimate_s(waves, flow.effects, flow.executor)
     say(f"tree {setting.source.tree}, sha256 {setting.source.digest}")
     say(
         f"run {flow.executor.run}: {len(flow.effects)} of {len(asked)} switches change, {drains} of them disruptively; "
-        f"{len(waves)} waves, about {minutes(seconds)} ({basis})"
+        f"{len(waves)} waves, about {format_duration(seconds)} ({basis})"
     )
     for session in [text for one in asked.values() for text in one.down][:5]:
         say(f"down already: {session}")
-    for line in [*unwatched(setting, asked), *left_drained(flow.executor, flow.effects, waves)]:
+    for line in [*list_unwatched(setting, asked), *report_drain_timers(flow.executor, flow.effects, waves)]:
         say(line)
 
 
-def unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
+def list_unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
     """What gates cannot watch, because switches do not state it: a line for each NOS."""
     devices = setting.source.devices
     return readings.gaps(((devices[name].nos, one.unstated) for name, one in asked.items()), "watched")
 
 
-def left_drained(executor: Executor, effects: Mapping[str, Effect], waves: Sequence[Wave]) -> list[str]:
+def report_drain_timers(
+    executor: Executor, effects: Mapping[str, Effect], waves: Sequence[Wave]
+) -> list[str]:
     """What becomes of switches that a push leaves drained because it is killed: a line for each NOS."""
     if not executor.options.drain:
         return []
     sizes = [sum(effects[name].disruptive for name in wave.members) for wave in waves]
     rounds = -(-max(sizes, default=0) // executor.options.parallel)
-    time = minutes(executor.guard_s * rounds)
+    time = format_duration(executor.guard_s * rounds)
     counts = Counter(
-        (executor.source.devices[name].nos, executor.guards(name))
+        (executor.source.devices[name].nos, executor.has_guard(name))
         for name, one in effects.items()
         if one.disruptive
     )
@@ -204,21 +211,21 @@ def left_drained(executor: Executor, effects: Mapping[str, Effect], waves: Seque
     ]
 
 
-def minutes(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time in words."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def preview(setting: Setting) -> Preview:
+def preview_push(setting: Setting) -> Preview:
     """Ask every switch for its own diff, and plan the waves; changes nothing, and leaves no run behind.
 
     Raises:
         RefusedError: a switch cannot be pushed to, or the share cannot be kept.
     """
-    findings = require(setting, setting.names)
-    with held(setting) as journal:
-        findings += setting.in_order(journal)
-        run = _begin(setting, journal, "dry run", setting.names)
+    findings = check_prerequisites(setting, setting.names)
+    with hold_journal(setting) as journal:
+        findings += setting.check_step_order(journal)
+        run = _begin_run(setting, journal, "dry run", setting.names)
         flow = Push(setting.executor(journal, run), setting.teller)
         try:
             asked = flow.ask(setting.names)
@@ -226,26 +233,26 @@ def preview(setting: Setting) -> Preview:
             seconds, basis = estimate_s(waves, flow.effects, flow.executor)
         finally:
             journal.drop(run)
-    told = unwatched(setting, asked), left_drained(flow.executor, flow.effects, waves)
+    told = list_unwatched(setting, asked), report_drain_timers(flow.executor, flow.effects, waves)
     for name, hold in flow.executor.stopping.items():
-        setting.teller.say(f"{guard_words(name, hold)}; the push stops it")
-    findings += (*left_out(flow.skipped, Severity.WARNING),)
+        setting.teller.say(f"{describe_guard(name, hold)}; the push stops it")
+    findings += (*report_skipped(flow.skipped, Severity.WARNING),)
     digest = setting.source.digest
     return Preview(digest, flow.effects, waves, seconds, basis, asked, 0, *told, findings, flow.skipped)
 
 
-def planned(setting: Setting) -> Preview:
+def plan_push(setting: Setting) -> Preview:
     """The waves by what the journal knows of the switches; none is asked.
 
     Raises:
         RefusedError: FAB9121, the share cannot be kept; FAB9133, a driver cannot revert within the time.
     """
-    findings = require(setting, setting.names)
+    findings = check_prerequisites(setting, setting.names)
     source = setting.source
     effects: dict[str, Effect] = {}
     unknown = 0
     with closing(Journal(setting.journal)) as journal:
-        findings += setting.in_order(journal)
+        findings += setting.check_step_order(journal)
         executor = setting.executor(journal, 0)
         for name in setting.names:
             wanted, known = source.files(name), journal.known(source.devices[name])
@@ -258,16 +265,16 @@ def planned(setting: Setting) -> Preview:
             else:
                 unknown += 1
                 effects[name] = Effect.unknown(source.devices[name])
-        planted = plant(source.fabric, source.places, effects)
-        waves = planned_waves(planted, setting.options.keep, setting.options.most)
+        planted = build_capacity_model(source.fabric, source.places, effects)
+        waves = plan_waves(planted, setting.options.keep, setting.options.most)
         seconds, basis = estimate_s(waves, effects, executor)
-        drained = left_drained(executor, effects, waves)
+        drained = report_drain_timers(executor, effects, waves)
     return Preview(
         source.digest, effects, waves, seconds, basis, assumed=unknown, drained=drained, findings=findings
     )
 
 
-def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:
+def _get_target(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:
     """Return the files that a run gives to each switch.
 
     The journal has them for the switches that the run contacted. The others get the files of the tree, or, in a
@@ -279,18 +286,18 @@ def _target_of(setting: Setting, journal: Journal, run: Run) -> Callable[[str], 
         files = setting.source.files(name)
         kept = journal.entry(run.id, name).after
         if not kept and undone is not None:
-            kept = journal.entry(undone, _name_in(setting, journal, undone, name)).before
+            kept = journal.entry(undone, _find_earlier_name(setting, journal, undone, name)).before
         return running.unpacked(kept, files) if kept else files
 
     return target
 
 
-def _name_in(setting: Setting, journal: Journal, run: int, name: str) -> str:
+def _find_earlier_name(setting: Setting, journal: Journal, run: int, name: str) -> str:
     """Return the name that a switch had in an earlier run."""
     return name if name in journal.states(run) else setting.source.devices[name].former
 
 
-def _kept(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
+def _read_stored_texts(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
     """What the journal has of a switch: what it ran, and what it was to run."""
 
     def texts(name: str) -> tuple[str, str]:
@@ -300,7 +307,7 @@ def _kept(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
     return texts
 
 
-def _as_begun(setting: Setting, run: Run) -> Setting:
+def _restore_options(setting: Setting, run: Run) -> Setting:
     """The setting with the options that a run began with, but for those that are asked for now.
 
     Raises:
@@ -314,7 +321,7 @@ def _as_begun(setting: Setting, run: Run) -> Setting:
     return replace(setting, options=replace(begun, **asked))
 
 
-def _action(run: Run) -> str:
+def _get_hook_action(run: Run) -> str:
     """What the hook of a run is called for."""
     return RETURN if run.kind.endswith(RETURN + _HOOKED) else INSTALL
 
@@ -333,7 +340,7 @@ def _require_hook(setting: Setting, run: Run) -> None:
         raise RefusedError("FAB9433", began, remedy)
 
 
-def resume(setting: Setting) -> Outcome:
+def resume_run(setting: Setting) -> Outcome:
     """End the latest run: switches that were in the midst of their change first, then the waves that are left.
 
     It goes on with the options that it began with.
@@ -341,20 +348,22 @@ def resume(setting: Setting) -> Outcome:
     Raises:
         RefusedError: FAB9125 there is none, FAB9129 the tree is another by now, or a switch refuses.
     """
-    with held(setting) as journal:
+    with hold_journal(setting) as journal:
         run = journal.run()
         _require_hook(setting, run)
-        setting = _as_begun(setting, run)
+        setting = _restore_options(setting, run)
         names = [name for name in journal.states(run.id) if name in setting.source.places]
-        _tell(setting, require(setting, names, back=run.kind.startswith(_BACK)))
+        _report_findings(setting, check_prerequisites(setting, names, back=run.kind.startswith(_BACK)))
         source = setting.source
         if run.digest != source.digest:
             remedy = f"Build that state again, or undo the run with --rollback {run.id}."
             raise RefusedError("FAB9129", f"run {run.id} was of another state of {run.tree}", remedy)
-        target = _target_of(setting, journal, run)
+        target = _get_target(setting, journal, run)
         back = run.kind.startswith(_BACK)
-        flow = Push(setting.executor(journal, run.id, target, _action(run), back=back), setting.teller)
-        require_secrets(setting.access, _kept(journal, run), journal.states(run.id))
+        flow = Push(
+            setting.executor(journal, run.id, target, _get_hook_action(run), back=back), setting.teller
+        )
+        require_secrets(setting.access, _read_stored_texts(journal, run), journal.states(run.id))
         journal.reopen(run.id)
         flow.given_up = frozenset(
             name for name, (state, *_) in journal.states(run.id).items() if state is State.ROLLED_BACK
@@ -378,7 +387,7 @@ def _remaining_waves(flow: Push) -> list[Wave]:
         RefusedError: a switch refuses, or the share cannot be kept.
     """
     journal, run = flow.executor.journal, flow.executor.run
-    old = resuming.settle(flow)
+    old = resuming.settle_switches(flow)
     states = journal.states(run)
     fresh = [n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run, n).before]
     kept = dict(flow.effects)
@@ -390,23 +399,25 @@ def _remaining_waves(flow: Push) -> list[Wave]:
     return waves
 
 
-def rollback(setting: Setting, number: int) -> Outcome:
+def roll_back_run(setting: Setting, number: int) -> Outcome:
     """Bring every switch of a run back to what it ran before, in waves as a push does, with the options of the run.
 
     Raises:
         RefusedError: FAB9125, there is no such run; or the way back cannot start, and nothing was changed.
     """
-    with held(setting) as journal:
+    with hold_journal(setting) as journal:
         run = journal.run(number)
         _require_hook(setting, run)
         adopt = setting.options.adopt
-        setting = _as_begun(setting, run)
+        setting = _restore_options(setting, run)
         # What a run took as known when it began says nothing about what somebody changed since.
         setting = replace(setting, options=replace(setting.options, adopt=adopt))
-        target = _target_of(setting, journal, run)
-        flow = Push(setting.executor(journal, run.id, target, _action(run), back=True), setting.teller)
+        target = _get_target(setting, journal, run)
+        flow = Push(
+            setting.executor(journal, run.id, target, _get_hook_action(run), back=True), setting.teller
+        )
         states = journal.states(run.id)
-        require_secrets(setting.access, _kept(journal, run), states)
+        require_secrets(setting.access, _read_stored_texts(journal, run), states)
         gone = [name for name in states if MARK in journal.entry(run.id, name).before]
         if gone:
             raise RefusedError(
@@ -414,7 +425,9 @@ def rollback(setting: Setting, number: int) -> Outcome:
                 f"what {gone[0]} ran before run {run.id} held secrets that are not kept any more",
                 "Only the last push of a switch can be undone with them: build the state that you want, and push it.",
             )
-        begun = [name for name in resuming.unfinished(flow.executor) if journal.entry(run.id, name).before]
+        begun = [
+            name for name in resuming.list_unfinished(flow.executor) if journal.entry(run.id, name).before
+        ]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         if begun:
             setting.teller.say(f"{len(begun)} switches were left half way and go back first")
@@ -424,11 +437,11 @@ def rollback(setting: Setting, number: int) -> Outcome:
         if run.ended is None:
             flow.drop_candidates(name for name, (state, *_) in states.items() if state is State.PLANNED)
         newer = {name: None for name, (state, *_) in journal.states(run.id).items() if state in NEW}
-        ended = flow.undone() if run.ended is None or begun or not newer else None
+        ended = flow.finish_rollback() if run.ended is None or begun or not newer else None
         if ended and not newer:
             return ended
         try:
-            outcome = _roll_back(setting, journal, run, newer.keys())
+            outcome = _push_earlier_files(setting, journal, run, newer.keys())
         except RefusedError as error:
             if not ended or not begun:
                 raise
@@ -437,7 +450,7 @@ def rollback(setting: Setting, number: int) -> Outcome:
         return replace(outcome, diagnostics=(*untold, *outcome.diagnostics))
 
 
-def _roll_back(setting: Setting, journal: Journal, run: Run, newer: Collection[str]) -> Outcome:
+def _push_earlier_files(setting: Setting, journal: Journal, run: Run, newer: Collection[str]) -> Outcome:
     """Push what ran before a run to the switches that run its configuration."""
 
     def then(name: str) -> str:
@@ -448,10 +461,14 @@ def _roll_back(setting: Setting, journal: Journal, run: Run, newer: Collection[s
         return running.unpacked(journal.entry(run.id, then(name)).before, setting.source.files(name))
 
     chosen = [name for name in setting.names if then(name) in newer]
-    return _push(setting, journal, chosen, f"{_BACK} of {run.id}", before, OPPOSITE[_action(run)])
+    return _run_push(
+        setting, journal, chosen, f"{_BACK} of {run.id}", before, OPPOSITE[_get_hook_action(run)]
+    )
 
 
-def status(journal: Path, number: int | None) -> list[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]:
+def list_runs(
+    journal: Path, number: int | None
+) -> list[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]:
     """Runs, the latest first, or the one asked for, with their switches.
 
     Raises:

@@ -23,7 +23,7 @@ from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.operate.push.snapshot import SWITCHES
-from fabricc.operate.push.start import held, require
+from fabricc.operate.push.start import check_prerequisites, hold_journal
 from fabricc.review.explain.ask import subject_of
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import Place, Texts, explain_line
@@ -95,7 +95,7 @@ class Trials:
     sources: Mapping[str, str]
 
 
-def recorded(source: BuiltTree, found: Trials, path: Path) -> None:
+def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
     """Put what was tried into a ledger, beside what it states.
 
     Raises:
@@ -109,52 +109,52 @@ def recorded(source: BuiltTree, found: Trials, path: Path) -> None:
     for trial in found.trials:
         if trial.trouble is None:
             switch, texts = source.switch(trial.canary), source.files(trial.canary)
-            refused = {line: one.text for one in trial.refused if (line := _line(texts, one))}
+            refused = {line: one.text for one in trial.refused if (line := _get_refused_line(texts, one))}
             if refused or not trial.refused:
                 fresh.append(accepted.tried_now(switch, texts, refused))
     write_file(path, accepted.ledger_bytes(accepted.merge_ledgers(known, fresh)))
 
 
-def _line(texts: Mapping[str, str], refusal: Refused) -> str:
+def _get_refused_line(texts: Mapping[str, str], refusal: Refused) -> str:
     """The line that is refused, "" when it is not known."""
     lines = texts.get(refusal.file, "").splitlines()
     return lines[refusal.line - 1] if 1 <= refusal.line <= len(lines) else ""
 
 
-def canaries(source: BuiltTree, names: Iterable[str]) -> dict[Kind, str]:
+def choose_canaries(source: BuiltTree, names: Iterable[str]) -> dict[Kind, str]:
     """The first switch of each kind, in the fabric's order."""
     found: dict[Kind, str] = {}
     for name in names:
-        found.setdefault(kind_of(source, name), name)
+        found.setdefault(identify_kind(source, name), name)
     return dict(sorted(found.items(), key=lambda one: str(one[0])))
 
 
-def kind_of(source: BuiltTree, name: str) -> Kind:
+def identify_kind(source: BuiltTree, name: str) -> Kind:
     """The kind of a switch's configuration."""
     device = source.devices[name]
     return Kind(source.switch(name).model.name, device.nos, device.release, device.kind)
 
 
-def attempt(setting: Setting) -> Trials:
+def try_canaries(setting: Setting) -> Trials:
     """Let a canary of each kind check its configuration; nothing is changed.
 
     Raises:
         RefusedError: it does not start: the files are not those of the plan, or the login would be locked out.
     """
     source = setting.source
-    chosen = canaries(source, setting.names)
-    findings = list(require(setting, list(chosen.values())))
+    chosen = choose_canaries(source, setting.names)
+    findings = list(check_prerequisites(setting, list(chosen.values())))
     require_secrets(setting.access, lambda name: source.files(name).values(), list(chosen.values()))
 
     def one(name: str) -> tuple[tuple[Refused, ...], DeviceError | None]:
         try:
             if setting.stop.is_set():
                 raise DeviceError("FAB9118", f"{name}: interrupted before trying")
-            return _tried(setting, name), None
+            return _try_candidate(setting, name), None
         except DeviceError as error:
             return (), error
 
-    with held(setting):
+    with hold_journal(setting):
         progress = partial(setting.teller.progress, "trying")
         answers = for_each(chosen.values(), one, setting.options.parallel, progress)
     trials = []
@@ -169,11 +169,11 @@ def attempt(setting: Setting) -> Trials:
             findings.append(trial.trouble.diagnostic)
         for refusal in trial.refused:
             assert origins is not None
-            findings.append(_finding(source, trial, refusal, origins, sources))
+            findings.append(_make_finding(source, trial, refusal, origins, sources))
     return Trials(tuple(trials), tuple(findings), sources)
 
 
-def _tried(setting: Setting, name: str) -> tuple[Refused, ...]:
+def _try_candidate(setting: Setting, name: str) -> tuple[Refused, ...]:
     device, access = setting.source.devices[name], setting.access
     files = setting.source.files(name)
     text = access.filled(running.packed(files))
@@ -225,7 +225,7 @@ class Origins:
         return list(dict.fromkeys(found))[:3]
 
 
-def _printed(source: BuiltTree, trial: Trial, refusal: Refused, line: str) -> str:
+def _describe_source(source: BuiltTree, trial: Trial, refusal: Refused, line: str) -> str:
     """Where a line comes from: an overlay of the user's own, or what prints it."""
     switch = source.switch(trial.canary)
     if (
@@ -236,12 +236,12 @@ def _printed(source: BuiltTree, trial: Trial, refusal: Refused, line: str) -> st
     return f"printed by {printer(trial.kind.nos, refusal.file, line)}"
 
 
-def _finding(
+def _make_finding(
     source: BuiltTree, trial: Trial, refusal: Refused, origins: Origins, sources: dict[str, str]
 ) -> Diagnostic:
     """A refusal at our own file and line, with what prints the line and what of the spec is behind it."""
     told = f"{trial.canary} ({trial.kind}) refuses it: {refusal.text}"
-    line = _line(source.files(trial.canary), refusal)
+    line = _get_refused_line(source.files(trial.canary), refusal)
     if not line:
         return Diagnostic(
             "FAB9164", Severity.ERROR, told, None, "The device names no line that is in the tree."
@@ -249,6 +249,6 @@ def _finding(
     at = str(source.tree / f"{SWITCHES}{trial.canary}/{refusal.file}")
     sources[at] = source.files(trial.canary)[refusal.file]
     behind = origins.of(trial.canary, refusal.file, refusal.line)
-    words = f"{line.strip()!r} is {_printed(source, trial, refusal, line)}"
+    words = f"{line.strip()!r} is {_describe_source(source, trial, refusal, line)}"
     words += f"; behind it: {', '.join(behind)}." if behind else "; no line of the spec is behind it."
     return Diagnostic("FAB9164", Severity.ERROR, told, Position(at, refusal.line), words)

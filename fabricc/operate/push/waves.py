@@ -49,7 +49,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Plant:
+class CapacityModel:
     """What is to change, and what it is part of.
 
     Attributes:
@@ -100,7 +100,7 @@ class ShareError(Exception):
         self.member, self.resource, self.best = member, resource, best
 
 
-def plan(plant: Plant, keep: Fraction, most: int | None = None) -> list[Wave]:
+def compute_waves(plant: CapacityModel, keep: Fraction, most: int | None = None) -> list[Wave]:
     """The waves, upper tiers first: whoever accepts a route is ready before whoever announces it.
 
     A tier is left half done for the one below where that alone keeps the share, as when addresses change at both ends
@@ -126,12 +126,12 @@ def plan(plant: Plant, keep: Fraction, most: int | None = None) -> list[Wave]:
     return waves
 
 
-def largest_keep(plant: Plant, most: int | None = None) -> Fraction | None:
+def find_largest_keep(plant: CapacityModel, most: int | None = None) -> Fraction | None:
     """The largest share that some order keeps, in twentieths; None when there is none above 0."""
     for twentieths in range(19, 0, -1):
         keep = Fraction(twentieths, 20)
         try:
-            plan(plant, keep, most)
+            compute_waves(plant, keep, most)
         except ShareError:
             continue
         return keep
@@ -159,7 +159,7 @@ class _Mesh:
 class _State:
     """What has changed so far, and which links are down because their ends disagree."""
 
-    def __init__(self, plant: Plant, keep: Fraction) -> None:
+    def __init__(self, plant: CapacityModel, keep: Fraction) -> None:
         self.plant, self.keep = plant, keep
         self.changed: set[str] = set()
         self.seen: set[tuple[int, str]] = set()
@@ -193,7 +193,7 @@ class _State:
             placed[lower] = mesh
         return placed
 
-    def joint(self, uppers: Set[str], lowers: Mapping[int, int]) -> tuple[Fraction, str]:
+    def compute_pair_share(self, uppers: Set[str], lowers: Mapping[int, int]) -> tuple[Fraction, str]:
         """The least share of its uplinks on which a lower switch meets another one, and of what.
 
         `uppers` change now, and so many `lowers` of a mesh, by its place.
@@ -224,18 +224,18 @@ class _State:
             if kind not in self.seen:
                 if draft.members:
                     continue
-                if draft.admits(member):
+                if draft.can_add(member):
                     draft.add(member)
                     self.seen.add(kind)
-                    return self._done(draft, canary=True)
+                    return self._close_wave(draft, canary=True)
                 continue
-            if draft.admits(member):
+            if draft.can_add(member):
                 draft.add(member)
                 if most is not None and len(draft.members) >= most:
                     break
-        return self._done(draft, canary=False) if draft.members else None
+        return self._close_wave(draft, canary=False) if draft.members else None
 
-    def _done(self, draft: _Draft, *, canary: bool) -> Wave:
+    def _close_wave(self, draft: _Draft, *, canary: bool) -> Wave:
         kept, at, risked = draft.shares()
         names = tuple(member.name for member in draft.members)
         self.changed.update(names)
@@ -248,7 +248,7 @@ class _State:
                 del self.broken[lower]
         return Wave(names, canary, kept, at, risked)
 
-    def toggles(self, member: Member) -> dict[str, int]:
+    def count_toggled_links(self, member: Member) -> dict[str, int]:
         """Lower switch -> links that go down (positive) or come up once this member is new."""
         found: dict[str, int] = defaultdict(int)
         for partner, lower, count in self.partners.get(member.name, ()):
@@ -259,7 +259,7 @@ class _State:
         """Return the weight of a resource that is out already: links between old and new ends, absent switches."""
         return self.broken.get(resource, 0) + self.absent[resource]
 
-    def floor(self, tier: int) -> Fraction:
+    def compute_floor(self, tier: int) -> Fraction:
         """The smallest share of uplinks that any switch of another tier than this is left with between waves."""
         plant, lacking = self.plant, {*self.broken, *self.absent} & self.plant.tiers.keys()
         shares = [
@@ -275,7 +275,7 @@ class _State:
         for member in members:
             draft = _Draft(self)
             draft.add(member)
-            share, resource = draft.worst()
+            share, resource = draft.find_worst_share()
             if best is None or share > best[0]:
                 best = share, member.name, resource
         assert best is not None
@@ -294,9 +294,9 @@ class _Draft:
         self.toggled: defaultdict[str, int] = defaultdict(int)
         self.uppers: set[str] = set()
         self.lowers: Counter[int] = Counter()
-        self.floors = {tier: state.floor(tier) for tier in range(len(TIERS))}
+        self.floors = {tier: state.compute_floor(tier) for tier in range(len(TIERS))}
 
-    def _loses(self, member: Member) -> dict[str, int]:
+    def _compute_lost_weights(self, member: Member) -> dict[str, int]:
         """Resource -> weight that is out while the member changes."""
         found = dict(member.carries)
         changed, breaking = self.state.changed, self.plant.breaking
@@ -306,37 +306,37 @@ class _Draft:
                 found[lower] = found.get(lower, 0) + count
         return found
 
-    def admits(self, member: Member) -> bool:
+    def can_add(self, member: Member) -> bool:
         """Whether the member may join: alone in its redundancy set, and every share kept during and after."""
         if member.redundancy and member.redundancy in self.sets:
             return False
-        toggles = self.state.toggles(member)
+        toggles = self.state.count_toggled_links(member)
         for lower, change in toggles.items():
-            if change > 0 and not self._during(lower, self.toggled[lower] + change):
+            if change > 0 and not self._is_share_kept(lower, self.toggled[lower] + change):
                 return False
-        if self.state.meshes and self._joint(member)[0] < self.state.keep:
+        if self.state.meshes and self._compute_pair_share(member)[0] < self.state.keep:
             return False
         if not self.members and not member.disruptive:
             return True
-        alone_so_far = len(self.members) == 1 and not self._within()
+        alone_so_far = len(self.members) == 1 and not self._survives_failure()
         return not alone_so_far and all(
-            self._during(resource, self.lost[resource] + weight)
-            for resource, weight in self._loses(member).items()
+            self._is_share_kept(resource, self.lost[resource] + weight)
+            for resource, weight in self._compute_lost_weights(member).items()
         )
 
-    def _joint(self, *more: Member) -> tuple[Fraction, str]:
+    def _compute_pair_share(self, *more: Member) -> tuple[Fraction, str]:
         """What pairs of lower switches keep after it, with a further member."""
         lowers = self.lowers + Counter(at for each in more for at in self._meshes(each))
-        return self.state.joint(self.uppers | {each.name for each in more}, lowers)
+        return self.state.compute_pair_share(self.uppers | {each.name for each in more}, lowers)
 
     def _meshes(self, member: Member) -> list[int]:
         """The place of the mesh in which a member is a lower switch."""
         mesh = self.state.mesh_of.get(member.name)
         return [at for at, each in enumerate(self.state.meshes) if each is mesh]
 
-    def _within(self) -> bool:
+    def _survives_failure(self) -> bool:
         """Whether what has been admitted so far would keep the share even if it failed."""
-        return all(self._during(resource, weight) for resource, weight in self.lost.items())
+        return all(self._is_share_kept(resource, weight) for resource, weight in self.lost.items())
 
     def _share(self, resource: str, out: int) -> Fraction:
         total = self.plant.totals[resource]
@@ -344,7 +344,7 @@ class _Draft:
         share = Fraction(max(0, total - out - self.state.down(resource)), total)
         return share if tier is None else share * self.floors[tier]
 
-    def _during(self, resource: str, out: int) -> bool:
+    def _is_share_kept(self, resource: str, out: int) -> bool:
         keep = self.state.keep
         return self._share(resource, out) >= (min(keep, _OUT) if resource in self.plant.drained else keep)
 
@@ -354,18 +354,18 @@ class _Draft:
         self.lowers.update(self._meshes(member))
         if member.redundancy:
             self.sets.add(member.redundancy)
-        for resource, weight in self._loses(member).items():
+        for resource, weight in self._compute_lost_weights(member).items():
             self.lost[resource] += weight
             if member.disruptive:
                 self.certain[resource] += weight
-        for lower, change in self.state.toggles(member).items():
+        for lower, change in self.state.count_toggled_links(member).items():
             self.toggled[lower] += change
 
-    def worst(self) -> tuple[Fraction, str]:
+    def find_worst_share(self) -> tuple[Fraction, str]:
         """The smallest share during and after, and of what."""
         shares = [(self._share(r, out), r) for r, out in self.lost.items()]
         shares += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0]
-        return min([*shares, self._joint()], default=(WHOLE, ""))
+        return min([*shares, self._compute_pair_share()], default=(WHOLE, ""))
 
     def shares(self) -> tuple[Fraction, str, Fraction]:
         """What is kept for certain and where, and what would be kept if every member failed."""
@@ -373,6 +373,8 @@ class _Draft:
         standing = [(self._share(r, 0), r) for r in {*self.state.broken, *self.state.absent} if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]
         kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0 or r in own]
-        share, at = min([*(each for each in (*standing, *kept) if each[1] not in drained), self._joint()])
+        share, at = min(
+            [*(each for each in (*standing, *kept) if each[1] not in drained), self._compute_pair_share()]
+        )
         risked = min((self._share(r, out) for r, out in self.lost.items() if r not in drained), default=WHOLE)
         return share, at if share < WHOLE else "", min(share, risked)

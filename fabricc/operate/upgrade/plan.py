@@ -14,11 +14,11 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest_release, runs_release
-from fabricc.operate.maintain.specs import applied, prove, written
+from fabricc.operate.maintain.specs import edit_spec, prove_spec, write_spec
 from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.impact import Effect
-from fabricc.operate.push.plant import plant
-from fabricc.operate.push.run import planned_waves
+from fabricc.operate.push.plant import build_capacity_model
+from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.run import Context, review
@@ -64,7 +64,7 @@ class Release(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class UpgradeRequest:
     """What is asked for.
 
     Attributes:
@@ -84,7 +84,7 @@ class Wish:
     write: Path | None = None
 
 
-class Taker(NamedTuple):
+class UpgradeTarget(NamedTuple):
     """A switch that goes to the new release."""
 
     name: str
@@ -110,8 +110,8 @@ class Upgrade:
     """
 
     cluster: str
-    wish: Wish
-    takers: tuple[Taker, ...]
+    wish: UpgradeRequest
+    takers: tuple[UpgradeTarget, ...]
     features: tuple[Feature, ...]
     gaps: tuple[Gap, ...]
     closed: tuple[Gap, ...]
@@ -125,7 +125,9 @@ class Upgrade:
     findings: tuple[Diagnostic, ...]
 
 
-def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], None]) -> Upgrade:
+def prepare_upgrade(
+    compiled: Compiled, wish: UpgradeRequest, progress: Callable[[str, int, int], None]
+) -> Upgrade:
     """Plan an upgrade; with `write` the spec of after is proved, and put with that of before into the folder.
 
     Raises:
@@ -133,16 +135,18 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
         EmitError: a file cannot be written.
     """
     parts = {"": compiled, **compiled.networks}
-    takers = tuple(_takers(parts, wish))
-    _require(parts, takers, wish)
-    words = dict(_words(parts, takers, wish))
+    takers = tuple(_find_targets(parts, wish))
+    _require_support(parts, takers, wish)
+    words = dict(_list_spec_keys(parts, takers, wish))
     text, file = compiled.sources[str(compiled.path)], str(compiled.path)
     with TemporaryDirectory(prefix="fabricc-upgrade-") as scratch:
         top = wish.write or Path(scratch)
-        after = written(compiled, applied(text, file, words), top / AFTER)
+        after = write_spec(compiled, edit_spec(text, file, words), top / AFTER)
         ways = {"": after, **after.networks}
         names = {taker.name for taker in takers}
-        wrong = [t.name for t in takers if _switch(ways[t.network].fabric, t.name).release != wish.to.release]
+        wrong = [
+            t.name for t in takers if _find_switch(ways[t.network].fabric, t.name).release != wish.to.release
+        ]
         if wrong:
             told = ", ".join(f"{'.'.join(map(str, path))}: {value}" for path, value in words.items())
             message = f"the spec does not take the release where it stands: {join_words(wrong, 4)}"
@@ -152,18 +156,18 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
         files: tuple[Path, ...] = ()
         if wish.write is not None:
             progress("proving", 0, 1)
-            prove(after)
+            prove_spec(after)
             progress("proving", 1, 1)
-            files = (written(compiled, text, top / BEFORE).path, after.path)
-    old, new = _gaps(parts, names), _gaps(ways, names)
+            files = (write_spec(compiled, text, top / BEFORE).path, after.path)
+    old, new = _collect_gaps(parts, names), _collect_gaps(ways, names)
     used = {Wanted(wish.to.nos, wish.to.release, taker.model) for taker in takers}
     images = read_images(wish.images, used) if wish.images else Images({}, ())
     nos, to, left = wish.to.nos, wish.to.release, sorted({taker.release for taker in takers})
-    features = tuple(dict.fromkeys(_features(parts, ways, takers)))
+    features = tuple(dict.fromkeys(_compare_features(parts, ways, takers)))
     gaps = tuple(gap for key, gap in new.items() if key not in old)
     closed = tuple(gap for key, gap in old.items() if key not in new)
     going = {name: [each.name for each in takers if each.network == name] for name in ways}
-    waves = {name: _waves(part.fabric, going[name], wish) for name, part in ways.items()}
+    waves = {name: _plan_waves(part.fabric, going[name], wish) for name, part in ways.items()}
     image_steps = dict.fromkeys(filter(None, (image_step(nos, release, to) for release in left)))
     returns = tuple(filter(None, (one_way(nos, release, to) for release in left)))
     return Upgrade(
@@ -172,7 +176,7 @@ def prepare(compiled: Compiled, wish: Wish, progress: Callable[[str, int, int], 
     )  # fmt: skip
 
 
-def _takers(parts: Mapping[str, Compiled], wish: Wish) -> Iterator[Taker]:
+def _find_targets(parts: Mapping[str, Compiled], wish: UpgradeRequest) -> Iterator[UpgradeTarget]:
     """The switches of the system that run another release, or the one to leave."""
     known: set[str] = set()
     count = 0
@@ -188,7 +192,7 @@ def _takers(parts: Mapping[str, Compiled], wish: Wish) -> Iterator[Taker]:
             leaves = wish.since in (None, Release(nos, release))
             if nos == wish.to.nos and release != wish.to.release and leaves:
                 count += 1
-                yield Taker(name, network, at.tier.value, part.fabric.model(at).name, release)
+                yield UpgradeTarget(name, network, at.tier.value, part.fabric.model(at).name, release)
     if unknown := [name for name in wish.only if name not in known]:
         message = f"the fabric has no switch {unknown[0]!r}"
         raise FindingsError("FAB9421", message, "`fabricc plan` has them all.")
@@ -202,7 +206,9 @@ def _takers(parts: Mapping[str, Compiled], wish: Wish) -> Iterator[Taker]:
         raise FindingsError("FAB9421", f"no switch that is meant {what}", remedy)
 
 
-def _require(parts: Mapping[str, Compiled], takers: Iterable[Taker], wish: Wish) -> None:
+def _require_support(
+    parts: Mapping[str, Compiled], takers: Iterable[UpgradeTarget], wish: UpgradeRequest
+) -> None:
     """Refuse models that the catalog does not know to run the release.
 
     Raises:
@@ -227,8 +233,8 @@ def _require(parts: Mapping[str, Compiled], takers: Iterable[Taker], wish: Wish)
         raise FindingsError.of(wrong)
 
 
-def _words(
-    parts: Mapping[str, Compiled], takers: Sequence[Taker], wish: Wish
+def _list_spec_keys(
+    parts: Mapping[str, Compiled], takers: Sequence[UpgradeTarget], wish: UpgradeRequest
 ) -> Iterator[tuple[KeyPath, str]]:
     """Keys of the spec: a tier's where all its switches go, else those of single switches."""
     for network, part in parts.items():
@@ -245,22 +251,22 @@ def _words(
                 yield (*root, "overrides", name, "nos"), str(wish.to)
 
 
-def _switch(fabric: Fabric, name: str) -> Switch:
+def _find_switch(fabric: Fabric, name: str) -> Switch:
     at = next(at for at in fabric.switch_ids() if fabric.name(at) == name)
     return fabric.switch(at)
 
 
-def _features(
-    parts: Mapping[str, Compiled], ways: Mapping[str, Compiled], takers: Sequence[Taker]
+def _compare_features(
+    parts: Mapping[str, Compiled], ways: Mapping[str, Compiled], takers: Sequence[UpgradeTarget]
 ) -> Iterator[Feature]:
-    kinds: dict[tuple[str, str, str, str], Taker] = {}
+    kinds: dict[tuple[str, str, str, str], UpgradeTarget] = {}
     for taker in takers:
         kinds.setdefault((taker.network, taker.tier, taker.model, taker.release), taker)
     for taker in kinds.values():
-        yield from features(*(_switch(side[taker.network].fabric, taker.name) for side in (parts, ways)))
+        yield from features(*(_find_switch(side[taker.network].fabric, taker.name) for side in (parts, ways)))
 
 
-def _gaps(parts: Mapping[str, Compiled], names: set[str]) -> dict[tuple[str, str], Gap]:
+def _collect_gaps(parts: Mapping[str, Compiled], names: set[str]) -> dict[tuple[str, str], Gap]:
     """Code and feature -> gap, of one switch of every kind among these."""
     found: dict[tuple[str, str], Gap] = {}
     for part in parts.values():
@@ -275,8 +281,10 @@ def _gaps(parts: Mapping[str, Compiled], names: set[str]) -> dict[tuple[str, str
     return found
 
 
-def _waves(fabric: Fabric, names: Sequence[str], wish: Wish) -> Sequence[Wave]:
+def _plan_waves(fabric: Fabric, names: Sequence[str], wish: UpgradeRequest) -> Sequence[Wave]:
     """As a push would order them: each is out while its image is installed."""
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     effect = Effect(str(wish.to), Impact.RELOAD, "another release is installed")
-    return planned_waves(plant(fabric, places, dict.fromkeys(names, effect)), wish.keep, wish.most)
+    return plan_waves(
+        build_capacity_model(fabric, places, dict.fromkeys(names, effect)), wish.keep, wish.most
+    )

@@ -15,7 +15,7 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
 from fabricc.operate.push.images import Wanted
-from fabricc.operate.push.run import kept_words, percent
+from fabricc.operate.push.run import describe_kept_share, format_percent
 from fabricc.review.diff.phrases import phrases
 from fabricc.review.diff.wording import title
 
@@ -31,29 +31,29 @@ FORMAT = 1
 _SHOWN = 6
 
 
-def parts(found: Upgrade, spec: str) -> Iterator[Part]:
+def render_upgrade(found: Upgrade, spec: str) -> Iterator[Part]:
     """What to show of it; `spec` is the spec's name, for commands."""
     left = Counter(taker.release for taker in found.takers)
     told = ", ".join(
         f"{count:,} run {found.wish.to.nos}-{release}" for release, count in sorted(left.items())
     )
     yield Line(f"{found.cluster}: {plural(len(found.takers), 'switch')} to {found.wish.to} ({told})", "bold")
-    yield from _features(found)
-    yield from _configurations(found)
+    yield from _render_features(found)
+    yield from _render_configurations(found)
     for network, waves in found.waves.items():
         yield from (Line(), Line(f"{network + ': ' if network else ''}order", "bold"))
         for number, wave in enumerate(waves, 1):
             word = " (canary)" if wave.canary else ""
-            yield Line(f"  {number}{word}: {join_words(wave.members, _SHOWN)}, {kept_words(wave)}")
+            yield Line(f"  {number}{word}: {join_words(wave.members, _SHOWN)}, {describe_kept_share(wave)}")
     yield from (Line(), Line("images", "bold"))
-    yield from map(Line, _images(found))
+    yield from map(Line, _render_images(found))
     yield from (Line(), Line("return", "bold"))
-    yield from map(Line, _return(found))
+    yield from map(Line, _render_return(found))
     yield from (Line(), Line("steps", "bold"))
-    yield from (Line(f"  {number}. {step}") for number, step in enumerate(steps(found, spec), 1))
+    yield from (Line(f"  {number}. {step}") for number, step in enumerate(list_steps(found, spec), 1))
 
 
-def _features(found: Upgrade) -> Iterator[Line]:
+def _render_features(found: Upgrade) -> Iterator[Line]:
     if found.features:
         yield from (Line(), Line("what the release has, and what it lacks", "bold"))
     for feature in found.features:
@@ -66,7 +66,7 @@ def _features(found: Upgrade) -> Iterator[Line]:
             )
 
 
-def by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
+def group_by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
     """Groups of the review, each taken apart by the feature that its statements are of; "" for the release itself."""
     settings = {each.setting: each.name for each in found.features if each.setting}
     for group in found.review.groups:
@@ -79,11 +79,11 @@ def by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
             yield cause, replace(group, lines=tuple(lines))
 
 
-def _configurations(found: Upgrade) -> Iterator[Line]:
+def _render_configurations(found: Upgrade) -> Iterator[Line]:
     yield from (Line(), Line("configuration", "bold"))
     if not found.review.groups:
         yield Line("  every file stays as it is")
-    for cause, group in by_cause(found):
+    for cause, group in group_by_cause(found):
         yield Line(f"  {cause or 'the release'}: {title(group)}")
         for phrase in phrases(group):
             yield Line(f"    {phrase.theme}: {phrase.text}")
@@ -92,7 +92,7 @@ def _configurations(found: Upgrade) -> Iterator[Line]:
                 yield Line(f"    {file.path} of {group.devices[0]} (+{file.added} -{file.removed})", "dim")
 
 
-def _images(found: Upgrade) -> Iterator[str]:
+def _render_images(found: Upgrade) -> Iterator[str]:
     if found.wish.images is None:
         yield "  no table is given (--images), so the hook must know its files"
     for model in dict.fromkeys(taker.model for taker in found.takers) if found.wish.images else ():
@@ -106,7 +106,7 @@ def _images(found: Upgrade) -> Iterator[str]:
         yield f"  for the hook: {'; '.join(each.install) or 'the release that runs has no command for it'}"
 
 
-def _return(found: Upgrade) -> Iterator[str]:
+def _render_return(found: Upgrade) -> Iterator[str]:
     for each in found.image_steps:
         yield f"  {'; '.join(each.back) or 'the new release has no command for it: install the image of before anew'}"
         yield from (f"  {limit}" for limit in each.limits)
@@ -114,13 +114,13 @@ def _return(found: Upgrade) -> Iterator[str]:
     yield from (f"  {line}" for line in found.returns)
 
 
-def steps(found: Upgrade, spec: str) -> list[str]:
+def list_steps(found: Upgrade, spec: str) -> list[str]:
     """What to do, in order."""
     only = "".join(f" --only {quote(name)}" for name in found.wish.only)
     images = f" --images {quote(str(found.wish.images))}" if found.wish.images else ""
     words = ", ".join(f"{format_path(path)}: {value}" for path, value in found.words.items())
     tree = f"build/{found.cluster}"
-    push = f"fabricc push {tree} --hook HOOK{images} --keep {percent(found.wish.keep)}{only}"
+    push = f"fabricc push {tree} --hook HOOK{images} --keep {format_percent(found.wish.keep)}{only}"
     if found.wish.most:
         push += f" --wave-size {found.wish.most}"
     return [
@@ -153,7 +153,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
                     {"path": file.path, "added": file.added, "removed": file.removed} for file in group.files
                 ],
             }
-            for cause, group in by_cause(found)
+            for cause, group in group_by_cause(found)
         ],
         "waves": {
             network or "compute": [
@@ -176,7 +176,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
         "return": list(found.returns),
         "words": {format_path(path): value for path, value in found.words.items()},
         "written": [str(path) for path in found.written],
-        "steps": steps(found, spec),
+        "steps": list_steps(found, spec),
         "findings": [finding_entry(one) for one in found.findings],
     }
     return json_document(answer)

@@ -17,8 +17,8 @@ from jsonschema import Draft202012Validator
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.operate.lab import scenarios
-from fabricc.operate.maintain.losses import touched
-from fabricc.operate.maintain.wiring import Out, Wiring
+from fabricc.operate.maintain.losses import find_affected_hosts
+from fabricc.operate.maintain.wiring import Outage, Wiring
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_links_that_are_left_are_the_next_hops_that_routing_predicts(tmp_path: P
         for name in drained:
             at = scenarios.drained_network(at, name)
         told = at.predict(ends_of(network, gone))
-        out = Out(frozenset(gone), frozenset(drained))
+        out = Outage(frozenset(gone), frozenset(drained))
         for tor in known.nics:
             widths = {told.widths[tor].get(far.prefix, 0) for far in network.rails() if far.tor != tor}
             assert widths == {known.share(tor, out).links}, (gone, drained, tor)
@@ -264,9 +264,9 @@ def test_a_window_is_a_time(fabricc: Callable[..., Ran], window: str) -> None:
 
 def test_hosts_that_keep_all_their_ports_and_paths_are_not_touched() -> None:
     known = wiring(SUPERPOD)
-    assert touched(known, Out(), Out()) == []
-    out = Out(ends=frozenset({("su001-tor1a", known.nics["su001-tor1a"][0].port)}))
-    (only,) = touched(known, Out(), out)
+    assert find_affected_hosts(known, Outage(), Outage()) == []
+    out = Outage(ends=frozenset({("su001-tor1a", known.nics["su001-tor1a"][0].port)}))
+    (only,) = find_affected_hosts(known, Outage(), out)
     assert (only.name, only.how, only.gpus, only.kept) == ("su001-host01", "rail lost", 1, Fraction(1))
 
 

@@ -16,9 +16,9 @@ import pytest
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.classes import effective_priority
-from fabricc.operate.migrate.cables import moves, turns
-from fabricc.operate.migrate.prepare import Migration, prepare
-from fabricc.operate.migrate.steps import steps
+from fabricc.operate.migrate.cables import group_switches_by_round, plan_moves
+from fabricc.operate.migrate.prepare import Migration, prepare_migration
+from fabricc.operate.migrate.steps import find_steps
 from tests.operate.lab.specs import TWO_TIERS
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def cables(fabric: Fabric) -> set[Ends]:
 
 def migrated(folder: Path, *changes: tuple[str, str], base: str = SPEC, keep: Fraction = ROOM) -> Migration:
     old, new = pair(folder, *changes, base=base)
-    return prepare(old, new, keep, folder / "steps", lambda *_: None)
+    return prepare_migration(old, new, keep, folder / "steps", lambda *_: None)
 
 
 def said(found: Migration) -> list[tuple[str, str, int]]:
@@ -245,7 +245,7 @@ def test_a_model_that_cannot_stand_among_the_others_comes_at_once(tmp_path: Path
         "spines: {model: sn5400, nos: sonic-202505, count: 2",
         "spines: {model: sn4700, nos: sonic-202505, count: 4",
     )
-    assert not [*steps(*pair(tmp_path, smaller, base=full), ROOM)]
+    assert not [*find_steps(*pair(tmp_path, smaller, base=full), ROOM)]
 
 
 def test_one_number_for_spines_that_had_their_own_is_one_step(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
     new.lock_path.write_text(lock)
     wanted = sound(new.path)
     assert old.fabric.strides != wanted.fabric.strides or not pins
-    found = prepare(old, wanted, HALF, tmp_path / "steps", lambda *_: None)
+    found = prepare_migration(old, wanted, HALF, tmp_path / "steps", lambda *_: None)
     assert [name for name, _, _ in said(found)] == names
     assert {stage.review.impact.label for stage in found.stages[-1:]} <= {"none", "hitless"}
     assert max(stage.review.gpus_affected for stage in found.stages) <= 16 < 32
@@ -381,14 +381,14 @@ def test_cables_move_in_rounds_that_keep_what_they_say(
 ) -> None:
     """Each round plugs into free ports alone; what stays on switches that are not out is what the worksheet says."""
     old, new = pair(tmp_path, change, base=base)
-    found = moves(old.fabric, new.fabric, ROOM)
+    found = plan_moves(old.fabric, new.fabric, ROOM)
     plugged, after = cables(old.fabric), cables(new.fabric)
     assert {move.was for move in found if move.was} == plugged - after
     assert {move.now for move in found if move.now} == after - plugged
     links = Counter(lower for (lower, _), _ in plugged)
     turned = {upper for _, (upper, _) in after} - {upper for _, (upper, _) in plugged}
     moved: set[Ends] = set()
-    for number, out in turns(found).items():
+    for number, out in group_switches_by_round(found).items():
         rows = [move for move in found if move.round == number]
         carries = plugged - (moved if "unique" in base else set())
         left = Counter(lower for (lower, _), (upper, _) in carries if upper not in out)
@@ -415,7 +415,10 @@ def test_a_rack_that_leaves_lets_a_round_keep_what_the_others_have(tmp_path: Pat
     (stage,) = migrated(tmp_path, *gone, base=base, keep=HALF).stages
     assert all(move.was and not move.now for move in stage.moves)
     assert {move.keeps for move in stage.moves} == {HALF}
-    rounds = {number: [name for name in out if "spine" in name] for number, out in turns(stage.moves).items()}
+    rounds = {
+        number: [name for name in out if "spine" in name]
+        for number, out in group_switches_by_round(stage.moves).items()
+    }
     assert rounds == {1: ["spine01a", "spine02a"], 2: ["spine03a", "spine04a"]}
 
 

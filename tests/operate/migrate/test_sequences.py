@@ -17,7 +17,7 @@ from fabricc.back import hosts
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.fabric import Fabric
-from fabricc.operate.migrate.prepare import prepare
+from fabricc.operate.migrate.prepare import prepare_migration
 from tests.effort import examples
 from tests.operate.migrate.test_migrate import ROOM, sound
 
@@ -119,7 +119,7 @@ def carried_out(folder: Path, states: list[State]) -> None:
     pins = runs.lock_text
     for number, (_, after) in enumerate(pairwise(states)):
         fresh = written(folder / f"fresh{number}", after, pins)
-        found = prepare(runs, fresh, ROOM, folder / f"steps{number}", lambda *_: None)
+        found = prepare_migration(runs, fresh, ROOM, folder / f"steps{number}", lambda *_: None)
         assert [stage.number for stage in found.stages] == list(range(1, len(found.stages) + 1))
         last = found.stages[-1].spec
         assert last is not None

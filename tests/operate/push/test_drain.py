@@ -20,9 +20,9 @@ from fabricc.operate.devices.device import Device
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push.built_tree import BuiltTree, RefusedError, read_source
-from fabricc.operate.push.drain import drained, patched
+from fabricc.operate.push.drain import drain_files, patch_text
 from fabricc.operate.push.executor import Executor
-from fabricc.operate.push.holding import alone
+from fabricc.operate.push.holding import hold_switches
 from fabricc.operate.push.journal import Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.snapshot import Snapshot
@@ -64,15 +64,15 @@ def test_an_older_state_is_drained_as_its_own_rendering_would_be(nos: str, inven
     new, shut = (replace(switch, nos=nos, release=back_end.default_release) for switch in both)
     older, older_shut = (replace(s, bgp=replace(s.bgp, hold_s=30, keepalive_s=10)) for s in (new, shut))
     render = back_end.render
-    assert drained(new.name, nos, render(older), render(new), render(shut)) == render(older_shut)
-    assert drained(new.name, nos, render(older_shut), render(new), render(shut)) == render(older_shut)
+    assert drain_files(new.name, nos, render(older), render(new), render(shut)) == render(older_shut)
+    assert drain_files(new.name, nos, render(older_shut), render(new), render(shut)) == render(older_shut)
 
 
 def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
     tree = tree_of(specs.source(specs.two_tiers(tmp_path / "spec")).fabric)
     new = {"frr.conf": "frr version 8.4\nhostname new\n", "hostname": "new\n"}
     for name in tree.places:
-        assert drained(name, "frr", new, *tree.renderings(name, running.versions("frr", new))) == new
+        assert drain_files(name, "frr", new, *tree.render_states(name, running.versions("frr", new))) == new
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def held(before: Fabric, after: Fabric) -> None:
         nos = after.tiers[place.tier].nos
         old, shut = (render_switch(fabric.switch(place)) for fabric in (before, in_drain(before, name)))
         assert old != shut
-        assert drained(name, nos, old, *tree.renderings(name, running.versions(nos, old))) == shut
+        assert drain_files(name, nos, old, *tree.render_states(name, running.versions(nos, old))) == shut
 
 
 def in_drain(fabric: Fabric, name: str) -> Fabric:
@@ -134,15 +134,15 @@ def in_drain(fabric: Fabric, name: str) -> Fabric:
 
 
 def test_text_without_a_single_place_for_the_change_is_left_alone() -> None:
-    assert patched("a\nb\nc\n", "a\nb\n", "a\nx\nb\n") == "a\nx\nb\nc\n"
-    assert patched("q\n", "a\nb\n", "a\nx\nb\n") is None
+    assert patch_text("a\nb\nc\n", "a\nb\n", "a\nx\nb\n") == "a\nx\nb\nc\n"
+    assert patch_text("q\n", "a\nb\n", "a\nx\nb\n") is None
 
 
 def test_equal_places_are_told_apart_by_their_order() -> None:
     old = "one\nset\nend\ntwo\nset\nend\n".replace("set", "a\nb\nc\nd\nset\ne\nf\ng\nh")
     new = old.replace("two\na\nb\nc\nd\nset", "two\na\nb\nc\nd\nset\nshut")
-    assert patched(f"older\n{old}", old, new) == f"older\n{new}"
-    assert patched(f"{old}three\n{old}", old, new) is None
+    assert patch_text(f"older\n{old}", old, new) == f"older\n{new}"
+    assert patch_text(f"{old}three\n{old}", old, new) is None
 
 
 def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path)
     for end, known in ((State.CONFIRMED, "new"), (State.ROLLED_BACK, "old"), (State.UNKNOWN, "")):
         run = journal.begin("push", "tree", "digest", {}, iter(["a"]))
         journal.asked(run, "a", "old", "new", disruptive=False, baseline={}, secrets={})
-        journal.intend(run, "a", "change")
+        journal.record_intent(run, "a", "change")
         assert not journal.entry(run, "a").settled
         journal.reached(run, "a", end)
         assert journal.entry(run, "a").settled
@@ -164,9 +164,9 @@ def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path)
 
 def test_two_pushes_at_once_are_refused(tmp_path: Path) -> None:
     with (
-        alone(tmp_path / "journal", "small", "192.0.2.1"),
+        hold_switches(tmp_path / "journal", "small", "192.0.2.1"),
         pytest.raises(RefusedError) as refusal,
-        alone(tmp_path / "journal", "small", "192.0.2.1"),
+        hold_switches(tmp_path / "journal", "small", "192.0.2.1"),
     ):
         pass
     assert refusal.value.diagnostics[0].code == "FAB9123"

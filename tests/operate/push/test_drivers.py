@@ -118,10 +118,10 @@ class Bench:
 @contextmanager
 def bench(folder: Path, nos: str) -> Iterator[Bench]:
     spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
-    texts = list(built(spec, folder / "out").renderings(NAME, {4}))
+    texts = list(built(spec, folder / "out").render_states(NAME, {4}))
     spec.write_text(spec.read_text() + CHANGE)
     source = built(spec, folder / "out")
-    texts += source.renderings(NAME, {4})
+    texts += source.render_states(NAME, {4})
     with server_of(folder, nos, texts) as (server, running):
         found = Bench(folder, source, server, running)
         server.neighbors = found.sessions

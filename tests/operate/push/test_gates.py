@@ -9,8 +9,8 @@ import pytest
 from fabricc.fabric import expand
 from fabricc.operate.devices.readings import gaps
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
-from fabricc.operate.push.gates import complaints, unstated
-from fabricc.operate.push.growth import congestion, lasting
+from fabricc.operate.push.gates import find_regressions, list_unstated
+from fabricc.operate.push.growth import find_congestion, find_lasting_errors
 from fabricc.operate.push.options import Options
 from tests.operate.lab import specs
 from tests.operate.push.network import built
@@ -31,12 +31,12 @@ def test_a_session_that_was_up_must_be_up_also_to_a_switch_that_changes_later(sp
     first = spine.bgp.sessions[0]
     before = {"sessions": {session.remote: [True, 4] for session in spine.bgp.sessions}}
     now = {"sessions": {**before["sessions"], first.remote: [False, 0]}}
-    assert complaints(spine, before, before, (), (), widths=True) == []
+    assert find_regressions(spine, before, before, (), (), widths=True) == []
     later = {first.peer}
-    assert len(complaints(spine, before, now, (), later, widths=True)) == 1
-    assert complaints(spine, before, now, later, later, widths=True) == [], "both ends must agree first"
+    assert len(find_regressions(spine, before, now, (), later, widths=True)) == 1
+    assert find_regressions(spine, before, now, later, later, widths=True) == [], "both ends must agree first"
     down = {"sessions": {**before["sessions"], first.remote: [False, 0]}}
-    assert complaints(spine, down, down, (), (), widths=True) == [], "it was down before"
+    assert find_regressions(spine, down, down, (), (), widths=True) == [], "it was down before"
 
 
 def test_numbers_of_before_that_nobody_announces_any_more_may_go_and_nothing_else(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_numbers_of_before_that_nobody_announces_any_more_may_go_and_nothing_els
 
     def missed(now: dict[str, int]) -> set[str]:
         before, after = ({"sessions": {}, "widths": each} for each in (widths, now))
-        said = complaints(tor, before, after, (), (), widths=True, leaving=source.leaving)
+        said = find_regressions(tor, before, after, (), (), widths=True, leaving=source.leaving)
         return {line.split()[0] for line in said if "next hops" in line}
 
     assert missed({stays: 1, **outside}) == {stays}
@@ -61,8 +61,8 @@ def test_a_new_session_must_come_up_once_both_ends_have_it(spine: Switch) -> Non
     first, *others = spine.bgp.sessions
     before = {"sessions": {session.remote: [True, 4] for session in others}}
     now = {"sessions": {**before["sessions"], first.remote: [False, 0]}}
-    assert complaints(spine, before, now, (), {first.peer}, widths=True) == []
-    assert len(complaints(spine, before, now, (), (), widths=True)) == 1
+    assert find_regressions(spine, before, now, (), {first.peer}, widths=True) == []
+    assert len(find_regressions(spine, before, now, (), (), widths=True)) == 1
 
 
 def test_fewer_prefixes_and_fewer_next_hops_are_told(spine: Switch) -> None:
@@ -70,14 +70,14 @@ def test_fewer_prefixes_and_fewer_next_hops_are_told(spine: Switch) -> None:
     before = {"sessions": up, "widths": {"10.0.0.0/30": 2}}
     few = {**up, spine.bgp.sessions[0].remote: [True, 8]}
     now = {"sessions": few, "widths": {"10.0.0.0/30": 1}}
-    assert len(complaints(spine, before, now, (), (), widths=True)) == 2
-    assert len(complaints(spine, before, now, (), (), widths=False)) == 1
-    assert complaints(spine, before, now, (), (), widths=False, received=False) == []
+    assert len(find_regressions(spine, before, now, (), (), widths=True)) == 2
+    assert len(find_regressions(spine, before, now, (), (), widths=False)) == 1
+    assert find_regressions(spine, before, now, (), (), widths=False, received=False) == []
 
 
 def test_routes_of_a_family_that_a_switch_leaves_may_go(spine: Switch) -> None:
     before: dict[str, Any] = {"widths": {"10.0.0.0/30": 2, "fd00::/126": 2}}
-    found = complaints(spine, before, {"widths": {}}, (), (), widths=True)
+    found = find_regressions(spine, before, {"widths": {}}, (), (), widths=True)
     assert found == ["10.0.0.0/30 has 0 next hops, 2 before"], "the spine runs IPv4"
 
 
@@ -88,25 +88,25 @@ def test_a_neighbour_that_the_plan_has_no_longer_takes_its_next_hops_along(spine
         "widths": {"10.0.9.0/30": 1, "10.0.0.0/30": 2, "10.0.1.0/30": 2},
     }
     now = {"sessions": sessions, "widths": {"10.0.0.0/30": 1, "10.0.1.0/30": 0}}
-    found = complaints(spine, before, now, (), (), widths=True)
+    found = find_regressions(spine, before, now, (), (), widths=True)
     assert found == ["10.0.1.0/30 has 0 next hops, 2 before"]
     stays = {**before, "sessions": sessions}
-    assert len(complaints(spine, stays, now, (), (), widths=True)) == 3
+    assert len(find_regressions(spine, stays, now, (), (), widths=True)) == 3
 
 
 def test_a_new_alarm_is_told_and_an_old_one_is_not(spine: Switch) -> None:
     before, now = {"alarms": ["fan 1"]}, {"alarms": ["fan 1", "fan 2"]}
-    assert complaints(spine, before, now, (), (), widths=True) == ["alarm: fan 2"]
-    assert complaints(spine, now, before, (), (), widths=True) == []
+    assert find_regressions(spine, before, now, (), (), widths=True) == ["alarm: fan 2"]
+    assert find_regressions(spine, now, before, (), (), widths=True) == []
 
 
 def test_what_a_device_states_no_more_is_told(spine: Switch) -> None:
     before = {"alarms": [], "lossless": {kind: {} for kind in KINDS}}
     now = {"alarms": [], "lossless": {kind: {} for kind in KINDS if kind != STORMS}}
-    assert complaints(spine, before, now, (), (), widths=True) == [
+    assert find_regressions(spine, before, now, (), (), widths=True) == [
         "the device no longer states PFC watchdog storms"
     ]
-    assert complaints(spine, now, before, (), (), widths=True) == []
+    assert find_regressions(spine, now, before, (), (), widths=True) == []
 
 
 def test_errors_storms_and_drops_are_never_cured_by_waiting(spine: Switch) -> None:
@@ -115,17 +115,19 @@ def test_errors_storms_and_drops_are_never_cured_by_waiting(spine: Switch) -> No
         return {"errors": {"swp2": errors}, "lossless": told}
 
     before = counted(5, 7, 9, 0)
-    assert lasting(spine, before, before, Options()) == []
-    assert lasting(spine, before, counted(105, 7, 9, 1000), Options()) == [], "what may drop does"
-    assert lasting(spine, before, counted(106, 8, 10, 0), Options()) == [
+    assert find_lasting_errors(spine, before, before, Options()) == []
+    assert find_lasting_errors(spine, before, counted(105, 7, 9, 1000), Options()) == [], "what may drop does"
+    assert find_lasting_errors(spine, before, counted(106, 8, 10, 0), Options()) == [
         "swp2 counts 101 more errors",
         "the PFC watchdog of swp1 detected 1 storm",
         "swp1 dropped 1 packets of lossless classes",
     ]
-    assert lasting(spine, before, counted(5, 7, 19, 0), Options(drops=10)) == []
-    assert len(lasting(spine, before, counted(5, 2, 9, 0), Options())) == 1, "cleared, and two storms since"
+    assert find_lasting_errors(spine, before, counted(5, 7, 19, 0), Options(drops=10)) == []
+    assert len(find_lasting_errors(spine, before, counted(5, 2, 9, 0), Options())) == 1, (
+        "cleared, and two storms since"
+    )
     first = {"lossless": {STORMS: {}}}
-    assert lasting(spine, first, counted(0, 1, 1, 0), Options()) == [
+    assert find_lasting_errors(spine, first, counted(0, 1, 1, 0), Options()) == [
         "the PFC watchdog of swp1 detected 1 storm"
     ]
 
@@ -140,20 +142,22 @@ def test_congestion_is_a_rate(spine: Switch) -> None:
         return {"at": at, "lossless": told}
 
     before, options = counted(100.0, 50, 50, 50), Options(pauses=10, marks=1000)
-    assert congestion(spine, before, counted(120.0, 150, 150, 20050), options) == []
-    assert congestion(spine, before, counted(120.0, 150, 151, 20051), options) == [
+    assert find_congestion(spine, before, counted(120.0, 150, 150, 20050), options) == []
+    assert find_congestion(spine, before, counted(120.0, 150, 151, 20051), options) == [
         "swp1 counts 10 PFC frames a second",
         "swp1 counts 1,000 ECN marks a second",
     ]
-    assert congestion(spine, {"lossless": before["lossless"]}, counted(120.0, 10**9, 0, 0), options) == []
+    assert (
+        find_congestion(spine, {"lossless": before["lossless"]}, counted(120.0, 10**9, 0, 0), options) == []
+    )
 
 
 def test_what_is_not_stated_has_words(spine: Switch) -> None:
-    assert unstated(
+    assert list_unstated(
         {"sessions": {}, "widths": {}, "errors": {}, "lossless": {kind: {} for kind in KINDS}}
     ) == ["alarms"]
-    assert unstated({"alarms": []}, lossless=False) == ["BGP sessions", "next hops", "interface errors"]
-    assert len(unstated({})) == 4 + len(KINDS)
+    assert list_unstated({"alarms": []}, lossless=False) == ["BGP sessions", "next hops", "interface errors"]
+    assert len(list_unstated({})) == 4 + len(KINDS)
     assert gaps([("frr", ["alarms"]), ("eos", []), ("frr", ["alarms", "next hops"])], "watched") == [
         "not stated by frr, so not watched: alarms (2), next hops (1)"
     ]

@@ -9,7 +9,7 @@ import pytest
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import render_switch
 from fabricc.operate.devices import inventory
-from fabricc.operate.push.impact import Effect, effect
+from fabricc.operate.push.impact import Effect, assess_effect
 from fabricc.review.diff.application import application_words
 from fabricc.review.diff.judged import judged
 from fabricc.review.diff.model import Impact
@@ -29,7 +29,7 @@ def effect_of(folder: Path, before: str, after: str) -> Effect:
         at = next(at for at in fabric.switch_ids() if fabric.name(at) == "spine01a")
         states.append((fabric.switch(at), inventory.devices(fabric)["spine01a"]))
     (old, _), (new, device) = states
-    return effect(device, new, render_switch(old), render_switch(new))
+    return assess_effect(device, new, render_switch(old), render_switch(new))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_review_and_push_agree_on_the_way_of_a_change(
         paths.append(path)
         switches.append(fabric.switch(at))
     old, new = switches
-    pushed = effect(inventory.devices(fabric)[TOR], new, render_switch(old), render_switch(new))
+    pushed = assess_effect(inventory.devices(fabric)[TOR], new, render_switch(old), render_switch(new))
     assert (pushed.impact, pushed.way.partition(";")[0]) == (impact, way)
     groups = [group for group in judged(*paths).groups if TOR in group.devices]
     shown = [application_words(group.application) for group in groups if group.application is not None]

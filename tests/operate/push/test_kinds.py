@@ -78,7 +78,7 @@ def spine(tmp_path_factory: pytest.TempPathFactory) -> Switch:
 
 def test_what_is_promised_arrives() -> None:
     assert HONEST.keys() == GETTERS.keys()
-    found = gates.measure(connection(**HONEST))
+    found = gates.measure_switch(connection(**HONEST))
     assert found["sessions"] == {"192.0.2.2": [True, 7]}
     assert (found["errors"], found["widths"], found["alarms"]) == ({"swp1": 1}, {"10.0.0.0/30": 2}, ["fan 1"])
 
@@ -100,14 +100,14 @@ def test_what_is_promised_arrives() -> None:
 )
 def test_another_kind_is_a_finding_with_its_place(method: str, told: Any, where: str) -> None:
     with pytest.raises(DeviceError) as error:
-        gates.measure(connection(**{method: told}))
+        gates.measure_switch(connection(**{method: told}))
     assert error.value.code == "FAB9105"
     assert where in str(error.value)
 
 
 def test_digits_and_nothing_are_numbers() -> None:
     told = {"swp1": {"rx_errors": "5", "tx_errors": None}}
-    assert growth.counters(connection(get_interfaces_counters=told))["errors"] == {"swp1": 5}
+    assert growth.read_counters(connection(get_interfaces_counters=told))["errors"] == {"swp1": 5}
 
 
 @pytest.mark.parametrize("method", sorted(GETTERS))
@@ -118,21 +118,21 @@ def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Sw
         "get_interfaces_counters": lambda told: ports.compare(spine, {}, told, 0),
         "get_lldp_neighbors_detail": lambda told: neighbours.ears(spine, told),
     }
-    before = gates.measure(connection(**HONEST))
+    before = gates.measure_switch(connection(**HONEST))
 
     @given(ANYTHING)
     def hold(told: Any) -> None:
         asked = connection(**{**HONEST, method: told})
         try:
-            now = gates.measure(asked)
+            now = gates.measure_switch(asked)
             if method in judge:
                 judge[method](asked.getter(method))
         except DeviceError:
             return
         for old, new in ((before, now), (now, before)):
-            gates.complaints(spine, old, new, (), (), widths=True)
-            growth.lasting(spine, old, new, Options())
-            growth.congestion(spine, old, new, Options())
+            gates.find_regressions(spine, old, new, (), (), widths=True)
+            growth.find_lasting_errors(spine, old, new, Options())
+            growth.find_congestion(spine, old, new, Options())
 
     hold()
 

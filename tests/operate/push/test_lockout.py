@@ -58,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def judged(source: BuiltTree, consents: frozenset[str] = frozenset(), **login: Any) -> tuple[Diagnostic, ...]:
     """What is said of a push to one switch by a login."""
     setting = Setting(source, Access(Login(**login)), Path("journal"), consents=consents)
-    return lockout.require(setting, [NAME])
+    return lockout.require_login(setting, [NAME])
 
 
 def refused(source: BuiltTree, **login: Any) -> str:
@@ -160,18 +160,18 @@ def test_an_address_that_may_not_log_in_is_refused(
     servers = SERVERS if nos != "frr" else ""
     source = made(nos, f"{servers}  access: [10.1.0.0/16]\n")
     judge = partial(judged, source, username="operator", password=PASSWORD)
-    monkeypatch.setattr(lockout, "source_address", lambda _: "10.1.7.9")
+    monkeypatch.setattr(lockout, "find_source_address", lambda _: "10.1.7.9")
     assert {one.code for one in judge()} == {"FAB9162" if nos == "frr" else "FAB9161"}
-    monkeypatch.setattr(lockout, "source_address", lambda _: "10.2.0.1")
+    monkeypatch.setattr(lockout, "find_source_address", lambda _: "10.2.0.1")
     with pytest.raises(RefusedError, match=r"10\.2\.0\.1"):
         judge()
-    monkeypatch.setattr(lockout, "source_address", lambda _: "")
+    monkeypatch.setattr(lockout, "find_source_address", lambda _: "")
     judge()
 
 
 def test_the_machines_own_address_is_found_without_a_packet_and_a_tunnel_has_none() -> None:
-    assert lockout.source_address("127.0.0.1") == ""
-    assert lockout.source_address("no address") == ""
+    assert lockout.find_source_address("127.0.0.1") == ""
+    assert lockout.find_source_address("no address") == ""
 
 
 def test_a_lockout_that_is_agreed_to_by_name_is_a_warning(made: Made) -> None:

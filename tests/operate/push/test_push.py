@@ -122,7 +122,7 @@ def test_a_defect_in_the_midst_of_a_wave_takes_its_switches_back(
 
     network.edit(HITLESS)
     with monkeypatch.context() as patch:
-        patch.setattr(gates, "complaints", broken)
+        patch.setattr(gates, "find_regressions", broken)
         ran = network.push("--adopt", "--only", "spine01a", "--only", "spine02a")
     assert "This is a defect of fabricc" in ran.stderr
     assert network.states() == {"spine01a": "rolled-back", "spine02a": "planned"}

@@ -37,7 +37,7 @@ class Pair:
     def __init__(self, folder: Path, nos: str, stack: ExitStack) -> None:
         spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
         first = built(spec, folder / "out")
-        texts = {name: list(first.renderings(name, {4})) for name in (CANARY, OTHER)}
+        texts = {name: list(first.render_states(name, {4})) for name in (CANARY, OTHER)}
         spec.write_text(spec.read_text() + CHANGE)
         self.source: BuiltTree = built(spec, folder / "out")
         self.folder, self.nos = folder, nos
@@ -49,7 +49,7 @@ class Pair:
             place = folder / name
             place.mkdir()
             server, running = stack.enter_context(
-                server_of(place, nos, texts[name] + list(self.source.renderings(name, {4})))
+                server_of(place, nos, texts[name] + list(self.source.render_states(name, {4})))
             )
             self.servers[name], self.running[name] = server, running
             server.counted.ports = tuple(port.name for port in self.source.switch(name).ports if port.peer)

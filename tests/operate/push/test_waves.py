@@ -11,7 +11,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fabricc.operate.push.waves import Member, Plant, ShareError, Wave, largest_keep, plan
+from fabricc.operate.push.waves import (
+    CapacityModel,
+    Member,
+    ShareError,
+    Wave,
+    compute_waves,
+    find_largest_keep,
+)
 from tests.effort import examples
 
 
@@ -38,7 +45,7 @@ class Clos:
     def uppers(self) -> list[str]:
         return [f"s{at}" for at in range(self.spines)]
 
-    def plant(self) -> Plant:
+    def plant(self) -> CapacityModel:
         members = {}
         for name in self.uppers:
             below = dict.fromkeys(self.tors, self.parallel)
@@ -52,7 +59,7 @@ class Clos:
         }
         totals |= dict.fromkeys(self.tors, self.spines * self.parallel)
         chosen = {name: member for name, member in members.items() if name in self.changing}
-        return Plant(chosen, totals, dict.fromkeys(self.tors, 0), self.breaking)
+        return CapacityModel(chosen, totals, dict.fromkeys(self.tors, 0), self.breaking)
 
     def uplinks(self, tor: str, out: frozenset[str], new: frozenset[str]) -> Fraction:
         """By counting links one by one: the share of a ToR's links that are up."""
@@ -114,9 +121,9 @@ def walked(clos: Clos, waves: list[Wave]) -> list[tuple[Wave, frozenset[str], fr
     return found
 
 
-def kept_or_refused(plant: Plant, keep: Fraction) -> list[Wave] | ShareError:
+def kept_or_refused(plant: CapacityModel, keep: Fraction) -> list[Wave] | ShareError:
     try:
-        return plan(plant, keep)
+        return compute_waves(plant, keep)
     except ShareError as refusal:
         return refusal
 
@@ -154,7 +161,7 @@ def test_every_device_changes_once_and_everything_keeps_its_share(clos: Clos, ke
 @given(fabrics())
 def test_no_wave_has_two_of_one_redundancy_set_or_both_ends_of_a_link(clos: Clos) -> None:
     plant = clos.plant()
-    for wave in plan(plant, Fraction(0)):
+    for wave in compute_waves(plant, Fraction(0)):
         sets = [plant.members[name].redundancy for name in wave.members if plant.members[name].redundancy]
         assert len(sets) == len(set(sets))
         assert len({plant.members[name].tier for name in wave.members}) == 1
@@ -165,7 +172,7 @@ def test_no_wave_has_two_of_one_redundancy_set_or_both_ends_of_a_link(clos: Clos
 def test_the_first_of_each_tier_goes_alone(clos: Clos) -> None:
     plant = clos.plant()
     seen = set()
-    for wave in plan(plant, Fraction(0)):
+    for wave in compute_waves(plant, Fraction(0)):
         tier = plant.members[wave.members[0]].tier
         assert wave.canary == (tier not in seen)
         assert not wave.canary or len(wave.members) == 1
@@ -183,19 +190,19 @@ def both_ends(tors: int, spines: int) -> Clos:
 def test_no_order_lets_two_tors_meet_while_every_link_changes_at_both_ends() -> None:
     clos = both_ends(2, 4)
     with pytest.raises(ShareError) as refusal:
-        plan(clos.plant(), Fraction(1, 20))
+        compute_waves(clos.plant(), Fraction(1, 20))
     assert refusal.value.best == 0
-    assert largest_keep(clos.plant()) is None
-    assert 0 in [wave.kept for wave in plan(clos.plant(), Fraction(0))]
+    assert find_largest_keep(clos.plant()) is None
+    assert 0 in [wave.kept for wave in compute_waves(clos.plant(), Fraction(0))]
 
 
 def test_a_change_of_both_ends_of_every_link_of_one_tor_goes_half_of_the_spines_first() -> None:
-    waves = [wave.members for wave in plan(both_ends(1, 4).plant(), Fraction(1, 2))]
+    waves = [wave.members for wave in compute_waves(both_ends(1, 4).plant(), Fraction(1, 2))]
     assert waves == [("s0",), ("s1",), ("u0t00",), ("s2", "s3")]
 
 
 def test_the_links_of_one_spine_change_at_both_ends_and_the_others_are_kept() -> None:
-    waves = plan(both_ends(3, 1).plant(), Fraction(1, 2))
+    waves = compute_waves(both_ends(3, 1).plant(), Fraction(1, 2))
     assert [wave.members for wave in waves] == [("s0",), ("u0t00",), ("u1t00",), ("u2t00",)]
     assert next(wave.kept for wave in waves) == Fraction(3, 4)
 
@@ -203,7 +210,7 @@ def test_the_links_of_one_spine_change_at_both_ends_and_the_others_are_kept() ->
 def test_a_wave_is_no_larger_than_asked() -> None:
     names = frozenset(f"s{at}" for at in range(8))
     clos = Clos(1, 1, 1, 8, 1, names, names, frozenset())
-    assert [len(wave.members) for wave in plan(clos.plant(), Fraction(1, 2), 3)] == [1, 3, 3, 1]
+    assert [len(wave.members) for wave in compute_waves(clos.plant(), Fraction(1, 2), 3)] == [1, 3, 3, 1]
 
 
 @settings(deadline=None)
@@ -216,7 +223,7 @@ def test_drained_tors_change_at_both_ends_of_every_link_while_the_others_keep_th
     names = out.union(blank.uppers)
     clos = Clos(8, 1, 1, spines, parallel, names, names, frozenset(product(out, blank.uppers)))
     keep = min(1 - Fraction(1, spines), Fraction(1, 2))
-    waves = plan(replace(clos.plant(), drained=out), keep)
+    waves = compute_waves(replace(clos.plant(), drained=out), keep)
     assert Counter(name for wave in waves for name in wave.members) == dict.fromkeys(names, 1)
     for wave, before, after in walked(clos, waves):
         gone = frozenset(wave.members)
