@@ -1,1 +1,1 @@
-"""Maintenance of devices and links: whom it touches, what it leaves, and how it is begun and ended."""
+"""Plan maintenance of devices and links: affected hosts, remaining capacity, and the steps to start and end it."""

@@ -1,4 +1,4 @@
-"""What is named, and what is out already: devices and links of a command line, and the result of `fabricc verify`."""
+"""Resolve devices and links named on the command line, and read outages from the result of `fabricc verify`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SILENT = "FAB9110"
 
 
 class UnknownError(FindingsError):
-    """Something was named that the fabric does not have, or cannot be read."""
+    """A named device or link is not in the fabric, or an input file cannot be read."""
 
 
 def resolve_names(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Outage:
-    """The devices, and the links by one of their ends (`device:port`), that words name.
+    """Return the devices and links that some words name; a link is named by one of its ends (`device:port`).
 
-    A word counts in each network that has such a device.
+    A word applies to each network that has such a device.
 
     Raises:
         UnknownError: FAB9400, FAB9401.
@@ -68,10 +68,10 @@ def _unknown_port_finding(device: str, port: str, known: Sequence[str]) -> Diagn
 
 
 def read_verify_result(path: Path) -> list[str]:
-    """Devices that did not answer, and links that are down, as `fabricc verify --format json` told them.
+    """Return the silent devices and the links that are down in a result of `fabricc verify --format json`.
 
     Raises:
-        UnknownError: FAB9405, it is no such result.
+        UnknownError: FAB9405, the file is not such a result.
     """
     try:
         stated = json.loads(files.read(path, limit=_LARGEST))

@@ -1,4 +1,4 @@
-"""Whom a network leaves with less while parts are out, and which further failure would be the worst. Pure."""
+"""Find the hosts that lose capacity during an outage, and the worst further failure. Pure functions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 WHOLE = Fraction(1)
 NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS = "no path left", "rail lost", "port lost", "fewer paths"
 HOW = (NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS)
-"""How a host is touched, the gravest first. A lost rail leaves a GPU without a port, a lost port one with fewer."""
+"""How a host is affected, most severe first. A lost rail leaves a GPU without a port, a lost port one with fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class AffectedHost:
-    """A host that has less than before.
+    """A host that has fewer ports or paths than before.
 
     Attributes:
         how: one of `HOW`.
@@ -46,7 +46,7 @@ class AffectedHost:
 
 
 class NextFailure(NamedTuple):
-    """The worst that one more switch could do.
+    """The worst effect of losing one more switch.
 
     Attributes:
         cuts, gpus: the switch whose loss leaves the most GPUs without a port, and how many more.
@@ -61,7 +61,7 @@ class NextFailure(NamedTuple):
 
 
 def find_affected_hosts(wiring: Wiring, before: Outage, out: Outage) -> list[AffectedHost]:
-    """The hosts that have less than before, in the fabric's order."""
+    """Return the hosts that have fewer ports or paths than before, in the fabric's order."""
     old, new = _group_by_host(wiring.dark(before)), _group_by_host(wiring.dark(out))
     was, now = compute_tor_capacities(wiring, before), compute_tor_capacities(wiring, out)
     narrower = {tor for tor, share in now.items() if share < was[tor]}
@@ -86,7 +86,7 @@ def find_affected_hosts(wiring: Wiring, before: Outage, out: Outage) -> list[Aff
 
 
 def compute_tor_capacities(wiring: Wiring, out: Outage) -> dict[str, Fraction]:
-    """ToR with uplinks -> what is left above it: of its own uplinks, or of those of its pod to the cores."""
+    """Map each ToR with uplinks to the capacity left above it, in its uplinks or its pod's links to the cores."""
     parts = wiring.parts(out)
     found: dict[str, Fraction] = {}
     for tor in wiring.nics:
@@ -98,12 +98,12 @@ def compute_tor_capacities(wiring: Wiring, out: Outage) -> dict[str, Fraction]:
 
 
 def gpus_cut(wiring: Wiring, out: Outage) -> int:
-    """GPUs without a port."""
+    """Return the number of GPUs without a port."""
     return sum(_compute_host_loss(wiring, lost).gpus for lost in _group_by_host(wiring.dark(out)).values())
 
 
 def worst_next(wiring: Wiring, out: Outage) -> NextFailure:
-    """What one more switch would do, were it lost; a link is lost with its switch, so no link does worse."""
+    """Return the worst effect of losing one more switch; losing a link is never worse than losing its switch."""
     lost = _group_by_host(wiring.dark(out))
     cut = {name: _compute_host_loss(wiring, ports).gpus for name, ports in lost.items()}
     alone = _map_last_uplinks(wiring, out)
@@ -131,7 +131,7 @@ def worst_next(wiring: Wiring, out: Outage) -> NextFailure:
 
 
 def _map_last_uplinks(wiring: Wiring, out: Outage) -> dict[str, list[str]]:
-    """Switch -> the ToRs of which it is the only one above that is left."""
+    """Map each switch to the ToRs for which it is the only remaining switch above."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for tor in wiring.nics:
         if tor in wiring.up and len(left := wiring.count_active_links(tor, out)) == 1:
@@ -147,7 +147,7 @@ def _group_by_host(nics: Iterable[Nic]) -> dict[str, set[Nic]]:
 
 
 def _compute_host_loss(wiring: Wiring, ports: Collection[Nic]) -> Hit:
-    """Who is hit on a host that loses these ports."""
+    """Return the loss of a host whose NIC ports in `ports` are out."""
     if not ports:
         return Hit(0, 0, 0, WHOLE)
     group = wiring.fabric.units[next(iter(ports)).unit].group

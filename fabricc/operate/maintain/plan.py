@@ -1,4 +1,4 @@
-"""A maintenance as a whole: what is out at every moment, what that leaves of each network, whom it touches. Pure."""
+"""Assess a maintenance: the outage at each moment, the remaining capacity of each network, the affected hosts. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHOLE = Fraction(1)
 
 
 class Moment(StrEnum):
-    """When."""
+    """A moment of the maintenance."""
 
     BEFORE = "before"
     DRAINED = "drained"
@@ -56,7 +56,7 @@ class NetworkMaintenance:
     usual: NextFailure
 
     def least(self, moment: Moment) -> tuple[Fraction, str]:
-        """The smallest capacity of any part, or of any switch that is in service, and of which."""
+        """Return the smallest capacity of any part, or of any switch in service, and its name."""
         at, out = tuple(Moment).index(moment), self.moments[moment]
         idle = out.gone | out.drained
         found = [(shares[at].capacity, name) for name, shares in self.parts.items()]
@@ -65,7 +65,7 @@ class NetworkMaintenance:
 
 
 def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> NetworkMaintenance:
-    """What a maintenance does to a network.
+    """Assess the effect of a maintenance on a network.
 
     Args:
         name: of the network.
@@ -97,7 +97,7 @@ def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> N
 def check_network(
     network: NetworkMaintenance, wiring: Wiring, target: Outage, keep: Fraction | None
 ) -> Iterator[Diagnostic]:
-    """What stands against the maintenance: what is out already, several at once, and too little that is left."""
+    """Report problems of the maintenance: other outages, several devices at once, and too little remaining capacity."""
     label = f"{network.name}: " if network.name else ""
     for each in _find_conflicts(network, wiring, target, keep):
         yield replace(each, message=f"{label}{each.message}")
@@ -153,5 +153,5 @@ def _split_target(target: Outage) -> Sequence[Outage]:
 
 
 def format_percent(share: Fraction) -> str:
-    """`93 %`, rounded down, so that nothing is promised that is not kept."""
+    """Format a share such as `93 %`, rounded down so that the figure is never too high."""
     return f"{int(share * 100)} %"

@@ -1,4 +1,4 @@
-"""A maintenance prepared: what it does to every network, its specs rated, and what keeps jobs away from it."""
+"""Prepare a maintenance: its effect on each network, reviewed specs, and commands that keep jobs away."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DRAIN, UNDRAIN = "drain", "undrain"
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceRequest:
-    """What is asked for.
+    """The requested maintenance.
 
     Attributes:
         devices: and links, as on the command line.
@@ -65,7 +65,7 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MaintenancePlan:
-    """The whole of it.
+    """A prepared maintenance.
 
     Attributes:
         target, down: what is maintained, and what is out besides.
@@ -96,7 +96,7 @@ class MaintenancePlan:
 def prepare_maintenance(
     compiled: Compiled, wish: MaintenanceRequest, progress: Callable[[str, int, int], None]
 ) -> MaintenancePlan:
-    """Prepare a maintenance; with `write` its specs are proved and put into that folder.
+    """Prepare a maintenance; with `write`, prove its specs and write them to that folder.
 
     Raises:
         FindingsError: what is named is not there, or the spec does not take the words.
@@ -142,7 +142,7 @@ def _has_target(wiring: Wiring, target: Outage) -> bool:
 def _find_affected_jobs(
     compiled: Compiled, networks: Sequence[NetworkMaintenance]
 ) -> tuple[tuple[Job, ...], tuple[str, ...]]:
-    """Touched hosts that jobs run on, and all hosts that must be left."""
+    """Return the affected hosts that run jobs, and the hosts that jobs must leave."""
     touched = {each.name for network in networks for each in network.touched}
     stops = {each.name for network in networks for each in network.touched if each.stops}
     jobs: list[Job] = []
@@ -156,7 +156,7 @@ def _find_affected_jobs(
 
 
 def _note_undrained_hosts(wirings: Mapping[str, Wiring], target: Outage) -> list[Diagnostic]:
-    """FAB9409 for ToRs: each port of a host has an address of its own behind one of them, which no drain moves."""
+    """Report FAB9409 for ToRs: a drain does not move host traffic, because each host port has its own address."""
     tors = sorted(name for wiring in wirings.values() for name in target.gone if wiring.nics.get(name))
     if not tors:
         return []
@@ -170,7 +170,7 @@ def _note_undrained_hosts(wirings: Mapping[str, Wiring], target: Outage) -> list
 def _review_specs(
     compiled: Compiled, wish: MaintenanceRequest, words: DrainKeys, progress: Callable[[str, int, int], None]
 ) -> tuple[dict[str, Review], tuple[Path, ...]]:
-    """The reviews of draining and of the way back, and the files that were written."""
+    """Return the reviews of the drain and of its reversal, and the files that were written."""
     if not words.keys:
         return {}, ()
     text, file = compiled.sources[str(compiled.path)], str(compiled.path)

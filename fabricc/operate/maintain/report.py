@@ -1,4 +1,4 @@
-"""A prepared maintenance for people and for programs."""
+"""Render a prepared maintenance as text and as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = 12
 
 
 def render_maintenance(found: MaintenancePlan) -> Iterator[Part]:
-    """What to show of it."""
+    """Render the maintenance as lines and tables."""
     start = found.wish.start.isoformat(sep=" ", timespec="minutes") if found.wish.start else "at once"
     what = f"{', '.join(found.wish.devices)} out for {found.wish.minutes} min, {start}"
     yield Line(f"{found.cluster}: {what}", "bold")
@@ -122,7 +122,7 @@ def _render_specs(found: MaintenancePlan) -> Iterator[Line]:
 
 
 def as_json(found: MaintenancePlan) -> Rendered:
-    """Everything, for programs; shares are numbers from 0 to 1."""
+    """Return the maintenance as JSON; shares are numbers from 0 to 1."""
     wish = found.wish
     answer: dict[str, Any] = {
         "format": FORMAT,

@@ -1,4 +1,4 @@
-"""The spec of a cluster with devices drained, and in service again: the texts, and folders from which each builds."""
+"""Write the specs of a cluster with devices drained and with them in service again, each in a folder that builds."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _LARGEST = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class DrainKeys:
-    """Keys of the spec that are to be true while something is maintained: path -> value there now."""
+    """Keys of the spec that must be true during maintenance: path -> current value."""
 
     keys: Mapping[KeyPath, bool]
 
     @property
     def lines(self) -> list[str]:
-        """The keys as a person writes them."""
+        """The keys as lines of a spec."""
         return [f"{format_path(path)}: true" for path in self.keys]
 
 
 def find_drain_keys(target: Outage, wirings: Mapping[str, Wiring]) -> DrainKeys:
-    """What drains switches and shuts links; hosts have no such word."""
+    """Return the keys that drain switches and shut down links; hosts have no such key."""
     keys: dict[KeyPath, bool] = {}
     for network, wiring in wirings.items():
         root: tuple[str, ...] = ("networks", network, "overrides") if network else ("overrides",)
@@ -53,7 +53,7 @@ def find_drain_keys(target: Outage, wirings: Mapping[str, Wiring]) -> DrainKeys:
 
 
 def _switch_ends(target: Outage, wiring: Wiring) -> list[End]:
-    """Of each link one end at a switch: both ends know it from there."""
+    """Return one switch end of each link; setting it there shuts down both ends."""
     found: dict[frozenset[End], End] = {}
     for end in sorted(end for end in target.ends if end[0] in wiring.switches):
         if (far := wiring.far_end(end)) is not None:
@@ -62,9 +62,9 @@ def _switch_ends(target: Outage, wiring: Wiring) -> list[End]:
 
 
 def edit_spec(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
-    """The text of a spec with values put in at any depth, and keys taken away that are there; as it is without any.
+    """Set and remove keys of a spec at any depth; return the text unchanged where nothing changes.
 
-    `changes`: path -> value as it is written, or a mapping of such; None takes the key away.
+    `changes`: path -> value as written in the spec, or a mapping of such values; None removes the key.
     """
     known = parse_yaml(text, file).positions
     found: dict[KeyPath, object] = {}
@@ -91,9 +91,9 @@ def _merge_values(one: object, other: object) -> object:
 def write_spec(
     compiled: Compiled, text: str, folder: Path, more: Mapping[str, str] = MappingProxyType({})
 ) -> Compiled:
-    """Put a text in place of a spec's into a folder, with its lock and all that it reads, and compile it from there.
+    """Write a spec with another text to a folder, with its lock and all files that it reads, and compile it there.
 
-    `more`: name -> text of files beside it.
+    `more`: name -> text of files to write next to it.
 
     Raises:
         FindingsError: it does not compile.
@@ -124,7 +124,7 @@ def _find_common_folder(paths: Iterable[str]) -> Path:
 
 
 def prove_spec(compiled: Compiled) -> None:
-    """Hold what was compiled to all that a build proves, without writing it.
+    """Run every check of a build on a compiled spec without writing the tree.
 
     Raises:
         FindingsError: it does not hold.
@@ -134,7 +134,7 @@ def prove_spec(compiled: Compiled) -> None:
 
 
 def require_drain_keys(found: Compiled, wanted: DrainKeys) -> None:
-    """Hold what was compiled to the words: a spec may say the same key twice, by an anchor or a merge.
+    """Check that the compiled spec applies the keys: an anchor or a merge may define the same key twice.
 
     Raises:
         FindingsError: FAB9408, it does not have them.

@@ -1,4 +1,4 @@
-"""Which switch stands above which, whom each ToR serves, and what carries traffic while parts are out. Pure."""
+"""Model the links of a network, the hosts of each ToR, and the links that carry traffic during an outage. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ End = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """What is not in service.
+    """Devices and links that are out of service.
 
     Attributes:
         gone: devices that are off.
@@ -44,7 +44,7 @@ class Outage:
         return Outage(self.gone | other.gone, self.drained | other.drained, self.ends | other.ends)
 
     def exclude_outage(self, other: Outage) -> Outage:
-        """What is still out when the other is back in service."""
+        """Return this outage without the parts of the other one."""
         back = other.gone | other.drained
         return Outage(self.gone - back, self.drained - back, self.ends - other.ends)
 
@@ -79,7 +79,7 @@ class Nic(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What is left of some links.
+    """The remaining part of some links.
 
     Attributes:
         links, of: those that carry, and those that there are.
@@ -96,13 +96,13 @@ class Share(NamedTuple):
         return Fraction(self.even, self.of)
 
     def plus(self, other: Share) -> Share:
-        """Both together."""
+        """Add another share."""
         return Share(self.links + other.links, self.of + other.of, self.even + other.even)
 
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """One network, every cable told once; costs its cables.
+    """One network with every cable once; the cost is linear in the number of cables.
 
     Attributes:
         switches: name -> coordinates, in the fabric's order.
@@ -125,7 +125,7 @@ class Wiring:
 
     @staticmethod
     def of(fabric: Fabric) -> Wiring:
-        """The wiring of a fabric."""
+        """Return the wiring of a fabric."""
         switches = {fabric.name(at): at for at in fabric.switch_ids()}
         up: dict[str, tuple[Cable, ...]] = {}
         below: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -160,7 +160,7 @@ class Wiring:
         )
 
     def far_end(self, end: End) -> End | None:
-        """The other end of a link, the same end where it leads outside; None where there is no such link."""
+        """Return the other end of a link, the same end if it leads outside, None if there is no such link."""
         device, port = end
         if device in self.hosts:
             return next(((nic.tor, nic.port) for nic in self.hosts[device] if nic.host_port == port), None)
@@ -177,7 +177,7 @@ class Wiring:
         return end if port in self.fabric.external.at(device) else None
 
     def ports(self, device: str) -> list[str]:
-        """Ports of a device that have a link."""
+        """Return the ports of a device that have a link."""
         if device in self.hosts:
             return [nic.host_port for nic in self.hosts[device]]
         down = [
@@ -191,7 +191,7 @@ class Wiring:
         return [*served, *own, *down, *self.fabric.external.at(device)]
 
     def count_active_links(self, lower: str, out: Outage) -> Counter[str]:
-        """Switch above -> links to it that carry; drained ones carry only where no other is left."""
+        """Count links that carry traffic by upper switch; drained switches carry traffic only if no other is left."""
         found: Counter[str] = Counter()
         if lower in out.gone or (lower in out.drained and self.switches[lower].tier is TierName.SPINE):
             return found
@@ -205,12 +205,12 @@ class Wiring:
         return whole or found
 
     def share(self, lower: str, out: Outage) -> Share:
-        """What is left of a switch's uplinks."""
+        """Return the remaining part of a switch's uplinks."""
         found = self.count_active_links(lower, out)
         return Share(found.total(), len(self.up[lower]), evenly(list(found.values())))
 
     def resource(self, lower: str) -> str:
-        """Of which part of the fabric the uplinks of a switch are."""
+        """Return the part of the fabric to which the uplinks of a switch belong."""
         at, cores = self.switches[lower], self.fabric.shape.cores
         name = f"plane {PLANE_LETTERS[at.plane]}"
         if cores:
@@ -218,7 +218,7 @@ class Wiring:
         return name if at.tier is TierName.TOR else f"{name} to cores"
 
     def parts(self, out: Outage) -> dict[str, Share]:
-        """Part of the fabric -> what is left of it: each plane's links up, and the ways out by party."""
+        """Map each part of the fabric to its remaining share: uplinks by plane, and exits by outside party."""
         found: dict[str, Share] = {}
         for lower in self.up:
             part = self.resource(lower)
@@ -230,7 +230,7 @@ class Wiring:
         return found
 
     def dark(self, out: Outage) -> Iterator[Nic]:
-        """NIC ports that reach nobody: their link is out, or one of its devices, or all that is above their ToR."""
+        """Yield NIC ports without a path: their link, one of its devices or everything above their ToR is out."""
         named = out.gone | {device for device, _ in out.ends}
         alone = (
             {tor for tor in self.nics if tor in self.up and not self.count_active_links(tor, out)}

@@ -1,1 +1,1 @@
-"""Changes that cannot be made in one step: the specs in between, each proved and rated."""
+"""Split a change into steps: intermediate specs, each proved and reviewed."""

@@ -1,4 +1,4 @@
-"""Cables that move from one spec to the next, in rounds: a few upper switches drained, recabled and pushed each."""
+"""Plan cable moves between two specs in rounds; each round drains, recables and pushes a few upper switches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Move(NamedTuple):
-    """One cable: pulled where `was` says, plugged where `now` says; either is None when it goes or is new.
+    """One cable: unplugged at `was`, plugged in at `now`; `now` is None if it is removed, `was` if it is new.
 
     Attributes:
         round: all cables of a round may be out at once.
@@ -39,7 +39,7 @@ class Move(NamedTuple):
 
 
 def plan_moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
-    """The cables that move, ordered by rounds.
+    """Return the cables that move, ordered by round.
 
     A switch that is exchanged for one of another model is out with all of its cables.
 
@@ -65,7 +65,7 @@ def plan_moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
 
 
 def group_switches_by_round(moved: Iterable[Move]) -> dict[int, tuple[str, ...]]:
-    """Round -> the switches that are out in it."""
+    """Map each round to the switches that are out in it."""
     found: dict[int, set[str]] = {}
     for move in moved:
         found.setdefault(move.round, set()).update({move.turn} - {""})
@@ -89,7 +89,7 @@ def _rename_devices(before: set[Ends], after: set[Ends], renamed: Mapping[str, s
 
 
 def find_exchanged_switches(old: Fabric, new: Fabric) -> set[str]:
-    """Switches that are boxes of another model."""
+    """Return the switches that change to another model."""
     models = {new.name(at): new.model(at) for at in new.switch_ids()}
     before = {old.name(at): old.model(at) for at in old.switch_ids()}
     return {name for name, model in before.items() if models.get(name, model) != model}
@@ -107,7 +107,7 @@ class _Turns:
 
 
 def _pair_cables(gone: AbstractSet[Ends], come: AbstractSet[Ends]) -> list[Pair]:
-    """A cable that goes beside one that comes and has an end in common with it, the lower end first."""
+    """Pair each removed cable with an added one that shares an end with it, the lower end first."""
     found: list[Pair] = []
     left, wanted = sorted(gone), sorted(come)
     for side in (0, 1):
@@ -123,7 +123,7 @@ def _pair_cables(gone: AbstractSet[Ends], come: AbstractSet[Ends]) -> list[Pair]
 
 
 def _map_targets(pairs: Iterable[Pair], turn: _Turns) -> dict[str, set[str]]:
-    """Switch whose cables are pulled -> where they are plugged."""
+    """Map each switch whose cables are unplugged to the switches where they are plugged in."""
     found: dict[str, set[str]] = {}
     for was, now in pairs:
         if was:
@@ -154,7 +154,7 @@ def _find_ready_ends(old: Fabric, new: Fabric, lower: AbstractSet[End]) -> set[E
 
 
 def _map_link_settings(fabric: Fabric, lower: AbstractSet[End]) -> dict[End, tuple[object, ...]]:
-    """Lower end -> what both ends of its cable have alike, or fitting."""
+    """Map each lower end to the settings on which both ends of its cable must agree."""
     return {
         (link.peer, link.peer_port): (switch_asn(fabric, at), fabric.switch_mtu, link.peer_asn, *link[8:])
         for at in fabric.switch_ids()

@@ -1,4 +1,4 @@
-"""A migration prepared: every step proved and rated, and the cables that move."""
+"""Prepare a migration: prove and review every step, and plan the cable moves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step as it turned out.
+    """One prepared step.
 
     Attributes:
         number: from 1.
@@ -53,7 +53,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The whole way; `at_once` is what one step would do."""
+    """A prepared migration; `at_once` is the review of the change in a single step."""
 
     cluster: str
     stages: tuple[Stage, ...]
@@ -63,7 +63,7 @@ class Migration:
 def prepare_migration(
     old: Compiled, new: Compiled, keep: Fraction, write: Path | None, progress: Progress
 ) -> Migration:
-    """Find the steps, compile and rate each; with `write` each is proved too, and put into a folder of its own.
+    """Find the steps, compile and review each; with `write`, also prove each and write it to its own folder.
 
     Both are sound and have the same lock; `keep` is the share of its paths that every rail, plane and switch keeps.
 
@@ -105,7 +105,7 @@ def prepare_migration(
 
 
 def _write_place(after: Compiled, step: Step, before: Compiled, last: Step | None) -> None:
-    """Say beside the spec which step comes before it, for a push to hold to."""
+    """Write a file next to the spec that names the previous step, so that a push can check the order."""
     if last is not None:
         states = [compute_state(manifest_inputs(each)) for each in (after, before)]
         place = Place(step.name, states[0], last.name, states[1])
@@ -113,7 +113,7 @@ def _write_place(after: Compiled, step: Step, before: Compiled, last: Step | Non
 
 
 def _wrap_step_error(step: Step, error: FindingsError) -> FindingsError:
-    """The errors of a step, after a word that it is one of ours."""
+    """Put an error that names the failed step before the errors of its spec."""
     remedy = "Make room for it, or make the change in one window: `fabricc diff` says whom it touches."
     own = FindingsError(
         "FAB9450", f"the step {step.name} cannot be taken: {step.what}", f"Its errors follow. {remedy}"

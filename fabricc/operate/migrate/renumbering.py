@@ -155,7 +155,7 @@ class _Renumbering:
         return [at for at in batch if at in self.changed]
 
     def free(self, batch: Iterable[SwitchId], done: set[SwitchId]) -> bool:
-        """Whether nobody else has what a batch is to have."""
+        """Return whether no other switch still has the new numbers of a batch."""
         gone = done.union(batch)
         return all(
             self.holders.get((key.column, each), gone) <= gone
@@ -195,7 +195,7 @@ class _Renumbering:
 
 
 def _collect_numbers(fabric: Fabric, columns: Iterable[str]) -> Numbers:
-    """What a fabric's switches have in some columns, and the links between them."""
+    """Return the numbers of a fabric's switches in some columns, and those of the links between them."""
     found: Numbers = {}
     values: dict[str, Callable[[SwitchId], str | None]] = {
         column: _make_column_getter(fabric, column) for column in columns if column != "link"
@@ -220,7 +220,7 @@ def _list_links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[st
 
 
 def _make_column_getter(fabric: Fabric, column: str) -> Callable[[SwitchId], str | None]:
-    """What a switch has in a column of the table of devices."""
+    """Return a function that gives the value of a switch in a column of the table of devices."""
     if column == "asn":
         return lambda at: str(switch_asn(fabric, at))
     version = int(column[-1])
@@ -267,7 +267,7 @@ def _merge_pools(old: AddressPlan, new: AddressPlan) -> AddressPlan:
 
 
 def _list_changed_keys(old: AddressPlan, middle: AddressPlan) -> dict[str, str]:
-    """What the section `addressing` says of pools in between, where that is something else than before."""
+    """Return the keys of `addressing` that the intermediate pools change."""
     pools = {name: str(pool) for name, pool in middle.pools().items() if old.pools().get(name) != pool}
     found = {name.replace("4", ""): text for name, text in pools.items()}
     if middle.links4 and old.links4 and middle.links4.link_length != old.links4.link_length:
@@ -276,7 +276,7 @@ def _list_changed_keys(old: AddressPlan, middle: AddressPlan) -> dict[str, str]:
 
 
 def _contains_pool(one: Pool, other: Pool) -> bool:
-    """Whether a pool has all of another."""
+    """Return whether a pool contains all of another one."""
     return (
         one.version == other.version
         and one.length <= other.length
@@ -326,7 +326,7 @@ def _order_batches(
 
 
 def _describe_host_action(fabric: Fabric, way: _Renumbering, batch: Sequence[SwitchId]) -> str:
-    """Whose hosts do what before the ToRs of a batch get other numbers."""
+    """Describe what hosts must do before the ToRs of a batch get other numbers."""
     tors = {*batch}
     hosts = {
         unit.hosts[slot]: None

@@ -1,4 +1,4 @@
-"""A migration for people, for programs, and for the hands that move cables."""
+"""Render a migration as text, as JSON, and as a worksheet for recabling."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEAD = ("round", "device", "port", "far_device", "far_port", "new_device", "new
 
 
 def render_migration(found: Migration) -> Iterator[Part]:
-    """What to show of it."""
+    """Render the migration as lines and tables."""
     yield Line(f"{found.cluster}: {plural(len(found.stages), 'step')}", "bold")
     yield Line()
     rows = [
@@ -58,7 +58,7 @@ def render_migration(found: Migration) -> Iterator[Part]:
 def _list_drains(stage: Stage) -> list[str]:
     """What to drain; of both ends in one window no word where the waves of a push keep an order.
 
-    Where cables move between boxes that stay, their rounds say it.
+    Where cables move between switches that stay, the rounds list the drains instead.
     """
     if stage.moves and not stage.orders:
         return []
@@ -120,7 +120,7 @@ def _format_ends(ends: Ends | None) -> tuple[str, ...]:
 
 
 def as_json(found: Migration) -> Rendered:
-    """Everything, for programs."""
+    """Return the migration as JSON."""
     return json_document(
         {
             "format": FORMAT,

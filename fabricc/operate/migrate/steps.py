@@ -1,4 +1,4 @@
-"""From the spec that runs to the one that is wanted: the specs in between, as edits of its text."""
+"""Find the intermediate specs between the deployed spec and the new one, as edits of its text."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One spec of the way.
+    """One intermediate spec.
 
     Attributes:
         name: of its folder; what: what it does, a sentence.
         before: what has to be done before it.
         changes: path -> value as it is written, or a mapping of such; None takes the key away.
         after: what has to be waited for after it.
-        files: name -> text of tables beside the spec.
+        files: name -> text of tables that are written next to the spec.
     """
 
     name: str
@@ -107,7 +107,7 @@ def _get_sent_code_point(each: Priority) -> int:
 
 
 def _is_free(each: Priority, goal: Priority, old: ClusterSpec, new: ClusterSpec) -> bool:
-    """Whether no other class has what comes, before, nor what goes, afterwards."""
+    """Return whether no other class has the new code points before, or the old ones afterwards."""
     others = {p for c in old.priorities if c.name != each.name for p in c.dscps}
     later = {p for c in new.priorities if c.name != goal.name for p in c.dscps}
     return not (others & {*goal.dscps} or later & {*each.dscps})
@@ -191,7 +191,7 @@ def _find_priority_steps(
 
 
 def _find_class_users(root: KeyPath, spec: ClusterSpec, name: str, other: str) -> dict[KeyPath, object]:
-    """The class of the hosts that use `name`, at the place where the spec says it."""
+    """Return the keys that assign hosts from the class `name` to another class, where the spec sets them."""
     first = min((c for c in spec.priorities if c.lossless), key=effective_priority).name
     said = {group.path: group.rdma_class for group in spec.gpus.groups}
     if any(of is not None for of in said.values()):
@@ -262,12 +262,12 @@ def _find_changed_catalog_files(old: Compiled, new: Compiled) -> dict[str, str]:
 
 
 def _has_own_box(spec: ClusterSpec, name: str) -> bool:
-    """Whether a switch has a model or a system of its own."""
+    """Return whether an override sets the model or the system of a switch."""
     return _has_own_system(spec, name) or (name in spec.overrides and spec.overrides[name].model is not None)
 
 
 def _can_take_model(old: Compiled, at: SwitchId, model: SwitchModel) -> bool:
-    """Whether a switch can be of another model where it stands."""
+    """Return whether a switch can change to another model in its position."""
     findings: list[Diagnostic] = []
     return box_of(old.spec, old.fabric, at, model, findings) is not None
 

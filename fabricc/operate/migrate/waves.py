@@ -1,4 +1,4 @@
-"""In which waves a push takes a step, as far as a review tells: whom it drains, and what is left meanwhile."""
+"""Predict the waves of a push of a step from its review: drained switches and the remaining capacity."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PORT = re.compile(r"interface\[(\w+)\]/(\w+)")
 
 
 class Order(NamedTuple):
-    """The waves of a network, or why there are none."""
+    """The waves of a network, or the reason why there are none."""
 
     network: str
     waves: Sequence[Wave]
@@ -35,7 +35,7 @@ class Order(NamedTuple):
 
 
 def order_networks(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
-    """The waves of every network in which traffic would notice the change of a switch.
+    """Return the waves of every network where the change of a switch is disruptive.
 
     Every rail, plane and switch keeps the share `keep` of its paths.
     """
@@ -94,7 +94,7 @@ def _find_changed_directions(group: Group, after: Fabric) -> frozenset[str]:
 
 
 def _list_link_families(fabric: Fabric) -> set[str]:
-    """What links between switches run on."""
+    """Return the address families of the links between switches."""
     addresses = fabric.addresses
     if not addresses.numbered:
         return {FAMILIES[2]}

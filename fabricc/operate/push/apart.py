@@ -1,4 +1,4 @@
-"""Secrets of the configurations that a journal holds: in a file beside it, as long as the push can be undone."""
+"""Store the secrets of the configurations in a journal in a separate file, as long as the push can be undone."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MARK = "FABRICC-KEPT-"
-"""What stands in stored configurations for secrets that lie apart; a number and a full stop follow."""
+"""Placeholder in stored configurations for secrets in the separate file; a number and a full stop follow."""
 _TABLE = "CREATE TABLE IF NOT EXISTS apart (run INTEGER, name TEXT, mark TEXT, secret TEXT)"
 
 
 class SecretStore:
-    """The file of secrets beside a journal. Whatever uses it raises FAB9124 where it cannot be used."""
+    """The secrets file of a journal. Every method raises FAB9124 if the file cannot be used."""
 
     def __init__(self, journal: Path) -> None:
-        """The file beside this journal; it is made when there is something to keep."""
+        """Set the path next to this journal; the file is created with the first secret."""
         self._path = journal.with_name(journal.name + ".secrets")
         self._guard = threading.Lock()
 
@@ -61,7 +61,7 @@ class SecretStore:
         return text
 
     def exists(self) -> bool:
-        """Whether anything was ever kept."""
+        """Return whether any secret was ever stored."""
         return self._path.exists()
 
     def forget(self, run: int, names: Iterable[str], *, earlier: bool) -> None:

@@ -1,4 +1,4 @@
-"""What is to be pushed: a built tree that is exactly what its manifest, its spec and its lock say."""
+"""Read the tree to push, and check that it matches its manifest, its spec and its lock."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ class RefusedError(FindingsError):
 
     @property
     def status(self) -> int:
-        """3 when a switch could not be asked, else 1."""
+        """3 when a switch could not be read, else 1."""
         return 3 if any(one.code in _UNASKED for one in self.diagnostics) else 1
 
 
 class UnansweredError(RefusedError):
-    """The push does not start, because a switch fell silent while it was asked."""
+    """The push does not start, because a switch stopped answering while it was read."""
 
     @property
     def status(self) -> int:
-        """As for every switch that cannot be asked."""
+        """The status for switches that cannot be read."""
         return 3
 
 
 class StoppedError(RefusedError):
-    """The push does not start, because it was interrupted before every switch was asked."""
+    """The push does not start, because it was interrupted before every switch was read."""
 
     @property
     def status(self) -> int:
@@ -146,7 +146,7 @@ class BuiltTree:
 
 
 def _contains_prefix(pool: IPv4Network | IPv6Network, prefix: str) -> bool:
-    """Whether a pool has all of what a device calls a prefix."""
+    """Return whether a pool contains all of a prefix that a device reports."""
     try:
         net = ip_network(prefix)
     except ValueError:
@@ -177,12 +177,12 @@ def read_source(
     Args:
         tree: what `build` wrote, `build/<cluster>`.
         spec: its spec; None to look where the last build or the tree's parents have it.
-        lock: its lock; None for the one beside the spec.
+        lock: its lock; None for the one in the folder of the spec.
         digest: what the tree's must be; "" for any.
         network: the one whose switches are meant, where there are several.
 
     Raises:
-        RefusedError: FAB9120 and what `check` says of the manifest, FAB9154, the spec does not plan, or FAB6020,
+        RefusedError: FAB9120 and the findings of `check` on the manifest, FAB9154, the spec does not plan, or FAB6020,
             a build writes the tree.
     """
     try:

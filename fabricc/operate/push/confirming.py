@@ -1,4 +1,4 @@
-"""How long switches wait for the confirmation of their change: what their drivers can do is said before the start."""
+"""Check before the start how long switches can wait for the confirmation of their change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def report_revert_limits(setting: Setting, names: Sequence[str]) -> tuple[Diagnostic, ...]:
-    """What to know before the start of how switches go back by themselves, a finding for each NOS.
+    """Report before the start how switches revert by themselves, one finding for each NOS.
 
     FAB9126, they cannot; FAB9134, their driver takes another time than the one wanted.
     """

@@ -1,4 +1,4 @@
-"""What a push does to one switch: each act on a connection of its own, written to the journal before and after.
+"""Run the actions of a push on one switch, each on a new connection and recorded in the journal before and after.
 
 A new connection for every act keeps their number bounded, and proves each time that the switch can still be reached
 and logged in to: a change is confirmed over a connection made after it.
@@ -35,7 +35,7 @@ _GATE_REFUSED = MOST_REFUSED - 1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a switch said before anything changed.
+    """The state of a switch before anything changed.
 
     Attributes:
         diff: the device's own, "" when there is nothing to change.
@@ -61,7 +61,7 @@ class Executor(Returning):
     # Before.
 
     def ask(self, name: str) -> Asked:
-        """Ask what a switch runs and what would change, and keep what is needed to bring it back. Changes nothing.
+        """Read the running configuration and the difference, and store what a rollback needs. Changes nothing.
 
         Raises:
             DeviceError: FAB9106 another switch answers; FAB9111 a commit is pending; FAB9112 it runs something else
@@ -173,7 +173,7 @@ class Executor(Returning):
             switch.call("FAB9115", "the commit", "commit_config", **named)
 
     def _require_as_asked(self, name: str, switch: Connection) -> None:
-        """Check right before a change that the switch is as it was when it was asked, which may be hours ago.
+        """Check right before a change that the switch is as it was when it was read, which may be hours ago.
 
         Raises:
             DeviceError: FAB9111 a commit is pending; FAB9112 it runs something else; FAB9116 it has new alarms, or its
@@ -252,7 +252,7 @@ class Executor(Returning):
             later: switches that are yet to change: sessions that are new on this one need not be up.
             widths: whether next hops must be as many as before; `received`: whether prefixes must.
             received: see `widths`.
-            apart: switches that the push has not asked: sessions to them that are new need not be up either.
+            apart: switches that the push did not contact: new sessions to them need not be up either.
             state: what it has reached then.
 
         Returns:
@@ -299,7 +299,7 @@ class Executor(Returning):
         return tuple(f"{name}: {one}" for one in crowded)
 
     def watch(self, name: str) -> None:
-        """Look at a neighbour of a switch that changed; nothing was measured on one that was not asked.
+        """Check a neighbor of a changed switch; skip a neighbor that the push did not measure before.
 
         Raises:
             DeviceError: FAB9116, its PFC watchdog detected a storm; FAB9110, it cannot be reached any more.

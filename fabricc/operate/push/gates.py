@@ -1,4 +1,4 @@
-"""What is measured on a switch before and after its change, and what of it stops a push."""
+"""Measure a switch before and after its change, and find regressions that stop a push."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def find_regressions(
     received: bool = True,
     leaving: Callable[[list[str]], Names] = lambda _: (),
 ) -> list[str]:
-    """What is worse than before and may still come good, in words.
+    """Describe everything that is worse than before and may still recover.
 
     Args:
         switch: as planned.
@@ -160,7 +160,7 @@ def _check_sessions(
 def report_pending_sessions(
     switch: Switch, before: Measured, now: Measured, apart: Collection[str]
 ) -> list[str]:
-    """What to know of new sessions to switches that the push leaves apart: those that are not up."""
+    """Report new sessions that are down and lead to switches that the push did not contact."""
     old, new = before.get("sessions", {}), now.get("sessions", {})
     names = [
         session.peer
@@ -178,7 +178,7 @@ def find_new_alarms(before: Measured, now: Measured) -> list[str]:
 
 
 def list_unstated(measured: Measured, *, lossless: bool = True) -> list[str]:
-    """What of all that gates watch the device does not state; with its `lossless` classes when it has any."""
+    """List measurements that the device does not report; with its `lossless` classes if it has any."""
     found = [what for key, what in _WORDS.items() if key not in measured]
     return found + (readings.unstated(measured.get("lossless", {})) if lossless else [])
 

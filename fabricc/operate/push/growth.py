@@ -89,7 +89,7 @@ def find_congestion(
 def _compute_growth(
     switch: Switch, kind: str, before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Iterator[tuple[str, int]]:
-    """Port -> growth of what both states tell; a count that fell was cleared, and counts from nothing.
+    """Yield each port and the growth of a counter in both states; a count that fell was cleared and starts from 0.
 
     Dropped packets matter in lossless classes alone, everything else in every class.
     """

@@ -32,8 +32,8 @@ def get_default_path(cluster: str) -> Path:
 def hold_switches(path: Path, cluster: str, address: str) -> Iterator[None]:
     """Hold a cluster's switches alone, with their one journal; the kernel releases them with the process.
 
-    A second journal beside the first would leave one of them untrue, and two pushes could meet on one switch. So this
-    account's state folder says which journal a cluster has, until that file is gone.
+    With a second journal, one of the two would be wrong, and two pushes could change one switch. So this account's
+    state folder records which journal a cluster has, until that file is removed.
 
     `address` is that of one of them: clusters of one name elsewhere are others.
 

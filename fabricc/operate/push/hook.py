@@ -96,7 +96,7 @@ class Hook:
 
 
 def _end_process(process: subprocess.Popen[bytes]) -> None:
-    """End the tool and what it started: asked first, then not."""
+    """End the tool and its child processes: SIGTERM first, then SIGKILL."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         os.killpg(process.pid, sign)
         try:

@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
 
 
 class Image(NamedTuple):
-    """An image file and what its bytes must be; `present` says that it lies there, and is that."""
+    """An image file and what its bytes must be; `present`: the file exists and has this digest."""
 
     file: str
     sha256: str
@@ -87,7 +87,7 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
 
 
 def _check_image(place: Path, digest: str) -> tuple[bool, str]:
-    """Whether the file lies there and is what the table says, and what is wrong."""
+    """Return whether the file exists and matches the table, and the problem if it does not."""
     try:
         own = files.file_digest(place)
     except FileNotFoundError:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("ipv4", "ipv6", "unnumbered")
 AGREED = (*FAMILIES, "mtu")
-"""What both ends of a link must have alike, or fitting, for packets to cross it."""
+"""Settings on which both ends of a link must agree for packets to cross it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Effect:
 
     @staticmethod
     def unknown(device: Device) -> Effect:
-        """Of a switch that nobody has asked what it runs: the careful side."""
+        """Return the worst case, for a switch whose running configuration is not known."""
         return Effect(f"{device.nos} {device.release}".strip(), Impact.RELOAD, "not known before it is asked")
 
 
@@ -64,7 +64,7 @@ def assess_effect(
     after: Mapping[str, str],
     silent: frozenset[int] = frozenset(),
 ) -> Effect:
-    """The effect of going from one set of files to another; what only one side tells is left out.
+    """Return the effect of changing from one set of files to another; files on one side only are ignored.
 
     Args:
         device: the switch as it is logged in to.

@@ -1,4 +1,4 @@
-"""The journal of pushes, written before each act and after it, so that a killed run can be told and ended."""
+"""Record pushes in a journal before and after each action, so that a killed run can be found and finished."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Entry:
 
     Attributes:
         intent: what was about to be done, "" when nothing was.
-        before, after: configuration that it ran, and that it is to run; "" before it was asked.
+        before, after: configuration that it ran, and that it is to run; "" before it was read.
         baseline: what was measured before anything changed.
     """
 
@@ -101,8 +101,7 @@ class Entry:
 class Journal(JournalFile):
     """One cluster's pushes. It holds running configurations, so its file is for its owner alone (mode 0600).
 
-    Secrets that they hold lie apart, in a file of their own beside it, for as long as the last push of a switch can be
-    undone.
+    Their secrets are in a separate file next to the journal, for as long as the last push of a switch can be undone.
     """
 
     def __init__(self, path: Path) -> None:

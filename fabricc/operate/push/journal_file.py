@@ -1,7 +1,7 @@
 """The file of a journal: SQLite, which takes what is written also where its disk is full.
 
-A disk that fills up in the midst of a push takes neither the journal nor the push: space is set aside beside the file,
-and when that is gone too the journal goes on in memory, long enough to bring back what was begun and to say so.
+A full disk during a push loses neither the journal nor the push: space is reserved next to the file. When the reserve
+is used up too, the journal continues in memory, long enough to roll back unfinished switches and to report it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class JournalFile:
             self._full.close()
 
     def make_damage_error(self, what: str) -> RefusedError:
-        """FAB9124: what it says cannot be."""
+        """Return FAB9124: the content of the journal is not valid."""
         remedy = "Look at the switches; then move the file away and push with --adopt."
         return RefusedError("FAB9124", f"the journal {self.path} is damaged: {what}", remedy)
 

@@ -1,4 +1,4 @@
-"""No push may lock its own login out: what it loads is asked for accounts, keys, servers and transports first."""
+"""Refuse a push that locks its own login out: check accounts, keys, servers and transports in its files first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ACCESS = "management/access"
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What is said alike of many switches."""
+    """A verdict that many switches share."""
 
     nos: str
     username: str
@@ -66,7 +66,7 @@ def require_login(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, .
 
 
 def _offers_more(stated: DeviceLogin) -> bool:
-    """Whether keys are tried that the access file does not name: of an agent, or those of the account."""
+    """Return whether keys are tried that the access file does not name: of an agent, or of the account."""
     return bool(stated.options.get("allow_agent") or stated.options.get("use_keys"))
 
 

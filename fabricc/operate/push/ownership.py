@@ -41,7 +41,7 @@ class Ownership(Reach):
         stopping: switch -> the guard of a dead run, which is stopped before the first change.
         suspects: switches on which somebody else may have been at work since this run changed them.
         edited: switches that somebody else has changed since.
-        beside: what to know of sessions that are in nobody's way, a line each.
+        beside: remarks on sessions that do not block the push, a line each.
     """
 
     stopping: dict[str, Hold] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Ownership(Reach):
     def require_free(self, name: str, switch: Connection, *, asking: bool = False) -> None:
         """Refuse a switch that another session holds; candidates that dead runs left behind are dropped.
 
-        `asking` says that a guard of a dead run may stand, which is stopped before the first change.
+        With `asking`, a guard of a dead run is allowed; it is stopped before the first change.
 
         Raises:
             DeviceError: FAB9111, a commit waits for its confirmation; FAB9136, a guard or a candidate is in the way.
@@ -73,7 +73,7 @@ class Ownership(Reach):
                 raise self.make_hold_error(name, hold)
 
     def _may_stop(self, hold: Hold) -> bool:
-        """Whether the options allow stopping a guard: its run is certainly dead, or the operator says so."""
+        """Return whether the options allow stopping a guard: its run is dead, or the operator declares it dead."""
         return hold.owner in self.taken or (self.options.adopt and hold.owner in self.dead)
 
     def make_hold_error(self, name: str, hold: Hold) -> DeviceError:
@@ -100,7 +100,7 @@ class Ownership(Reach):
         """Stop the guard of a dead run; what runs now stays.
 
         Raises:
-            DeviceError: FAB9136, it has restored the switch meanwhile, so what was asked is not true any more.
+            DeviceError: FAB9136, it has restored the switch meanwhile, so what was read before is out of date.
         """
         hold = self.stopping[name]
         with self._connect_switch(name) as switch:

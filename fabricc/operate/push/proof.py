@@ -70,7 +70,7 @@ def _compare_files(
 
 
 def _find_first_difference(text: str, plan: str) -> tuple[int, str, str]:
-    """The first line in which two texts differ, from 1, and what each says there."""
+    """Return the number of the first line that differs, from 1, and that line in each text."""
     lines, planned = text.splitlines(keepends=True), plan.splitlines(keepends=True)
     shared = min(len(lines), len(planned))
     at = next((at for at in range(shared) if lines[at] != planned[at]), shared)

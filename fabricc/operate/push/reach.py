@@ -57,11 +57,11 @@ class Reach:
         stop: set when the push is to come to an end: nothing new begins.
         hook: installs a release on each switch while it is drained; `action` is what for, or back.
         action: see `hook`.
-        answers: switch -> the device that answered at its address when it was asked.
+        answers: switch -> the device that answered at its address when the push read it.
         silent: switch -> code points that nobody sends, neither by the tree that it runs nor by this one.
         session: what makes the sessions of this run on switches unlike those of any other; "" in older journals.
         dead: sessions of the other runs of this journal, of which none is alive.
-        taken: sessions of other runs that the operator says are dead.
+        taken: sessions of other runs that the operator declared dead.
     """
 
     source: BuiltTree
@@ -105,8 +105,8 @@ class Reach:
     def pause_s(self, name: str, error: DeviceError, usual: float, most: int) -> float | None:
         """How long to wait before the next login after a failure; None when there must be none.
 
-        A switch that does not answer is asked again after the usual pause. One that refuses the login is asked only
-        so often in a row, with growing pauses: accounts are locked after a few refusals.
+        A switch that does not answer is retried after the usual pause. One that refuses the login is retried only a few
+        times in a row, with growing pauses: accounts are locked after a few refusals.
         """
         if not isinstance(error, RefusedLoginError):
             return usual
@@ -119,7 +119,7 @@ class Reach:
         return reverting(device.nos, self.access.login(device)).time(self.options.confirm_s)
 
     def has_guard(self, name: str) -> bool:
-        """Whether a switch that is left drained goes back in service by itself."""
+        """Return whether a switch that is left drained goes back in service by itself."""
         device = self.source.devices[name]
         return hasattr(driver_class(device.nos, self.access.login(device)), "arm_guard")
 
@@ -230,7 +230,7 @@ class Reach:
         return running.unpacked(self._read_entry(name).before, self.target(name))
 
     def needs_drain(self, name: str) -> bool:
-        """Whether the switch is drained around its change."""
+        """Return whether the switch is drained for its change."""
         return self._read_entry(name).disruptive and self.options.drain
 
     def _files_until_confirmed(self, name: str) -> Files:
@@ -245,7 +245,7 @@ def session_name(run: int, session: str) -> str:
 
 
 def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
-    """What a switch runs by file: what it prints, and the files beside it that its driver tells of."""
+    """Return the running files of a switch: its printed configuration, and further files that its driver reports."""
     found = switch.configurations()
     saved = running.unpacked(found.get("startup", ""), planned)
     shown = running.unpacked(found["running"], planned)

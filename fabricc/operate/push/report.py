@@ -33,7 +33,7 @@ _SHOWN = 1000
 
 
 def format_preview(found: Preview, options: Options) -> list[str]:
-    """Lines: the tree's digest, diffs when switches were asked, then the waves with what each leaves."""
+    """Return lines: the tree's digest, diffs of contacted switches, then the waves with the share that each keeps."""
     lines = [f"tree sha256 {found.digest}"]
     for name, one in found.asked.items():
         if one.diff:
@@ -71,7 +71,7 @@ def _format_ways(found: Preview) -> list[str]:
 
 
 def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
-    """The same for programs; `diff` is a switch's own, None where it was not asked."""
+    """Return the preview as JSON; `diff` is a switch's own, None where it was not contacted."""
     return json_document({
         "tree_sha256": found.digest,
         "switches": {
@@ -103,7 +103,7 @@ def format_trials(found: Trials) -> list[str]:
 
 
 def trials_json(found: Trials, digest: str, exit_status: int) -> Rendered:
-    """The same for programs; `refused` is None where the switch could not be asked."""
+    """Return the trials as JSON; `refused` is None where the switch could not be reached."""
     return json_document({
         "tree_sha256": digest, "exit_status": exit_status,
         "kinds": [
@@ -118,12 +118,12 @@ def trials_json(found: Trials, digest: str, exit_status: int) -> Rendered:
 
 
 def mask_diff(diff: str) -> str:
-    """A diff without what is secret in it."""
+    """Mask the secrets in a diff."""
     return "\n".join(redact.masked(line) for line in diff.splitlines())
 
 
 def format_outcome(found: Outcome) -> str:
-    """How a run ended, in a line."""
+    """Describe how a run ended, in a line."""
     counts = ", ".join(f"{count} {state}" for state, count in sorted(found.states.items()))
     return f"run {found.run}: {counts or 'nothing to do'}; tree sha256 {found.digest}"
 

@@ -1,4 +1,4 @@
-"""Ends a run that was killed or lost switches: each is asked what it runs, and goes on, or back, from there."""
+"""Finish a run that was killed or lost switches: read what each switch runs, then continue or roll back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def list_unfinished(executor: Executor) -> list[str]:
     """Switches of the run that something is left to do with, in the order of their waves.
 
-    One in an unknown state is among them: it is asked again.
+    It includes switches in an unknown state: they are read again.
     """
     states = executor.journal.states(executor.run)
     settled = FINAL - {State.UNKNOWN}
@@ -25,7 +25,7 @@ def list_unfinished(executor: Executor) -> list[str]:
 
 
 def settle_switches(push: Push) -> list[str]:
-    """Ask the unfinished switches what they run; finish those that run the new configuration.
+    """Read what the unfinished switches run; finish those that run the new configuration.
 
     Returns:
         The switches that still run the old one, which waves are to be planned for.
@@ -45,7 +45,7 @@ def settle_switches(push: Push) -> list[str]:
             word = word.replace("new", "old")  # of the same text, and not of the release
         if word != "old, drained":
             return word, None
-        # Whatever becomes of the run, no switch stays drained that is said to run what it ran before.
+        # In every case, no switch stays drained whose recorded state is that from before the run.
         if executor.restore(name, "drained when the run ended", State.PLANNED) is State.UNKNOWN:
             return "", DeviceError("FAB9117", journal.entry(executor.run, name).detail)
         return "old", None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _RETRY_S = 2.0
 _SPARE_S = 30
 MOST_REFUSED = 3
-"""Refused logins in a row after which a switch is not asked again; accounts are locked after 3 to 10."""
+"""Refused logins in a row after which a switch is not retried; accounts are locked after 3 to 10."""
 _UNTOUCHED = (State.PLANNED, State.DRAINED, *(FINAL - NEW - {State.UNKNOWN}))
 """States of a switch on which the image step has not been begun, but where it is what is intended."""
 
@@ -53,7 +53,7 @@ class Returning(Ownership):
             time.sleep(pause)
 
     def restore(self, name: str, why: str, state: State = State.ROLLED_BACK) -> State:
-        """Bring the switch back to what it ran before, asking again while it does not answer; never raises.
+        """Restore the earlier configuration of the switch, with retries while it does not answer; never raises.
 
         Returns:
             `state`, or `unknown` when it has not answered, or not taken it, for too long, or when somebody else
@@ -106,7 +106,7 @@ class Returning(Ownership):
             raise DeviceError("FAB9117", f"{name} does not go back: {wrong}")
 
     def _keep_foreign_change(self, name: str, switch: Connection, files: Files) -> _ForeignChangeError:
-        """Keep what somebody else changed, and take back the drain alone; the finding that says so."""
+        """Keep the change of somebody else, undo only the drain, and return a finding about it."""
         nos = self.source.devices[name].nos
         plain, shut = self.source.render_states(name, running.versions(nos, files))
         try:

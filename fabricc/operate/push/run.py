@@ -1,4 +1,4 @@
-"""A push from end to end: asked, planned in waves, changed wave by wave, and on any failure brought back."""
+"""Run a push: read the switches, plan waves, change wave by wave, and roll back on any failure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TOLD = 20
 
 @dataclass(slots=True)
 class Reporter:
-    """Where a push tells how it goes: `say` takes a sentence; `progress` a phase, how many are done, of how many."""
+    """Receiver of progress reports: `say` takes a sentence; `progress` a phase, the number done and the total."""
 
     say: Callable[[str], None] = lambda _: None
     progress: Callable[[str, int, int], None] = lambda *_: None
@@ -132,7 +132,7 @@ class Push:
         return good, bad  # type: ignore[return-value]
 
     def ask(self, names: Iterable[str], *, resumed: bool = False) -> dict[str, Asked]:
-        """Ask every switch; a run that is resumed goes on without those that do not answer, also when none does.
+        """Read every switch; a resumed run continues without those that do not answer, even if none does.
 
         Raises:
             RefusedError: one cannot be pushed to; nothing was changed anywhere.
@@ -161,7 +161,7 @@ class Push:
         return asked
 
     def _skip_unreachable(self, failed: Mapping[str, DeviceError]) -> None:
-        """Leave switches out that do not answer: they stay planned, and a resumed run asks them again."""
+        """Skip switches that do not answer: they stay planned, and a resumed run contacts them again."""
         self.skipped |= failed.keys()
         for at, (name, error) in enumerate(failed.items()):
             self.executor.journal.reached(self.executor.run, name, State.PLANNED, f"left out: {error}")
@@ -268,7 +268,7 @@ class Push:
         return self.executor.wait_for_gate(name, waiting, later, **watched, apart=self._apart, state=state)
 
     def _check_neighbors(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
-        """Canaries of which a neighbour had a storm since it was asked, or does not answer any more: their failure."""
+        """Return failures of canaries whose neighbor had a storm since it was read, or stopped answering."""
         executor = self.executor
         beside = {one.peer: name for name in canaries for one in executor.source.switch(name).bgp.sessions}
         asked = executor.journal.states(executor.run).keys() - self.skipped
@@ -300,7 +300,7 @@ class Push:
     # The end.
 
     def finish(self) -> Outcome:
-        """Close the run in the journal, and say how it ended."""
+        """Close the run in the journal, and return its outcome."""
         found = self._failure_diagnostics() or _report_rolled_back(sorted(self.given_up))
         states = self.executor.journal.states(self.executor.run)
         left = any(state is State.PLANNED for name, (state, *_) in states.items() if name not in self.skipped)
@@ -312,7 +312,7 @@ class Push:
         return self._make_outcome([*found, *skipped], interrupted=self.executor.stop.is_set() and not good)
 
     def finish_rollback(self) -> Outcome:
-        """Close a run whose switches were brought back to what they ran before it, and say which were not."""
+        """Close a run whose switches were rolled back, and report those that were not."""
         self._end("rolled back")
         return self._make_outcome(self._failure_diagnostics())
 
@@ -450,12 +450,12 @@ def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[W
 
 
 def format_percent(share: Fraction) -> str:
-    """`75%`, rounded down, so that nothing is promised that is not kept."""
+    """Format a share such as `75%`, rounded down so that the figure is never too high."""
     return f"{int(share * 100)}%"
 
 
 def describe_kept_share(wave: Wave) -> str:
-    """What a wave leaves, in words."""
+    """Describe the share that a wave keeps."""
     kept = f"keeps {format_percent(wave.kept)} of {wave.at}" if wave.at else "keeps every path"
     return kept if wave.risked == wave.kept else f"{kept} ({format_percent(wave.risked)} if all of it failed)"
 

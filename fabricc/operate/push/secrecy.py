@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.access import Access
 
 _TYPE_DIGITS = 2
-"""Longest word beside an encrypted secret that only says how it is encrypted, such as EOS's `7` and `8a`."""
+"""Longest word before an encrypted secret that only names its encryption, such as EOS's `7` and `8a`."""
 
 
 def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names: Collection[str]) -> None:
-    """Look up every secret that configurations refer to, before any switch is spoken to.
+    """Look up every secret that configurations refer to, before any switch is contacted.
 
     `texts` gives what may be loaded on a switch.
 

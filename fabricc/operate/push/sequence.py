@@ -1,4 +1,4 @@
-"""Steps of a migration in their order: what a step's folder says comes before it, and what switches were brought to."""
+"""Check the order of migration steps: the previous step in a step's folder, and the trees pushed to the switches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
     Attributes:
         name: of the step.
-        state: what `origin.state_of` says of it; `after_state` of the step before.
+        state: the digest of `origin.compute_state`; `after_state` that of the previous step.
         after: name of the step before.
         after_state: see `state`.
     """
@@ -36,12 +36,12 @@ class Place(NamedTuple):
 
 
 def format_place(place: Place) -> str:
-    """What the folder of a step says of it."""
+    """Return the text of the file that records the place of a step."""
     return json.dumps({"format": _FORMAT, **place._asdict()}, indent=1) + "\n"
 
 
 def read_place(spec: Path) -> Place | None:
-    """What the folder of a spec says of it; None where it says nothing.
+    """Read the place of a step from the folder of its spec; None where there is no such file.
 
     Raises:
         RefusedError: FAB9461, it cannot be read.

@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Everything that a run needs beside its number.
+    """Everything that a run needs except its number.
 
     Attributes:
         journal: path of the journal.
         only: the switches to push to; empty for all.
         stop: set by Ctrl-C.
-        stated: names of the options that were asked for, which a resumed run takes in place of its own.
+        stated: names of the options on the command line, which a resumed run uses instead of its own.
         vouched: whether the tree's digest was named, so that nothing else need prove it.
         consents: accounts that the push may lock out.
-        login_known: whether an access file says how to log in; waves alone are planned without one.
+        login_known: whether an access file gives logins; only waves are planned without one.
         hook: installs the release of every switch; None where they run it.
-        taken: sessions of other runs that are dead, as the user says.
+        taken: sessions of other runs that the user declared dead.
     """
 
     source: BuiltTree

@@ -51,7 +51,7 @@ def take_snapshot(tree: Path) -> Snapshot:
     """Read a tree once.
 
     Raises:
-        TreeError: what `check.tree.open_tree` says; FAB6010 and FAB6011, files are not as the manifest says.
+        TreeError: findings of `proof.tree.open_tree`; FAB6010 and FAB6011, files differ from the manifest.
     """
     folder, stated, manifest = open_tree(tree)
     with folder:

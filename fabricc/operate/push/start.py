@@ -1,4 +1,4 @@
-"""The ways to begin: a push, a look without changing anything, and the end of a run that was begun before."""
+"""Start a push, a preview without changes, or the end of an earlier run (resume, rollback)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Preview:
         digest: of the tree.
         effects: switch that changes -> what its change does.
         seconds, basis: estimated time, and what the figure rests on.
-        asked: what switches said; empty when none was asked.
+        asked: the state that was read from switches; empty when none was contacted.
         assumed: switches whose change is not known and counted as disruptive.
         unwatched: what gates cannot watch, a line each.
         drained: what becomes of drained switches should the push be killed, a line each.
@@ -76,7 +76,7 @@ def check_prerequisites(
 ) -> tuple[Diagnostic, ...]:
     """What a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
 
-    `back` says that they go back to what they ran before, where somebody has logged in.
+    With `back` the switches return to an earlier configuration, to which a login is known to work.
 
     Returns:
         What to know of the login.
@@ -212,12 +212,12 @@ def report_drain_timers(
 
 
 def format_duration(seconds: float) -> str:
-    """A time in words."""
+    """Format a duration."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def preview_push(setting: Setting) -> Preview:
-    """Ask every switch for its own diff, and plan the waves; changes nothing, and leaves no run behind.
+    """Read every switch's own diff, and plan the waves; changes nothing and keeps no run in the journal.
 
     Raises:
         RefusedError: a switch cannot be pushed to, or the share cannot be kept.
@@ -242,7 +242,7 @@ def preview_push(setting: Setting) -> Preview:
 
 
 def plan_push(setting: Setting) -> Preview:
-    """The waves by what the journal knows of the switches; none is asked.
+    """Plan the waves from the states in the journal; contacts no switch.
 
     Raises:
         RefusedError: FAB9121, the share cannot be kept; FAB9133, a driver cannot revert within the time.
@@ -308,7 +308,7 @@ def _read_stored_texts(journal: Journal, run: Run) -> Callable[[str], tuple[str,
 
 
 def _restore_options(setting: Setting, run: Run) -> Setting:
-    """The setting with the options that a run began with, but for those that are asked for now.
+    """Return the setting with the options of an earlier run, except those on the command line now.
 
     Raises:
         RefusedError: FAB9124, the journal does not state them.
@@ -381,7 +381,7 @@ def resume_run(setting: Setting) -> Outcome:
 
 
 def _remaining_waves(flow: Push) -> list[Wave]:
-    """Settle what a run left half done, ask the switches that it never asked, and plan what is left.
+    """Finish unfinished switches of a run, read those that it never contacted, and plan the remaining waves.
 
     Raises:
         RefusedError: a switch refuses, or the share cannot be kept.
@@ -410,7 +410,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
         _require_hook(setting, run)
         adopt = setting.options.adopt
         setting = _restore_options(setting, run)
-        # What a run took as known when it began says nothing about what somebody changed since.
+        # The --adopt of the run does not cover changes that somebody made since.
         setting = replace(setting, options=replace(setting.options, adopt=adopt))
         target = _get_target(setting, journal, run)
         flow = Push(
@@ -469,7 +469,7 @@ def _push_earlier_files(setting: Setting, journal: Journal, run: Run, newer: Col
 def list_runs(
     journal: Path, number: int | None
 ) -> list[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]:
-    """Runs, the latest first, or the one asked for, with their switches.
+    """Return runs with their switches: the latest first, or the one with this number.
 
     Raises:
         RefusedError: FAB9125, there is none.

@@ -73,7 +73,7 @@ class Trial:
     """What became of the configurations of one kind.
 
     Attributes:
-        canary: the switch that was asked.
+        canary: the switch that was contacted.
         lines: lines of its candidate.
         refused: what it refuses; empty when it takes all.
         trouble: why it was not tried, None when it was.
@@ -96,7 +96,7 @@ class Trials:
 
 
 def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
-    """Put what was tried into a ledger, beside what it states.
+    """Add the results of the trials to a ledger.
 
     Raises:
         RefusedError: FAB9047, what stands there is no ledger.

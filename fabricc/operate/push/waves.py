@@ -50,7 +50,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class CapacityModel:
-    """What is to change, and what it is part of.
+    """The switches that change, and the capacity that depends on them.
 
     Attributes:
         totals: resource -> weight in all; a switch with uplinks is a resource under its own name.
@@ -101,7 +101,7 @@ class ShareError(Exception):
 
 
 def compute_waves(plant: CapacityModel, keep: Fraction, most: int | None = None) -> list[Wave]:
-    """The waves, upper tiers first: whoever accepts a route is ready before whoever announces it.
+    """Compute the waves, upper tiers first: a receiver of routes is ready before their sender.
 
     A tier is left half done for the one below where that alone keeps the share, as when addresses change at both ends
     of every link. A change that traffic does not notice counts as one that fails, but may always go alone.
@@ -270,7 +270,7 @@ class _State:
         return min(shares, default=WHOLE)
 
     def refusal(self, members: Iterable[Member]) -> ShareError:
-        """What is in the way, told of the member that comes nearest."""
+        """Return the error for the member whose change comes nearest to the share."""
         best: tuple[Fraction, str, str] | None = None
         for member in members:
             draft = _Draft(self)
@@ -307,7 +307,7 @@ class _Draft:
         return found
 
     def can_add(self, member: Member) -> bool:
-        """Whether the member may join: alone in its redundancy set, and every share kept during and after."""
+        """Return whether the member may join: alone in its redundancy set, and every share kept during and after."""
         if member.redundancy and member.redundancy in self.sets:
             return False
         toggles = self.state.count_toggled_links(member)

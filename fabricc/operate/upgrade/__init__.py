@@ -1,1 +1,1 @@
-"""Another release of an operating system on switches: what it changes, who can take it, in which order, and back."""
+"""Plan another release of an operating system on switches: changes, support, order and the way back."""

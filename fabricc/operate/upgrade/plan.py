@@ -1,4 +1,4 @@
-"""An upgrade planned: the spec of the new release, what differs, which switches take it, in which waves, and back."""
+"""Plan an upgrade: the spec of the new release, the differences, the switches, their waves and the way back."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Release(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UpgradeRequest:
-    """What is asked for.
+    """The requested upgrade.
 
     Attributes:
         to: the release to go to; `since` the one to leave, None for any other of that system.
@@ -96,11 +96,11 @@ class UpgradeTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """The whole of it.
+    """A planned upgrade.
 
     Attributes:
         takers: the switches, in the fabric's order.
-        features: what the releases have and lack; `gaps`: what is told of the new one alone, and `closed` of the old.
+        features: what the releases have and lack; `gaps`: those of the new one only, and `closed` those of the old.
         review: of the configurations.
         waves: network -> the order of its switches.
         image_steps: how the system takes the image and goes back, from each release that is left.
@@ -128,7 +128,7 @@ class Upgrade:
 def prepare_upgrade(
     compiled: Compiled, wish: UpgradeRequest, progress: Callable[[str, int, int], None]
 ) -> Upgrade:
-    """Plan an upgrade; with `write` the spec of after is proved, and put with that of before into the folder.
+    """Plan an upgrade; with `write`, prove the new spec and write it and the old one to the folder.
 
     Raises:
         FindingsError: a switch cannot take the release, the order cannot keep the share, or the spec does not take it.

@@ -1,4 +1,4 @@
-"""A planned upgrade for people and for programs."""
+"""Render a planned upgrade as text and as JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHOWN = 6
 
 
 def render_upgrade(found: Upgrade, spec: str) -> Iterator[Part]:
-    """What to show of it; `spec` is the spec's name, for commands."""
+    """Render the upgrade as lines; `spec` is the spec's name, for commands."""
     left = Counter(taker.release for taker in found.takers)
     told = ", ".join(
         f"{count:,} run {found.wish.to.nos}-{release}" for release, count in sorted(left.items())
@@ -67,7 +67,7 @@ def _render_features(found: Upgrade) -> Iterator[Line]:
 
 
 def group_by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
-    """Groups of the review, each taken apart by the feature that its statements are of; "" for the release itself."""
+    """Split each group of the review by the feature that causes its statements; "" for the release itself."""
     settings = {each.setting: each.name for each in found.features if each.setting}
     for group in found.review.groups:
         subjects = [(line, line.statement.subject) for line in group.lines]
@@ -115,7 +115,7 @@ def _render_return(found: Upgrade) -> Iterator[str]:
 
 
 def list_steps(found: Upgrade, spec: str) -> list[str]:
-    """What to do, in order."""
+    """Return the steps in order."""
     only = "".join(f" --only {quote(name)}" for name in found.wish.only)
     images = f" --images {quote(str(found.wish.images))}" if found.wish.images else ""
     words = ", ".join(f"{format_path(path)}: {value}" for path, value in found.words.items())
@@ -133,7 +133,7 @@ def list_steps(found: Upgrade, spec: str) -> list[str]:
 
 
 def as_json(found: Upgrade, spec: str) -> Rendered:
-    """Everything, for programs."""
+    """Return the upgrade as JSON."""
     answer: dict[str, Any] = {
         "format": FORMAT,
         "cluster": found.cluster,
