@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Formula
 
 PROVENANCE = frozenset(("source", "assumed", "reason", "note"))
-"""Keys that say where a figure comes from and are no figures themselves."""
+"""Keys that hold the source of a figure and are not figures themselves."""
 
 FAMILIES: dict[str, type[SpectrumFigures] | type[TofinoFigures] | type[AnnexFigures]] = {
     "spectrum": SpectrumFigures,
@@ -94,7 +94,7 @@ def _lane_range(text: str) -> list[int]:
 
 
 def read_power(raw: Mapping[str, Any]) -> Power | None:
-    """What the mapping of a device, or of a part, says that it draws."""
+    """Return the power in the mapping of a device or of a part."""
     if "power" not in raw:
         return None
     found = strip_provenance(raw["power"])

@@ -1,4 +1,4 @@
-"""What the schema cannot say about a switch or host: that lanes fit cages, and lane maps fit both."""
+"""Check what the schema cannot express about a switch or host: lanes fit cages, and lane maps fit both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalog's files: built-in models read one by one when asked for, users' models put before them."""
+"""Read the catalog's files: built-in models on demand one by one, with users' models before them."""
 
 from __future__ import annotations
 

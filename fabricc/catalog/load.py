@@ -43,7 +43,7 @@ def load_catalog(
 
     Args:
         extra: users' catalog files; later ones override earlier ones.
-        named_at: where each of them is named; a file that cannot be opened is told of there.
+        named_at: where each of them is named; a file that cannot be opened is reported there.
         folder: that of the spec which names them, out of which no link may lead; None where a user names them.
 
     Returns:

@@ -111,7 +111,7 @@ class AnnexFigures:
 
     Attributes:
         interface_delay_ns: MAC and PHY of one end, one way.
-        xon_bytes: what a priority group has beside its headroom.
+        xon_bytes: what a priority group has in addition to its headroom.
         dynamic_th: exponent of alpha for ports that no table row serves.
     """
 
@@ -128,7 +128,7 @@ Formula = SpectrumFigures | TofinoFigures | AnnexFigures
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a platform takes beside its buffer, each as (least, most); None where no figure is known.
+    """Limits of a platform other than its buffer, each as (least, most); None where no figure is known.
 
     Attributes:
         alpha_exponents: exponents of alpha that the ASIC has.
@@ -244,10 +244,10 @@ class SwitchModel:
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def split_cage(self, cage: int, child: int, children: int) -> CageGroup:
-        """The group of a cage that is split into `children`, of which the `child`-th is asked, both from 1.
+        """Return the group of child `child` of a cage that is split into `children`, both from 1.
 
         Raises:
-            ValueError: there is no such cage, or it has fewer lanes than children are asked of it.
+            ValueError: there is no such cage, or it has fewer lanes than requested children.
         """
         group = next((group for group in self.cages if cage in group.numbers), None)
         if group is None:
@@ -311,7 +311,7 @@ class NicModel:
 
 @dataclass(frozen=True, slots=True)
 class HostPorts:
-    """Ports of a host for a further network, beside those of its rails.
+    """Ports of a host for a further network, in addition to those of its rails.
 
     Attributes:
         nics: how many NICs; the other attributes are those of `HostModel`.
@@ -355,7 +355,7 @@ class HostModel:
         networks: name such as `storage` -> ports for that network.
         gpu_interconnect: which GPUs of the host NVLink or its like joins: `all`, `pairs` or `none`.
         nvlink_domain: GPUs that one NVLink domain joins, of the hosts of a rack; 0 where it ends with the host.
-        management: its out-of-band ports; a BMC's where the catalog says nothing.
+        management: its out-of-band ports; a BMC's by default.
         power: what it draws; None where no source says.
     """
 

@@ -27,7 +27,7 @@ def suggest_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def suggestion_remedy(name: str, known: Iterable[str], otherwise: str = "", most: int = 3) -> str:
-    """A remedy that asks for one of the `most` nearest names; `otherwise` when nothing comes near."""
+    """Return a remedy with the `most` nearest names; `otherwise` when none is similar."""
     near = get_close_matches(name, list(known), most)
     return f"Did you mean {' or '.join(near)}?" if near else otherwise
 

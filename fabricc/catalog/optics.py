@@ -29,7 +29,7 @@ class Part:
         reach_m: where it is less than that of what it is a part of.
         lengths: the lengths sold, m, with the number of each; empty where the number is that of all.
         protocols: `ethernet` or `infiniband`, or both.
-        power: what one draws, a cable with all its ends; None where no source says.
+        power: what one draws, a cable with all its ends; None where no source states it.
     """
 
     vendor: str
@@ -175,7 +175,7 @@ def lane_gbps(use: Breakout) -> Fraction:
 
 
 def form_factor(lanes: int, uses: Iterable[Breakout]) -> str:
-    """The form of a cage of so many lanes whose model does not say it, by the fastest of its uses."""
+    """Return the form of a cage whose model does not define it, by its lanes and the fastest of its uses."""
     fastest = max(map(lane_gbps, uses))
     rows = load_optics().rule
     return next((form for most, gbps, form in rows if lanes <= most and fastest <= gbps), rows[-1][2])

@@ -19,7 +19,7 @@ def release_numbers(release: str) -> tuple[int, ...]:
 
 
 def runs_release(model: SwitchModel, nos: str, release: str) -> bool:
-    """Whether the catalog knows the release to run on the box; a model that does not say since when runs all."""
+    """Return whether the release runs on the box; a model without a first release runs all."""
     since = model.support.get(nos)
     return since is None or release_numbers(release) >= release_numbers(since)
 

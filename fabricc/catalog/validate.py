@@ -29,7 +29,7 @@ def completeness_breaches(section: str, name: str, raw: Any, document: Document)
 
 
 def _schema_diagnostics(root: Any, document: Document) -> list[Diagnostic]:
-    found: dict[Diagnostic, None] = {}  # a key that is missing is a breach of its own, told with the others
+    found: dict[Diagnostic, None] = {}  # a missing key is a violation of its own, reported with the others
     for breach in islice(breaches(root, "catalog"), MAX_BREACHES):
         path: KeyPath = tuple(breach.absolute_path)
         for key, message, remedy in _explain_breach(breach):

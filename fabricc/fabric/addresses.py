@@ -171,7 +171,7 @@ def tor_block(strides: Strides, unit: int, group: int, nic_port: int) -> int:
 
 
 def unit_number(strides: Strides, unit: int) -> int:
-    """A unit's number among host addresses: units beside others count from the end of the stride."""
+    """Return a unit's number among host addresses: units of guests count from the end of the stride."""
     return unit if unit < GUEST_UNITS else strides.unit - 1 - (unit - GUEST_UNITS)
 
 

@@ -1,4 +1,4 @@
-"""What tells a device from another one like it: names, addresses and AS numbers, taken out of it and put in.
+"""Remove the names, addresses and AS numbers that distinguish devices, and insert them again.
 
 `of_switch` and `of_host` part a device into those, in a fixed order, and all else; `switch_with` and `host_with` make
 the device with others in their places.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NOWHERE = Peer("", "")
 ELSEWHERE = -1
-"""Stands for the plane, pod, unit or slot of a device with other coordinates: its files do not tell them."""
+"""Stands for the plane, pod, unit or slot of a device with other coordinates: its files do not contain them."""
 
 
 class Coordinates(NamedTuple):

@@ -134,7 +134,7 @@ class Design:
                 yield SwitchId(TierName.CORE, plane, 0, -1, index, -1)
 
     def tor_ids(self, unit: int) -> Iterator[SwitchId]:
-        """The ToRs of a unit: of the sets that have hosts; none of a unit whose hosts are beside others."""
+        """Return the ToRs of a unit: of the sets that have hosts; none of a unit of guests."""
         found = self.units[unit]
         if found.beside is not None:
             return

@@ -118,7 +118,7 @@ def _external_ports(
 
 
 def _external_port(fabric: Design, key: str, port: Port, way: Exit, change: DeviceChange | None) -> Port:
-    """A port that leads outside: lossless, and trusting the DSCP of what arrives, only where the spec says so."""
+    """Return an external port; it is lossless and trusts the DSCP of received packets only if the spec sets so."""
     outsider, link = way
     lossless = outsider.lossless and fabric.profiles
     own = change.ports.get(port.name) if change else None
@@ -208,7 +208,7 @@ def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple
 def _uncabled_ports(
     fabric: Design, name: str, layout: PortLayout, names: Sequence[str], used: Sequence[Values | None]
 ) -> set[int]:
-    """The cages that nothing is cabled to, of which a switch says nothing."""
+    """Return the cages without cables, which the switch does not configure."""
     exits = fabric.external.at(name)
     taken = {
         slot.cage
@@ -328,7 +328,7 @@ def _raise_limit(limit: int, outside: bool, fabric: Design) -> int:
 def _external_routing(
     fabric: Design, at: SwitchId, exits: Mapping[str, Exit], sessions: tuple[Session, ...]
 ) -> Outside:
-    """What a switch does about routes from outside; static ones are for BGP where it has anybody to tell."""
+    """Return how a switch handles external routes; it redistributes static ones to BGP where it has a session."""
     external, bits = fabric.external, fabric.aggregate_bits()
     tiers = (TierName.TOR, TierName.SPINE, TierName.CORE)
     below = any(tier in external.tiers for tier in tiers[: tiers.index(at.tier)])
@@ -377,7 +377,7 @@ def _originated_families(fabric: Design, at: SwitchId) -> Iterator[tuple[int, in
 
 
 def _host_aggregates(fabric: Design, at: SwitchId, hosts: Pool) -> Iterator[str]:
-    """The blocks of the host links of a ToR: one for its unit, and one for each unit beside it that it serves.
+    """Return the blocks of the host links of a ToR: one for its unit, and one for each unit of guests that it serves.
 
     None where hosts are in segments: their subnets are not its own.
     """

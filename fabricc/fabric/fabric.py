@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fabric(Design):
-    """A whole fabric: its design, and every device and cable of it, each made when it is asked for.
+    """A whole fabric: its design, and every device and cable of it, each made on demand.
 
     Attributes:
         networks: as of a design, with the devices of each.

@@ -28,7 +28,7 @@ Facts = dict[str, Value]
 
 
 class Unplanned(NamedTuple):
-    """An unknown line whose meaning is known: it has no place in what fabricc plans, or a plan says more.
+    """An unknown line whose meaning is known: it has no place in what fabricc plans, or a plan contains more.
 
     It counts against configurations that fabricc wrote, and not against those of others.
     """
@@ -39,7 +39,7 @@ class Unplanned(NamedTuple):
 
 
 class Said(Protocol):
-    """What the files of one device say, to be looked at; see `Reading`."""
+    """The content of the files of one device, for inspection; see `Reading`."""
 
     @property
     def facts(self) -> Mapping[str, Value]:
@@ -125,7 +125,7 @@ def static_text(via: Iterable[str]) -> str:
 
 
 def _quality_facts(qos: SwitchQos, profile: PortProfile | None, *, trusted: bool) -> Facts:
-    """The rest of the path -> value, of what all ports of a profile state alike."""
+    """The rest of the path -> value that is equal on all ports of a profile."""
     facts: Facts = {"trust": "dscp" if trusted else "none"}
     lossless = ",".join(str(c.priority) for c in qos.lossless)
     if profile and lossless and (headroom := profile.headroom) is not None:

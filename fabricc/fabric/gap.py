@@ -1,4 +1,4 @@
-"""What a device is to do and its files cannot say: the answer of every back end, of switches and of hosts."""
+"""Describe planned settings that a device's files cannot express, for the back ends of switches and hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Gap:
 
     Attributes:
         code: diagnostic code, `FAB5…`.
-        feature: what was asked, a few words; `reason`: why it cannot be, with the source; `remedy`: what can be done.
+        feature: the setting in a few words; `reason`: why it is impossible, with source; `remedy`: what to do.
         fatal: False when the configuration works without it, less well, or once the remedy is applied.
     """
 

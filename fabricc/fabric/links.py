@@ -30,7 +30,7 @@ UP, DOWN, HOST = Direction.UP, Direction.DOWN, Direction.HOST
 
 
 def far_end(fabric: Design, at: SwitchId) -> FarEnd:
-    """What every neighbour of a switch asks about it; kept, for each has many."""
+    """Return what every neighbor of a switch needs of it; cached, because each has many."""
     key = (at.tier is CORE, at.plane, at.pod, at.unit, at.index, at.nic_port)
     found = fabric.far_ends.get(key)
     if found is None:
@@ -47,7 +47,7 @@ def far_end(fabric: Design, at: SwitchId) -> FarEnd:
 
 
 def _switches_above(fabric: Design, tier: TierName, plane: int, pod: int) -> list[FarEnd]:
-    """The spines of a pod, or the cores, of a plane; kept, for each switch below them asks."""
+    """Return the spines of a pod, or the cores, of a plane; cached, because each switch below them needs it."""
     key = (tier is CORE, plane, pod)
     found = fabric.ranks.get(key)
     if found is None:
@@ -58,7 +58,7 @@ def _switches_above(fabric: Design, tier: TierName, plane: int, pod: int) -> lis
 
 
 def _tors_below(fabric: Design, plane: int, pod: int) -> list[Below]:
-    """The ToRs of a pod and plane; kept, for each spine above them asks."""
+    """Return the ToRs of a pod and plane; cached, because each spine above them needs it."""
     found = fabric.tors_below.get((plane, pod))
     if found is None:
         units = fabric.shape.units_per_pod
@@ -139,7 +139,7 @@ def port_names(fabric: Design, at: SwitchId) -> tuple[str, ...]:
 
 
 def layout_key(fabric: Design, at: SwitchId) -> str:
-    """What tells layouts apart: `tor` and the host group's index, `spine` or `core`, or what a switch has alone."""
+    """Return the key of a layout: `tor` and the host group's index, `spine` or `core`, or what a switch has alone."""
     if fabric.boxes and (box := fabric.boxes.get(at)) is not None:
         return box.key
     return f"tor{fabric.units[at.unit].group}" if at.tier is TOR else at.tier.value
@@ -186,7 +186,7 @@ def host_blocks(fabric: Design, tor: SwitchId, unit: int) -> tuple[int, int]:
 
 
 def serving_tor(fabric: Design, unit: Unit, group: int, nic_port: int) -> Serving:
-    """The ToR of a group of rails and NIC port that serves a unit; kept, for each of its hosts asks."""
+    """Return the ToR of a group of rails and NIC port that serves a unit; cached, as each of its hosts needs it."""
     key = (unit.coordinate, group, nic_port)
     found = fabric.servings.get(key)
     if found is None:
@@ -374,12 +374,12 @@ def _switch_link(
 
 
 def _usual_cable(fabric: Design, kind: str) -> tuple[int, str, bool] | None:
-    """Length, medium and shutdown of every link of a kind; None when single devices may say something else."""
+    """Return length, medium and shutdown of every link of a kind; None when single devices may override them."""
     return None if fabric.changes else _default_cable(fabric, kind)
 
 
 def _default_cable(fabric: Design, kind: str) -> tuple[int, str, bool]:
-    """Those of a link that no device says anything of."""
+    """Those of a link that no device overrides."""
     default = fabric.cable_kinds[kind]
     return default.length_m, default.medium, False
 

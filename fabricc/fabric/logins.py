@@ -64,7 +64,7 @@ class Keeping:
 
 
 def login_refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
-    """Why a switch that runs a configuration with accounts refuses a login, as `judged` says it of a whole system."""
+    """Return why a switch that runs a configuration with accounts refuses a login, as `judged` does for a system."""
     if not _account_facts(facts):
         return ""
     return judge_login(facts, Login(username, proofs), Keeping()).refused

@@ -105,7 +105,7 @@ class Owner(NamedTuple):
 
 
 def address_owners(fabric: Design) -> Iterator[Owner]:
-    """Every management address beside those of the fabric's switches: of management switches, then of hosts."""
+    """List management addresses other than those of the fabric's switches: of management switches, then of hosts."""
     given = fabric.out_of_band.given
 
     def owner(device: str, endpoint: str, place: ManagementPlace) -> Owner:

@@ -101,7 +101,7 @@ SECRET_PREFIX = "FABRICC-SECRET-"
 
 @dataclass(frozen=True, slots=True)
 class Tacacs:
-    """TACACS+ (RFC 8907): servers in the order in which they are asked; `key` is a reference to a secret."""
+    """TACACS+ (RFC 8907): servers in the order of use; `key` is a reference to a secret."""
 
     servers: tuple[str, ...]
     key: str
@@ -251,7 +251,7 @@ class Host:
         recommended_qps: queue pairs per connection that use the fabric's parallel paths.
         rail_isolated: rails meet in hosts only.
         planes: fabrics that the host's ports belong to and that no switch joins.
-        rack: the one that the spec says it stands in, with rail wiring, else ""; with rack wiring its unit is its rack.
+        rack: its rack in the spec, with rail wiring, else ""; with rack wiring its unit is its rack.
         domain: the NVLink domain that its GPUs share with those of other hosts, else "".
         spreads_packets: switches take a path for every packet, so that packets arrive out of order.
         os: operating system and release, e.g. `rhel-9`.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Former(NamedTuple):
-    """The box that a device took the place of, by its name; `serial` is the new one's number, "" where none is said."""
+    """The box that a device took the place of, by its name; `serial` is the new one's number or ""."""
 
     name: str
     serial: str = ""
@@ -20,7 +20,7 @@ class Former(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What the spec says of the past of its devices; nothing of it is needed to configure them.
+    """The renames and replacements in the spec; none of them is needed to configure devices.
 
     Attributes:
         renamed: name of a device -> the one that it had, of devices that are the same.

@@ -41,7 +41,7 @@ def paths_of_port(port: str, leaves: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Alike(dict[str, Mapping[str, _Value]]):
-    """Port -> path -> value, of what ports of a kind state alike.
+    """Port -> path -> value that is equal on all ports of a kind.
 
     A table takes such a mapping in a third of the time of as many pairs.
     """

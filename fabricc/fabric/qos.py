@@ -19,7 +19,7 @@ class TrafficClass:
         data_dscp: the code point that senders of this class use.
         weight_percent: share of what strict classes leave; 0 for strict classes.
         cnp: True for the class that carries congestion notification packets.
-        unsent: its code points that senders are said not to use.
+        unsent: its code points that senders do not use according to the spec.
     """
 
     name: str

@@ -167,7 +167,7 @@ class BgpSettings:
 
 
 OPTIONS = {"ttl_security": "BGP TTL security"}
-"""Those of `BgpSettings` that not every NOS has, off unless a spec asks for them -> the setting in words."""
+"""Those of `BgpSettings` that not every NOS has, off unless a spec enables them -> the setting in words."""
 
 
 @dataclass(frozen=True, slots=True)

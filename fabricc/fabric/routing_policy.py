@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     Named = tuple[tuple[str, int], ...]
-    """Name and family of prefix lists, which is all that maps say of them."""
+    """Name and family of prefix lists, which is all that maps contain of them."""
 
 GRACEFUL_SHUTDOWN = "65535:0"
 """The well-known community GRACEFUL_SHUTDOWN (RFC 8326 section 5, IANA)."""

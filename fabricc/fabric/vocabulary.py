@@ -67,9 +67,9 @@ class Row:
         path: as declared; the path itself where nobody declares it.
         type: `integer` and its unit, `boolean`, `text`, …, or the values there are; "" where nobody declares the path.
         means: the fact in a few words.
-        reason: why it has its value; None where nobody says.
+        reason: why it has its value; None where it is unknown.
         impact: name of an impact by operation or role of the port, `else` for the others.
-        theme: under which a review tells of a change; `words`: in which, with {names}, "" for a detail.
+        theme: under which a review reports a change; `words`: in which, with {names}, "" for a detail.
         tags: what else it is; see `vocabulary.yaml`.
         concern: what a review calls a fact about access, or a safeguard; "" for other facts.
         follows: sections of the spec that the fact follows from for all devices.
@@ -94,7 +94,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What applying a change does: how grave it is, why, and who says so.
+    """The effect of applying a change: its severity, the reason and the source.
 
     Attributes:
         down: whether links or BGP go down with it.
@@ -114,7 +114,7 @@ class Vocabulary:
     Attributes:
         rows, families: as declared, by path and by the beginning of paths.
         impacts: by name.
-        themes: in the order in which a review tells them.
+        themes: in the order in which a review reports them.
         harmless: patterns of lines without a statement that have no effect on traffic or access, each with the lines
             that it is below.
         ends: patterns of such lines that end a safeguard -> its name.
@@ -178,7 +178,7 @@ class Vocabulary:
         )
 
     def _said(self, path: str, name: str | None) -> dict[str, Any]:
-        """Everything that is said of a path, by its families and by its row."""
+        """Return all properties of a path, from its families and its row."""
         both = path, name or _KEY.sub("[*]", path)
         said: dict[str, Any] = {}
         for beginning in self._beginnings:
@@ -188,7 +188,7 @@ class Vocabulary:
         return said
 
     def _add_to(self, said: dict[str, Any], rows: Iterable[dict[str, Any]]) -> None:
-        """Adds what rows say: tags and sections join those said, a reason takes the place of the other."""
+        """Add the properties of rows: tags and sections are merged, a reason replaces the other."""
         for row in rows:
             united = {key: said.get(key, frozenset()).union(row.get(key, ())) for key in _UNITED}
             if "rule" in row or "like" in row:

@@ -1,4 +1,4 @@
-"""`fabricc catalog import`: a catalog entry of what others publish about a switch, and what that does not say."""
+"""`fabricc catalog import`: create a catalog entry from published data of a switch, and list what is missing there."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def import_switch(path: Path, wishes: Wishes) -> Imported:
 
     Args:
         path: a folder such as `device/VENDOR/PLATFORM` of sonic-buildimage, or a YAML file of the device type library.
-        wishes: what the user says of it.
+        wishes: the values that the user sets.
 
     Returns:
-        The entry as text of a catalog file, empty where an error says why; and what it lacks: FAB2120 unreadable,
+        The entry as text of a catalog file, empty where there is an error; and what it lacks: FAB2120 unreadable,
         FAB2121 no such SKU, FAB2122 unknown ASIC, FAB2123 a port table without a rule, FAB2124 to FAB2129 figures that
         are assumed or missing.
     """

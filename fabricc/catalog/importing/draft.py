@@ -33,7 +33,7 @@ class Folded(str):
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user says of a switch, None where the folder or file shall tell.
+    """The user's values for a switch; None where the folder or file defines them.
 
     Attributes:
         name: catalog name of the entry.
@@ -77,7 +77,7 @@ def missing_data(code: str, message: str, remedy: str) -> Diagnostic:
 
 
 def unknown_asic(asic: str | None) -> Imported:
-    """The failure of an entry whose ASIC is not in the catalog, or not told."""
+    """The failure of an entry whose ASIC is unknown or not in the catalog."""
     told = f"the catalog knows no ASIC {asic!r}" if asic else "nothing here tells the ASIC"
     return import_failure("FAB2122", told, f"Name it with `--asic`: {', '.join(Library().names('asics'))}.")
 
@@ -127,7 +127,7 @@ def finish_entry(name: str, entry: Raw, found: Sequence[Diagnostic]) -> Imported
 
 
 def contradiction_error(message: str) -> Imported:
-    """No entry, because tables cannot be said or contradict themselves."""
+    """No entry, because tables cannot be expressed or contradict themselves."""
     remedy = "Write this entry by hand, or import another SKU with `--sku`."
     return import_failure("FAB2123", message, remedy)
 

@@ -189,7 +189,7 @@ def _sdk_config(folder: Path) -> str | None:
 
 
 def _asic_of_platform(platform: str, sdk: str | None) -> str | None:
-    """The ASIC that the name of a platform, or of its SDK's configuration, tells."""
+    """Return the ASIC from the name of a platform, or of its SDK's configuration."""
     for pattern, name in SPECTRUM:
         if re.search(rf"_{pattern}", platform):
             return name

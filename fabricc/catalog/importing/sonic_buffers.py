@@ -49,7 +49,7 @@ def read_pools(read: Callable[[str], str]) -> Raw | None:
 
 
 def buffer_figures(found: Raw) -> Raw:
-    """What the pools say of the buffer as a whole, unless it is a Spectrum's, and the pools."""
+    """Return the total buffer from the pools, unless it is a Spectrum's, and the pools."""
     known = {"total_bytes": found.pop("total_bytes", 0), "max_lossless_classes": 2}
     whole: Raw = {key: {"value": value, "source": "buffers"} for key, value in known.items() if value}
     return {**whole, "pools": {"source": "buffers", **found}}

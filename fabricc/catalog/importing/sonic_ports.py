@@ -26,7 +26,7 @@ _NAME = re.compile(r"Ethernet(\d{1,5})")
 
 
 class NoRuleError(ValueError):
-    """A port table that the catalog's rules do not describe; the message says where."""
+    """A port table that the catalog's rules do not describe; the message contains the place."""
 
 
 @dataclass(frozen=True, slots=True)

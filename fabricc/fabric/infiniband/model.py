@@ -85,7 +85,7 @@ class InfinibandFabric:
     """A whole fabric.
 
     Attributes:
-        wiring: who is cabled to whom, in the closed form of every fabric; its addresses and ASNs are not used.
+        wiring: the cabling, in the closed form of every fabric; its addresses and ASNs are not used.
         guids: real GUIDs by name (`su001-tor1a`, `su001-host01/rail0`); names it lacks have placeholders.
         classes: ascending by service level; the class at index i has virtual lane i.
     """

@@ -1,4 +1,4 @@
-"""Which cage serves which link: down-links from the first cage and up-links behind them, or the other way round.
+"""Assign links to cages: downlinks from the first cage and uplinks behind them, or the other way round.
 
 With up-links first everything is figured on the panel turned so that it begins at the first down-link.
 """
@@ -25,7 +25,7 @@ class Block:
 
 
 def find_breakout(cages: CageGroup, speed_gbps: int) -> Breakout | None:
-    """The use of a cage that gives most ports of a speed, or None."""
+    """Return the use of a cage with the most ports of a speed, or None."""
     fitting = [
         b for b in cages.breakouts if b.speed_gbps == speed_gbps and b.children * b.lanes <= cages.lanes
     ]
@@ -41,7 +41,7 @@ def list_cages(model: SwitchModel) -> Iterator[tuple[int, CageGroup]]:
 
 
 def rotate_cages(model: SwitchModel, first: int) -> SwitchModel:
-    """The model with its fabric cages from position `first` on before the others."""
+    """Return the model with its fabric cages from position `first` on before the others."""
     head: list[CageGroup] = []
     tail: list[CageGroup] = []
     position = 0
@@ -75,7 +75,7 @@ def ports_at(model: SwitchModel, speed_gbps: int) -> int:
 
 
 def cages_for(model: SwitchModel, block: Block, start: int = 0) -> int | None:
-    """Position after the last cage that a block needs when it starts at cage position `start`; None if it runs out."""
+    """Return the position after the last cage of a block from cage position `start` on; None if it does not fit."""
     left, position = block.count, 0
     if left <= 0:
         return start

@@ -1,4 +1,4 @@
-"""Management switches: how many each rack or unit needs, their numbers, what aggregates them, and what cannot be."""
+"""Plan management switches: how many each rack or unit needs, their numbers, and their aggregation."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def planned_switches(
 
     Args:
         spec: of the top level.
-        wish: what it says of them.
+        wish: its section `management.switches`.
         fabric: of the rails, joined with the further networks.
         catalog: the models.
         locked: switch -> its number in the lock.
-        naming: what is to be known of network operating systems.
+        naming: the interface to network operating systems.
         findings: added to.
 
     Raises:
@@ -168,7 +168,7 @@ def _name_ports(
 def _count_switches(
     spec: ClusterSpec, wish: ManagementWish, fabric: Fabric, model: SwitchModel, ports: int
 ) -> dict[str, int]:
-    """Place -> its switches; FAB3215 where the count that is given is too small."""
+    """Return place -> its switches; report FAB3215 where the given count is too small."""
     found = {
         place: site.needed(ports) for place, site in management_sites(fabric, wish.by_unit, wish.row).items()
     }
@@ -189,7 +189,7 @@ def _count_switches(
 
 
 def _number_switches(names: Iterable[str], locked: Mapping[str, int]) -> dict[str, int]:
-    """Every switch's number: the one in the lock, or the next that none ever had."""
+    """Return the number of every switch: the one in the lock, or the next unused one."""
     found: dict[str, int] = {}
     following = max(locked.values(), default=-1) + 1
     for name in names:
@@ -199,7 +199,7 @@ def _number_switches(names: Iterable[str], locked: Mapping[str, int]) -> dict[st
 
 
 def _find_uplink_speed(lower: SwitchModel, upper: SwitchModel, uplinks: int, needed: int) -> Uplinks | None:
-    """The fastest speed at which both have ports enough."""
+    """Return the fastest speed at which both have enough ports."""
     for gbps in sorted(_unsplit_speeds(lower) & _unsplit_speeds(upper) - {_DEVICE_GBPS}, reverse=True):
         found = Uplinks(gbps, _ports_of_speed(lower, gbps), _ports_of_speed(upper, gbps))
         if len(found.lower) >= uplinks and len(found.upper) >= needed:
@@ -208,7 +208,7 @@ def _find_uplink_speed(lower: SwitchModel, upper: SwitchModel, uplinks: int, nee
 
 
 def _needed_ports(numbers: int, uplinks: int, count: int) -> int:
-    """Ports of each of so many aggregation switches, over which uplinks are dealt out in turn."""
+    """Return the ports of each aggregation switch, over which uplinks are distributed in turn."""
     return -(-numbers * uplinks // count)
 
 
@@ -218,7 +218,7 @@ def _report_unjoined(
     models: tuple[SwitchModel, SwitchModel],
     wanted: tuple[int, int, int, int],
 ) -> Diagnostic:
-    """FAB3216: no speed at which both have ports enough, with what does.
+    """Report FAB3216: no speed at which both have enough ports, with a remedy.
 
     Args:
         spec: of the top level.

@@ -1,4 +1,4 @@
-"""Cables that are longer than their medium reaches at the speed of the ports they join."""
+"""Check that cables are no longer than their medium reaches at the speed of their ports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def media_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 
 
 def _slots_of_kind(fabric: Fabric, kind: str) -> Iterator[Slot]:
-    """The switch ports that links of a kind use, at both ends where both are switches."""
+    """Return the switch ports that links of a kind use, at both ends where both are switches."""
     tors, spine, core = fabric.tor_layouts, fabric.spine_layout, fabric.core_layout
     if kind == "host":
         for layout in tors:
@@ -57,7 +57,7 @@ def _used_slots(layout: PortLayout, indices: Iterable[int]) -> Iterator[Slot]:
 
 
 def _medium_remedy(length_m: float, lane_gbps: Fraction, most: Reach) -> str:
-    """What fits: another medium at that length, or a shorter cable."""
+    """Return a remedy: another medium at that length, or a shorter cable."""
     others = [medium for medium in load_reaches() if find_reach(medium, lane_gbps).metres >= length_m]
     instead = f"Use {others[0]}, or " if others else ""
     return f"{instead}a cable of {most.metres} m at the most."

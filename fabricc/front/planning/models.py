@@ -1,4 +1,4 @@
-"""From the spec's words to catalog entries and NOS releases."""
+"""Find the catalog entries and NOS releases that a spec names."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Models:
 
 
 class Asked(NamedTuple):
-    """A tier above the ToRs as the spec asks for it, and its model."""
+    """A requested tier above the ToRs, and its model."""
 
     tier: Tier
     model: SwitchModel
 
 
 class Naming(Protocol):
-    """What planning asks of the network operating systems, which it does not know."""
+    """The interface of planning to the network operating systems, which it does not know."""
 
     def names(self) -> tuple[str, ...]:
         """Every NOS there is."""
@@ -158,14 +158,14 @@ def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) ->
 
 
 def suggest_name(name: str, known: tuple[str, ...]) -> str:
-    """Did you mean …, or the list of what there is."""
+    """Return "Did you mean …", or the list of known names."""
     return suggestion_remedy(name, known, f"Known: {', '.join(sorted(known))}.")
 
 
 def tiers_of(
     spec: ClusterSpec, models: Models, naming: Naming, findings: list[Diagnostic]
 ) -> dict[TierName, TierPlan]:
-    """Model, NOS and release of each tier; what cannot be is a finding."""
+    """Return model, NOS and release of each tier; an invalid one is a finding."""
     found = {}
     wanted = (
         (TierName.TOR, "tors", spec.tors, models.tor),
@@ -189,7 +189,7 @@ def nos_release(
     findings: list[Diagnostic],
     *path: str | int,
 ) -> str | None:
-    """The release to use of a NOS on a model, or None after saying why it cannot be."""
+    """Return the release of a NOS to use on a model, or None after a finding."""
     try:
         release = naming.release(nos.name, nos.release)
     except KeyError:

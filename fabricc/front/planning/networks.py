@@ -1,4 +1,4 @@
-"""Further networks of the same hosts: which hosts have ports for one, and that no two networks meet."""
+"""Plan further networks of the same hosts, and check that no two networks overlap."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def with_hosts(
 
 
 def _check_own_hosts(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnostic]:
-    """Errors about the hosts of a further network that are not on the rails, and with its capacity."""
+    """Report errors about the capacity of a further network, and about its hosts that are not on the rails."""
     assert network.network is not None
     groups, capacity = network.gpus.groups, network.network.capacity
     for group in network.network.groups:
@@ -160,7 +160,7 @@ def with_front_end(rails: Fabric, networks: Mapping[str, ClusterSpec]) -> Fabric
 
 
 def check_networks(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
-    """What two networks of one cluster must not share: addresses, names, ASNs and ports of hosts."""
+    """Check that two networks of one cluster do not share addresses, names, ASNs or ports of hosts."""
     yield from _check_addresses(specs, fabrics)
     yield from _ways_out(specs, fabrics)
     yield from shared_ends(specs)
@@ -234,7 +234,7 @@ def _pools_by_name(fabric: Fabric) -> dict[str, Pool]:
 
 
 def _path_of_pool(name: str) -> KeyPath:
-    """Where a spec has the pool of a name."""
+    """Return the path of a pool in the spec."""
     if name.startswith(SECTION):
         return tuple(name.split("."))
     if name.startswith("management.networks["):

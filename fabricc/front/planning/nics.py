@@ -1,4 +1,4 @@
-"""What Ethernet ports a NIC does not have, though the fabric is planned with them."""
+"""Report Ethernet ports that a NIC does not have, although the fabric is planned with them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def narrow_subnets(spec: ClusterSpec, narrow: NarrowSubnets, everything: str) ->
 
 
 def network_path(network: ManagementNetwork) -> KeyPath:
-    """Where the spec has a management network."""
+    """Return the path of a management network in the spec."""
     key = network.key.removeprefix("management.")
     return ("management", key) if key == "network" else ("management", "networks", int(key[9:-1]))
 
@@ -88,7 +88,7 @@ def out_of_band_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnost
 
 
 def named_addresses(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
-    """Where the spec names an address (or a name) of an out-of-band network."""
+    """Return the paths in the spec of each address (or name) of an out-of-band network."""
     services = spec.management.services
     if spec.management.gateway is not None:
         yield ("management", "gateway"), str(spec.management.gateway)
@@ -100,7 +100,7 @@ def named_addresses(spec: ClusterSpec) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _is_switch_address(network: ManagementNetwork, text: str, reserved: int) -> bool:
-    """Whether an address is where a switch's could be, past the reserved ones of its subnet.
+    """Return whether an address could be a switch's, past the reserved ones of its subnet.
 
     Not for a name, or an address of the other IP version.
     """

@@ -1,4 +1,4 @@
-"""From a spec, the catalog and the lock to the Fabric: every decision is taken here and none after."""
+"""Plan a fabric from a spec, the catalog and the lock: every decision is made here and none later."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def _too_few_asns(
 
 
 def _describe_upper_switches(shape: Shape) -> str:
-    """The switches above the ToRs, counted."""
+    """Return the switches above the ToRs, counted."""
     spines = plural(shape.pods * shape.spines * shape.planes, "spine")
     return f"{spines}, {plural(shape.cores * shape.port_planes, 'core')}" if shape.cores else spines
 

@@ -1,4 +1,4 @@
-"""Planes: how NIC ports and rails are spread over sets of spines, and ToRs that this leaves without a way to others."""
+"""Spread NIC ports and rails over sets of spines, and find ToRs that this leaves without a path to others."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Planes:
 def planes_of(spec: ClusterSpec, rails: int, per_tor: int, nic_ports: int, one_tor: bool) -> Planes:
     """The planes of a spec whose hosts have so many rails, of which `per_tor` share a ToR, and ports of a NIC.
 
-    Without spines every ToR of a unit is a plane of its own. `one_tor` says whether one holds all rails of a unit.
+    Without spines every ToR of a unit is a plane of its own. `one_tor`: one ToR has all rails of a unit.
 
     Raises:
-        UnfitError: the rails cannot be shared out so, or ToRs would be islands that the spec does not ask for.
+        UnfitError: the rails cannot be shared out so, or ToRs would be islands that the spec does not request.
     """
     groups = rails // per_tor
     if spec.spines is None:

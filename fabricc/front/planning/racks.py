@@ -1,4 +1,4 @@
-"""Racks: which one each host stands in where racks have no ToR, which lead to several units, which join their GPUs."""
+"""Determine the rack of each host without a ToR in its rack, and the racks that are NVLink domains."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def domain_groups(
 ) -> frozenset[int]:
     """Host groups each rack of which is one NVLink domain of several hosts; `models`: by group.
 
-    FAB3170 where nothing says which hosts share NVLink, FAB3171 where a rack holds more of them than do.
+    FAB3170 where nothing defines which hosts share NVLink, FAB3171 where a rack holds more of them than do.
     """
     found = set()
     for index, (group, model) in enumerate(zip(spec.gpus.groups, models, strict=True)):

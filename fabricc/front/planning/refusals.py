@@ -1,4 +1,4 @@
-"""What cannot be built, and what would fit instead: planes, another model, a third tier, a smaller number."""
+"""Explain why a fabric cannot be built, with remedies: planes, another model, a third tier, a smaller number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def report_islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Diagnostic:
-    """Several units without spines to join them: say whether one can hold all hosts, and which spines would do."""
+    """Report units without spines to join them, whether one can hold all hosts, and which spines suffice."""
     remedies = []
     group, *others = spec.gpus.groups
     counted = not others and not group.racks
@@ -59,7 +59,7 @@ def report_islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int
 
 
 def find_spines(spec: ClusterSpec, models: Models, units: int) -> topology.SpineLayer | None:
-    """The spines of a spec with so many units, or None where they cannot be."""
+    """Return the spines for this number of units, or None where there are none."""
     if models.spine is None or spec.spines is None:
         return None
     try:
@@ -74,7 +74,7 @@ def find_spines(spec: ClusterSpec, models: Models, units: int) -> topology.Spine
 def spine_too_small(
     spec: ClusterSpec, models: Models, spine: Asked, catalog: Catalog, bottom: Bottom, tors: int, ports: int
 ) -> Diagnostic:
-    """A flat two-tier mesh that cannot exist: say what could."""
+    """Report a two-tier mesh that cannot exist, with remedies."""
     reach = max(0, ports)
     remedies = []
     for planes in (2, 4, 8):
@@ -217,7 +217,7 @@ def beyond_capacity(
 def cores_too_small(
     spec: ClusterSpec, core: SwitchModel, pods: int, by_rail: int, spines: int, uplinks: int, ports: int
 ) -> Diagnostic:
-    """Cores that cannot join the pods, each with `by_rail` sets of spines: say how many could, or how many pods."""
+    """Report cores that cannot join the pods, each with `by_rail` sets of spines, and how many cores or pods could."""
     asked = spec.cores.count if spec.cores else None
     best = topology.core_layer(pods * by_rail, spines, uplinks, ports)
     if best:

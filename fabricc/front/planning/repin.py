@@ -1,4 +1,4 @@
-"""The least repinning: which pins of the lock must change so that a spec that outgrew it can be planned."""
+"""Find the fewest pins of the lock to change so that a spec that outgrew it can be planned."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Planned(Protocol):
-    """What came of planning a spec: a fabric or findings that say why there is none, and the lock it needs."""
+    """The result of planning a spec: a fabric, or findings that explain why there is none, and the lock it needs."""
 
     @property
     def fabric(self) -> object | None:
@@ -41,8 +41,8 @@ class Repinned:
     Attributes:
         pins: name of a pin -> (its number in the lock, its new one), those that differ.
         touched: which of the devices that the old pins have room for become another.
-        asked: the pins that were asked for; empty for the least that suffices.
-        enough: False when those that were asked for do not suffice, and nothing is planned; `pins` then says what does.
+        asked: the requested pins; empty for the fewest that suffice.
+        enough: False when the requested pins do not suffice and nothing is planned; `pins` then has those that do.
     """
 
     pins: Mapping[str, tuple[int, int]]

@@ -1,4 +1,4 @@
-"""Whether the declared oversubscription holds: with the uplinks asked for, and with one switch above lost."""
+"""Check the declared oversubscription: with the pinned uplinks, and with one switch of the tier above lost."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def ratio_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """FAB3027 for a tier whose number of uplinks, as the spec asks for it, breaks the ratio that it declares.
+    """Report FAB3027 for a tier whose requested number of uplinks exceeds the ratio that it declares.
 
-    What the proof would say of every switch (FAB6204) is said once, where it is written; who accepts the one accepts
+    The proof would report it for every switch (FAB6204); this reports it once, at its place. Who accepts one accepts
     the other.
     """
     shape, spines = fabric.shape, spec.spines

@@ -1,4 +1,4 @@
-"""From the spec's ratios and counts to the shape of the fabric, or to what would fit instead."""
+"""Compute the shape of a fabric from the ratios and counts of the spec, or report what would fit instead."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def size_fabric(
         catalog: where to look for models that would fit.
 
     Raises:
-        UnfitError: nothing of that kind can be built; the diagnostics say what would.
+        UnfitError: no such fabric can be built; the diagnostics contain remedies.
     """
     bottom = bottom_of(spec, models, pins)
     if spec.spines is None or models.spine is None:
@@ -97,7 +97,7 @@ def check_joined(spec: ClusterSpec, models: Models, units: int, pins: Mapping[st
     """Several units have spines.
 
     Raises:
-        UnfitError: they have not; the diagnostic says what would join them.
+        UnfitError: they have none; the diagnostic contains spines that would join them.
     """
     if spec.spines is None and units > 1:
         raise UnfitError(report_islands(spec, models, bottom_of(spec, models, pins), units))

@@ -1,4 +1,4 @@
-"""Strides: how much room each coordinate gets in the address pools and number spaces."""
+"""Choose strides: how much room each coordinate gets in the address pools and number spaces."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def choose_strides(
 ) -> Strides:
     """Strides for a new fabric: as roomy as the pools and the management network allow, so that growth finds room.
 
-    Where not even the tightest fit, those are returned: `shortage` or `management_shortage` then says what lacks.
+    If not even the tightest fit, they are returned: `find_shortage` or `management_shortage` then reports what lacks.
 
     Args:
         shape: counts.
@@ -92,7 +92,7 @@ def choose_strides(
 
 
 def find_shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage | None:
-    """The first pool in which these strides do not fit, or None."""
+    """Return the first pool in which these strides do not fit, or None."""
     s = strides
     tors = s.unit * s.group * s.nic_port
     spines = shape.pods * s.spine * s.plane
@@ -118,7 +118,7 @@ def find_shortage(strides: Strides, shape: Shape, plan: AddressPlan) -> Shortage
 
 
 def asn_shortage(strides: Strides, shape: Shape, units: int, routing: Routing) -> Shortage | None:
-    """The first of the tiers whose ASNs do not fit into the block with these strides, or None."""
+    """Return the first tier whose ASNs do not fit into the block with these strides, or None."""
     s, block = strides, adr.asn_block(routing.asn_base)
     tors = s.unit * s.group * s.nic_port
     last = adr.tor_number(s, units - 1, shape.groups - 1, shape.nic_ports - 1)
@@ -158,7 +158,7 @@ class NarrowSubnets:
 def management_shortage(
     strides: Strides, shape: Shape, units: int, networks: Sequence[ManagementNetwork]
 ) -> NarrowSubnets | None:
-    """The first management network that is too small for its switches by these strides, or None."""
+    """Return the first management network that is too small for its switches by these strides, or None."""
     numbers: dict[TierName | Beyond, int] = {
         TierName.SPINE: shape.pods * strides.spine * strides.plane,
         TierName.CORE: shape.cores * strides.plane,

@@ -1,4 +1,4 @@
-"""How many switches and links a fabric needs: Clos arithmetic, from ratios and port counts to numbers.
+"""Compute numbers of switches and links from ratios and port counts (Clos arithmetic).
 
 The divisor rule: every ToR has the same number of links to every spine, so the spine count is the smallest
 divisor of the uplink count that gives the spines enough ports. It reproduces published designs where a plain
@@ -37,12 +37,12 @@ class CoreLayer:
 
 
 def list_divisors(number: int) -> list[int]:
-    """Divisors of a positive number, ascending."""
+    """List the divisors of a positive number, ascending."""
     return [d for d in range(1, number + 1) if number % d == 0]
 
 
 def exact_ratio(value: float) -> Fraction:
-    """An oversubscription ratio as people write it, exactly: 1.067 is 1067/1000."""
+    """Return an oversubscription ratio exactly: 1.067 is 1067/1000 as people write it."""
     return Fraction(str(value))
 
 

@@ -1,4 +1,4 @@
-"""The ToR tier: how hosts and their NIC ports are shared out over ToRs, and the uplinks that the ratio asks for."""
+"""Plan the ToR tier: how NIC ports are spread over ToRs, and the uplinks that the ratio requires."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ UP_CAGES = {False: "{}_up_cage", True: "{}_down_cage"}
 
 @dataclass(frozen=True, slots=True)
 class Bottom:
-    """What the ToR tier decides.
+    """The decisions about the ToR tier.
 
     Attributes:
         attached: host group index -> how its hosts are attached.
-        lead: of these, how those are that decide what a unit is.
+        lead: of these, the attachment that determines the layout of a unit.
         planes: sets of spines by rail and by NIC port; `sides`: ToRs per unit and plane.
         hosts: host group index -> ports of its hosts on a ToR.
-        beside: host group index -> ports of hosts beside it on its ToRs.
-        needed: host group index -> uplinks that the ratio asks for, or that the spec does of every ToR.
+        beside: host group index -> ports of other groups on its ToRs.
+        needed: host group index -> uplinks that the ratio requires, or that the spec pins for every ToR.
         up_cage: cage position where the uplinks begin, on a panel turned to its first host where they come first.
     """
 
@@ -86,7 +86,7 @@ def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bot
 
 
 def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
-    """The ToR tier, uplinks first where that is asked for: as many cages as they need are then before the hosts."""
+    """Plan the ToR tier, uplinks first if requested: as many cages as they need are then before the hosts."""
     refuse_moved(spec, "tor", pins, uplinks_first=spec.tors.uplinks_first)
     if not spec.tors.uplinks_first:
         return _bottom_of(spec, models, pins)
@@ -153,7 +153,7 @@ def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bo
 
 
 def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: int | None, tier: str) -> int:
-    """The speed of the links between two tiers: the one asked for, or the fastest that both models offer."""
+    """Return the speed of the links between two tiers: the requested one, or the fastest that both models offer."""
     common = port_speeds(low) & port_speeds(high)
     if asked is not None and asked not in common:
         offered = ", ".join(f"{s}" for s in sorted(common)) or "none"
@@ -175,7 +175,7 @@ def _tor_uplinks(
     up_gbps: int,
     pins: Mapping[str, int],
 ) -> tuple[tuple[Placed, ...], tuple[int, ...], int, int]:
-    """What is placed on a ToR beside and above its own hosts.
+    """Place ports of other groups and uplinks on a ToR after its own hosts.
 
     (ports of hosts beside them, uplinks by the ratio, both for each host group; cage position of the first uplink,
     most uplinks that fit).
@@ -243,14 +243,14 @@ def _tor_uplinks(
 
 
 def _end_of_block(model: SwitchModel, start: int, block: Block) -> int:
-    """Cage position after a block that is known to fit."""
+    """Return the cage position after a block that is known to fit."""
     end = cages_for(model, block, start)
     assert end is not None
     return end
 
 
 def _count_free_ports(model: SwitchModel, speed: int, start: int, end: int | None = None) -> int:
-    """Ports of a speed in the cages from a position on, up to another where one is given."""
+    """Count the ports of a speed in the cages from one position to another, or to the last cage."""
     low, high = 0, ports_at(model, speed)
     while low < high:
         middle = (low + high + 1) // 2
@@ -260,7 +260,7 @@ def _count_free_ports(model: SwitchModel, speed: int, start: int, end: int | Non
 
 
 def largest_unit(spec: ClusterSpec, tor: SwitchModel, speed: int, up_gbps: int, per_tor: int) -> int:
-    """Most hosts of a unit for which the ToR has the host ports and the uplinks of its ratio."""
+    """Return the largest number of hosts of a unit whose host ports and uplinks fit on the ToR."""
     for hosts in range(ports_at(tor, speed) // per_tor, 0, -1):
         links = hosts * per_tor
         uplinks = spec.tors.uplinks or topology.uplinks_needed(
@@ -294,7 +294,7 @@ def too_many_uplinks(
 def report_outgrown_pin(
     spec: ClusterSpec, name: str, pinned: int, needed: int, what: str, *path: str | int
 ) -> Diagnostic:
-    """The spec outgrew something that the lock pins."""
+    """Report that the spec outgrew something that the lock pins."""
     return spec.error(
         "FAB3020", f"the lock pins {name} to {pinned}, but the {what} now need {needed}", *path, help=REPIN
     )

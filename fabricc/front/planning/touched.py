@@ -1,4 +1,4 @@
-"""What of a fabric becomes another when pins change: devices, cables and addresses, counted on both fabrics."""
+"""Find devices, cables and addresses that change with pins; count them on both fabrics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What of a fabric becomes another.
+    """The parts of a fabric that change.
 
     Attributes:
         gpus: GPUs whose host, or a ToR of theirs, is renumbered or recabled.
@@ -46,7 +46,7 @@ class Touched:
 
     @property
     def weight(self) -> tuple[int, ...]:
-        """By which two are compared: what carries jobs first."""
+        """Return the key by which two are compared: parts that carry jobs first."""
         return self.gpus, self.switches + self.hosts, self.cables, self.links
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class Numbers:
 def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) -> Fabric | None:
     """As much of the fabric `after` as the lock's pins have room for, with those pins.
 
-    The lock does not say how far its fabric had grown; what it had no room for cannot be there. None when the ports of
+    The lock does not record how far its fabric had grown; what it had no room for cannot exist. None when the ports of
     today's ToRs and spines cannot be laid out as the lock pins them.
     """
     models = models_of(spec, catalog)
@@ -136,14 +136,14 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
 
 
 def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> Touched:
-    """What of a fabric with the lock's pins is another in `after`; None is no fabric and touches nothing."""
+    """Return how a fabric with the lock's pins differs from `after`; None is no fabric and changes nothing."""
     return Touched() if after is None else compare_fabrics(as_pinned(spec, catalog, lock, after), after)
 
 
 def compare_fabrics(
     before: Fabric | None, after: Fabric, was: Identity | None = None, becomes: Identity | None = None
 ) -> Touched:
-    """What of `before` is another in `after`; None is a fabric of which everything is.
+    """Return what of `before` differs in `after`; None is a fabric of which everything differs.
 
     Args:
         before: the fabric that the pins had room for.
@@ -199,7 +199,7 @@ def _name_of_host(fabric: Fabric, unit: int, slot: int) -> str | None:
 
 
 def _reduce_switch_id(at: SwitchId) -> tuple[int | str, ...]:
-    """A switch without the pod and plane that follow from its unit, rails and NIC port."""
+    """Return a switch without the pod and plane, which follow from its unit, rails and NIC port."""
     plane, pod = (-1, -1) if at.tier is TierName.TOR else (at.plane, at.pod)
     return at.tier.value, plane, pod, at.unit, at.index, at.nic_port
 

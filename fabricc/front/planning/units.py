@@ -1,4 +1,4 @@
-"""Identities: which unit has which coordinate, which host which slot; new ones take numbers never used before."""
+"""Assign coordinates to units and slots to hosts; new ones take numbers that were never used before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BORDER = "tors.border"
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """Units by coordinate, each before those beside it, and what the lock has to remember of them."""
+    """Units by coordinate, each before the guests on its ToRs, and the lines that the lock has to keep."""
 
     units: dict[int, Unit]
     locked_units: dict[str, int]
@@ -44,7 +44,7 @@ class Identities:
 
     @property
     def guests(self) -> int:
-        """Units beside others, up to the highest coordinate that was ever given."""
+        """Units of guests, up to the highest coordinate that was ever assigned."""
         return max((0, *(number - GUEST_UNITS + 1 for number in self.locked_units.values())))
 
 
@@ -77,7 +77,7 @@ class _Memory:
         return coordinate
 
     def guest(self, key: str) -> int:
-        """The coordinate of a unit beside another: the remembered one, or one never given."""
+        """Return the coordinate of a unit of guests: the remembered one, or one never assigned."""
         if key not in self.units:
             self.units[key] = max(GUEST_UNITS - 1, *self.units.values()) + 1
         return self.units[key]
@@ -118,7 +118,7 @@ class Pods:
     stride: int
 
     def holds(self, coordinate: int) -> bool:
-        """Whether a unit may have the coordinate: any where none are listed, and any beyond those that are."""
+        """Return whether a unit may have the coordinate: any where none are listed, and any beyond those that are."""
         if not self.sizes or coordinate >= len(self.sizes) * self.stride:
             return True
         pod, place = divmod(coordinate, self.stride)
@@ -168,12 +168,12 @@ def border_units(
 
 
 def _name_prefix(spec: ClusterSpec) -> str:
-    """What the computed name of a unit begins with; its number follows."""
+    """Return the prefix of the computed name of a unit; its number follows."""
     return "su" if spec.gpus.wiring == "rail" else "rack"
 
 
 def retired_units(spec: ClusterSpec, names: Mapping[str, str]) -> frozenset[int]:
-    """Coordinates of the units that retired, where all units are counted: no other gets one while the spec says so.
+    """Return the coordinates of retired counted units: no other unit gets one while the spec lists them.
 
     Args:
         spec: the spec.
@@ -190,7 +190,7 @@ def retired_units(spec: ClusterSpec, names: Mapping[str, str]) -> frozenset[int]
 def count_digits(
     spec: ClusterSpec, attached: Sequence[Attachment], capacity: int, pins: Mapping[str, int]
 ) -> Digits:
-    """Digits for a spec: those that the lock pins, or at least three for units and two for hosts.
+    """Return the digits of numbers in names: those that the lock pins, or at least three for units and two for hosts.
 
     Args:
         spec: the spec.
@@ -312,7 +312,7 @@ def _add_named(group: HostGroup, index: int, memory: _Memory, found: dict[int, U
 def _add_beside(
     group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], attached: Attachment
 ) -> None:
-    """Hosts on the ToRs of another group's units, in the order of these; a unit of guests beside each that has any."""
+    """Add hosts on the ToRs of another group's units, in the order of these, as a unit of guests of each."""
     homes = sorted(unit.coordinate for unit in found.values() if unit.group == attached.beside)
     known = {memory.units.get(f"{group.name}/{home}", -1): home for home in homes}
     staying: dict[int, list[str]] = {home: [] for home in homes}

@@ -1,4 +1,4 @@
-"""How many links a ToR has to each spine: what its own host group sends, of those that the shape keeps room for.
+"""Assign links from a ToR to each spine: what its own host group sends, of those that the shape keeps room for.
 
 The busiest host group decides the shape. A ToR of another group has the fewest whole links to each spine that keep the
 declared ratio. It has them in the first of the positions that the shape keeps for it, so that a group that becomes
@@ -38,7 +38,7 @@ class Spread:
 
 
 def spread_links(spec: ClusterSpec, sizing: Sizing, lock: Lock) -> Spread:
-    """Links of the ToRs of every host group: enough for the ratio, also with a spine lost where that is asked for."""
+    """Return the links of the ToRs of every host group: enough for the ratio, also with a spine lost if requested."""
     shape, needed = sizing.shape, sizing.needed_uplinks
     spines = _figured_spines(spec, sizing, lock)
     over = max(1, spines - 1) if spec.tors.n_minus_1 else spines
@@ -50,7 +50,7 @@ def spread_links(spec: ClusterSpec, sizing: Sizing, lock: Lock) -> Spread:
 def _figured_spines(spec: ClusterSpec, sizing: Sizing, lock: Lock) -> int:
     """The spines that links are figured for: as pinned, or those that the groups of the lock had before, if fewer.
 
-    A lock says nothing of them while all ToRs are alike; what its busiest group needs then tells how many there were.
+    A lock has no line for them while all ToRs are equal; their number then follows from its busiest group.
     """
     shape, pins = sizing.shape, lock.strides
     if "links_per_spine" not in pins:

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 CNP_DSCP = 48
-"""CS6, the code point mlx5 gives to congestion notification packets unless told otherwise."""
+"""CS6, the default code point of congestion notification packets on mlx5."""
 
 LOSSLESS_SHARE, LOSSY_SHARE = 9, 1
 """How classes without a stated weight divide what is left: nine parts lossless, one part lossy."""
 
 
 class RequestedClass(Protocol):
-    """One class as asked for; `fabricc.front.spec.model.Priority` is one (spec and qos do not import each other)."""
+    """One requested class; `fabricc.front.spec.model.Priority` is one (spec and qos do not import each other)."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -46,7 +46,7 @@ def traffic_classes(priorities: Sequence[RequestedClass], *, marked: bool = True
     A priority that is not stated is `dscp >> 3` of the class's first code point, the map that mlx5 NICs use by
     default when they trust DSCP. The class without code points takes all that others leave, at priority 0 or the
     lowest free one; it is added (lossy, named `default` if that is free) when missing. `data_dscp` is the one
-    that senders are said to use, else the first. `marked` says whether the congestion control wants marks on
+    that senders use according to the spec, else the first. `marked`: the congestion control wants marks on
     lossless classes.
 
     Raises:

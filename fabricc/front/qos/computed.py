@@ -1,4 +1,4 @@
-"""What a headroom formula gives: the figures, and every step to them."""
+"""The result of a headroom formula: the figures, and every step to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """One intermediate result; `source` says by which rule, or where the figure comes from."""
+    """One intermediate result; `source` is the rule, or the origin of the figure."""
 
     label: str
     value: Fraction | int

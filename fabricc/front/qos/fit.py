@@ -1,4 +1,4 @@
-"""Whether a switch's buffer serves what is asked of it, and the nearest request that it would serve."""
+"""Check whether the buffer of a switch satisfies a request, and find the nearest request that fits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of the buffer of one switch, and the search for the nearest that fits.
+    """A request to the buffer of one switch, and the search for the nearest request that fits.
 
     Attributes:
         classes: lossless classes.
@@ -154,7 +154,7 @@ class Request:
 
 
 def fit_findings(request: Request) -> tuple[Budget, tuple[QosFinding, ...]]:
-    """The budget, and what does not fit together with the nearest request that would."""
+    """Return the budget, and findings about what does not fit with the nearest request that would."""
     divided = request.budget()
     found = _first_misfit(request, divided)
     return divided, (found,) if found else ()

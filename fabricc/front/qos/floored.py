@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def floor_findings(model: SwitchModel, groups: Sequence[PortGroup], mtu: int) -> Iterator[QosFinding]:
-    """What is wrong with the headroom of each group of ports, whoever shipped the figure."""
+    """Report problems with the headroom of each group of ports, from whichever source."""
     for group in groups:
         row = listed_row(model.buffers, group.speed_gbps, group.headroom.cable_m)
         least = floor_bytes(group.speed_gbps, group.headroom.cable_m, mtu)

@@ -1,4 +1,4 @@
-"""The lossless policy of one kind of switch: what the planner asks once per distinct set of links."""
+"""Plan the lossless policy of one kind of switch, once per distinct set of links."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def switch_qos(
     marking: Marking = DCQCN,
     oversubscription: Fraction | None = None,
 ) -> tuple[SwitchQos, tuple[QosFinding, ...], Mapping[LinkKind, str]]:
-    """The policy, what is wrong with it, and the profile name of every kind of link.
+    """Return the policy, its findings, and the profile name of every kind of link.
 
     Kinds of link whose cables round up to the same listed length share a profile named `<speed>g-<length>m`; its
     marking thresholds follow the longest round trip among them. A kind without headroom figures has no profile
-    name, and an error says so. Without a class that is marked, profiles have no thresholds. Without a lossless class
+    name, which is an error. Without a class that is marked, profiles have no thresholds. Without a lossless class
     the profiles only mark, see `_marking_policy`.
 
     Args:
@@ -214,7 +214,7 @@ def _profile_without_ecn(group: PortGroup) -> PortProfile:
 def _profile_of_group(
     model: SwitchModel, group: PortGroup, marking: Marking, pause: int, mtu: int, rtt_ns: int
 ) -> tuple[PortProfile, list[QosFinding]]:
-    """The profile of a group, without thresholds when none fit below PFC (the budget's finding tells)."""
+    """Return the profile of a group, without thresholds when none fit below PFC (the budget reports it)."""
     name, cell = group_name(group), model.buffers.cell_bytes
     thresholds = ecn_thresholds(group.speed_gbps, rtt_ns, pause, mtu=mtu, cell_bytes=cell, marking=marking)
     if thresholds is None:
@@ -234,7 +234,7 @@ def _marking_findings(
     rtt_ns: int,
     bound: str,
 ) -> list[QosFinding]:
-    """Return what is wrong with the thresholds of a profile.
+    """Return findings about the thresholds of a profile.
 
     `most_bytes` is the occupancy at which PFC acts, or a lossy queue drops; `bound` shows which of the two, and where.
     """
@@ -333,7 +333,7 @@ def _listed_speeds(buffers: Buffers) -> str:
 
 
 def _row_findings(model: SwitchModel, groups: tuple[PortGroup, ...], mtu: int) -> list[QosFinding]:
-    """Whether the table rows in use hold for this MTU, and hold what they promise."""
+    """Report table rows that do not hold for this MTU, or that hold less than they promise."""
     from_table = [g for g in groups if g.headroom.source.startswith("table")]
     findings = []
     if from_table and mtu > TABLE_MTU_BYTES:

@@ -1,4 +1,4 @@
-"""The canonical layout of a YAML file: indentation, spacing and blank lines settled, values and comments untouched."""
+"""Format a YAML file: settle indentation, spacing and blank lines, and keep values and comments."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CAUSES = (
 
 
 def format_spec(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
-    """The text in its canonical layout, or as it is with what is wrong with it.
+    """Return the text in its canonical layout, or unchanged with the findings.
 
     Two spaces of indentation, two more for items of a list below a key; one space after colons and commas; one blank
     line at most; collections in brackets wider than 140 columns, and those with comments inside, as blocks. Order of
@@ -72,7 +72,7 @@ def _report_cause(text: str, file: str) -> Diagnostic:
 
 
 def _lay_out_text(text: str, document: Document) -> str | None:
-    """The text laid out, None where it would not say the same or where a stricter reader refuses it."""
+    """Return the text laid out, or None where its value would differ or a stricter reader rejects it."""
     try:
         trivia = taken_out(text, document.positions)
         bare = _laid_out(trivia.text, trivia.opened)
@@ -118,7 +118,7 @@ def first_difference(before: str, after: str) -> int:
 
 
 def _is_equal(one: Any, other: Any) -> bool:
-    """Equal values of equal types: 1, 1.0 and true are three."""
+    """Return whether values and their types are equal: 1, 1.0 and true are three."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

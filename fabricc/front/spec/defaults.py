@@ -1,4 +1,4 @@
-"""Fills in the defaults that the schema states, and lists each one taken."""
+"""Fill in the defaults of the schema, and list each one taken."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Assumptions:
 
 
 def fill_defaults(value: Any, assumptions: Assumptions) -> dict[str, Any]:
-    """A copy of a schema-valid spec (or of its valid sections) with every default in place."""
+    """Return a copy of a schema-valid spec (or of its valid sections) with every default in place."""
     whole: dict[str, Any] = _fill_value(value, cluster_schema(), (), assumptions)
     addressing = whole.get("addressing")
     if addressing is not None:

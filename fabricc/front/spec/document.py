@@ -1,4 +1,4 @@
-"""The diagnostics collected about a spec, and how paths and values are named in them."""
+"""Collect the diagnostics about a spec, and format paths and values in them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Findings:
 
 
 def format_path(path: KeyPath) -> str:
-    """A path as people write it: `gpus.groups[0].model`."""
+    """Return a path as people write it: `gpus.groups[0].model`."""
     words = ""
     for part in path:
         words += f"[{part}]" if isinstance(part, int) else f".{clip(part)}" if words else clip(part)
@@ -39,7 +39,7 @@ def format_path(path: KeyPath) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value as a message names it."""
+    """Return a value as messages print it."""
     match value:
         case None:
             return "nothing"
@@ -56,5 +56,5 @@ def format_value(value: Any) -> str:
 
 
 def join_words(words: list[str], last: str = "or") -> str:
-    """Words in a row: `a, b or c`."""
+    """Join words: `a, b or c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""

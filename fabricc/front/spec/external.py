@@ -1,4 +1,4 @@
-"""Ways out of the fabric as typed values, and the rules that their addresses, prefixes and AS numbers keep."""
+"""Read external links as typed values, and check their addresses, prefixes and AS numbers."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _accepted_prefixes(
 def _explain_rejection(
     network: Network, rule: PrefixRule, by_bgp: bool, families: tuple[int, ...], own: Mapping[str, Network]
 ) -> Iterator[tuple[str, str]]:
-    """What is wrong with an accepted prefix, and what to do."""
+    """Return the problem of an accepted prefix, and its remedy."""
     if network.version not in families:
         yield f"the fabric carries no IPv{network.version}", _DUAL
     if rule.le is not None and not network.prefixlen < rule.le <= network.max_prefixlen:

@@ -1,4 +1,4 @@
-"""The GPU section: hosts, racks and groups as typed values, and the rules they keep."""
+"""Read the GPU section: hosts, racks and groups as typed values, and their rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL_RAILS = 0
 
 
 def build_gpus(raw: Mapping[str, Any], findings: Findings, assumptions: Assumptions) -> Gpus | None:
-    """The section as values; None when a group cannot be made out."""
+    """Return the section as values; None when a group is unusable."""
     rails_apart = raw["wiring"] == "rail-only"
     wiring: str = "rail" if rails_apart else raw["wiring"]
     shared = {
@@ -63,7 +63,7 @@ def _group_parts(raw: Mapping[str, Any], findings: Findings) -> Iterator[tuple[M
 
 
 def build_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Findings) -> HostGroup | None:
-    """A group of hosts; None when it cannot be made out."""
+    """Return a group of hosts; None when it is unusable."""
     group = _read_group(raw, path, wiring, findings)
     further: dict[str, Any] = {key: raw.get(key) for key in ("os", "nic", "rails_per_tor", "beside")}
     further["socket_interface"] = raw.get("socket_interface") or ""
@@ -232,7 +232,7 @@ def _check_beside(groups: Sequence[HostGroup], findings: Findings) -> None:
 
 
 def find_misplaced(groups: Sequence[HostGroup]) -> Iterator[tuple[HostGroup, str, str]]:
-    """Groups beside one that has no units of its own, each with what is wrong and the remedy (FAB2077)."""
+    """Return groups that share the ToRs of one without units of its own, each with the problem and remedy (FAB2077)."""
     names = {group.name: group for group in groups}
     own = join_words([f"`beside: {group.name}`" for group in groups if group.beside is None])
     for group in groups:
@@ -282,7 +282,7 @@ def check_senders(groups: Sequence[HostGroup], priorities: Sequence[Priority], f
 
 
 def _read_capacity(raw: Mapping[str, Any], groups: list[HostGroup], findings: Findings) -> int | None:
-    """Hosts to plan for, those of groups beside others aside."""
+    """Return the hosts to plan for, without those of groups that share ToRs."""
     present = sum(group.hosts for group in groups if group.beside is None)
     capacity: int | None = raw.get("capacity")
     if capacity is not None and capacity < present:

@@ -1,4 +1,4 @@
-"""The InfiniBand section: service levels, partitions and IPoIB as typed values, and what has no meaning there."""
+"""Read the InfiniBand section: service levels, partitions and IPoIB as typed values, and reject Ethernet settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A spec file to `ClusterSpec`, with the problems of every stage collected."""
+"""Load a spec file as `ClusterSpec`, with the problems of every stage."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _LONGEST_PATH = 300
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What came of a spec file.
+    """The result of loading a spec file.
 
     Attributes:
         spec: None when there is an error.
@@ -114,7 +114,7 @@ BETS = frozenset({"FAB4004"})
 
 
 def soften_errors(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
-    """The diagnostics, errors that the spec accepts and may accept as warnings."""
+    """Return the diagnostics, with errors that the spec accepts and may accept as warnings."""
     codes = {entry.code for entry in accept}
     return [
         replace(d, severity=Severity.WARNING)
@@ -125,7 +125,7 @@ def soften_errors(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance
 
 
 def apply_severities(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
-    """The diagnostics with each warning that the spec speaks of as grave as it says there; errors stay errors."""
+    """Return the diagnostics, each warning with the severity that the spec gives it; errors stay errors."""
     known = {each.code: each for each in accept if not each.line}
     result = []
     for each in diagnostics:
@@ -147,7 +147,7 @@ def in_file_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _limit_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The first 200, and one that counts the others and is as grave as they are."""
+    """Return the first 200, and one more that counts the others and has the highest severity of these."""
     if not (rest := diagnostics[MAX_LISTED:]):
         return diagnostics
     gravest = worst_severity(rest) or Severity.NOTE
@@ -180,7 +180,7 @@ def _read_file(path: FilePath) -> bytes | Diagnostic:
 
 
 def _suggest_specs(folder: FilePath) -> str:
-    """A remedy that names specs in a folder."""
+    """Return a remedy that names specs in a folder."""
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries if entry.name.endswith((".yaml", ".yml")))[:3]
@@ -347,7 +347,7 @@ def _exact_fraction(number: float | None) -> Fraction | None:
 
 
 def _read_tier(raw: Mapping[str, Any]) -> Tier:
-    """The section with the keys of the schema; a list of units per pod is said twice."""
+    """Return the section with the keys of the schema; a list of units per pod sets two fields."""
     stated = {**raw, "nos": NosChoice.of(raw.get("nos", ""))}
     if isinstance(per_pod := raw.get("units_per_pod"), list):
         stated |= {"units_per_pod": max(per_pod), "pods": tuple(per_pod)}

@@ -50,7 +50,7 @@ class Lock:
         hosts: host name -> (coordinate of its unit, slot in the unit).
         switches: management switch -> its number.
         names: computed name of a unit, switch or counted host -> the one that it has instead.
-        cluster: whose numbers these are; empty in locks of releases that did not say.
+        cluster: the cluster with these numbers; empty in locks of releases that did not record it.
         links: party, switch and port of an external link -> its number in the party's network, also after it left.
         networks: name of a further network of the hosts -> its numbers, also after it left the spec.
         number: of a further network, from 1; 0 for the network that the top level of the spec describes.

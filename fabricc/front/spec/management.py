@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def find_misfit(
     raw: Mapping[str, Any], network: IPNetwork, length: int, tier: TierName | Beyond
 ) -> tuple[str, str, str] | None:
-    """What of a network's keys does not go together: why, the key and a remedy."""
+    """Return conflicting keys of a network: the reason, the key and a remedy."""
     if length < network.prefixlen:
         remedy = f"Write {network.prefixlen} or more, or leave it out for one subnet."
         return f"{network} has no subnets of /{length}", "prefix_length", remedy
@@ -48,7 +48,7 @@ def in_turn(
 ) -> tuple[ManagementNetwork, ...]:
     """The networks, those of ToRs and hosts with the units that each takes.
 
-    They begin where the spec says, or where the one before ends.
+    They begin where the spec defines, or where the one before ends.
 
     FAB2160 for each that takes what another has.
     """

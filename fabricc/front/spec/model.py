@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HostGroup:
-    """Hosts of one model; a unit (scalable unit or rack) holds hosts of one group, and of groups beside it.
+    """Hosts of one model; a unit (scalable unit or rack) holds hosts of one group, and of groups that share its ToRs.
 
     Attributes:
         name: the group's name; `gpus` when the spec has a single, unnamed one.
@@ -103,7 +103,7 @@ class NosChoice:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One switch tier as the spec asks for it.
+    """One requested switch tier.
 
     Attributes:
         oversubscription: down Gb/s over up Gb/s at most; 1.0 is non-blocking. None on the topmost tier.
@@ -137,7 +137,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Priority:
-    """One traffic class as the spec asks for it; None means the default computed in `qos`.
+    """One requested traffic class; None means the default computed in `qos`.
 
     Attributes:
         dscps: code points classified into it; empty for the class that takes all the rest.
@@ -147,7 +147,7 @@ class Priority:
         weight_percent: share of what strict classes leave; None: by default rule.
         ecn: marking on; None: on for lossless classes.
         sends: the code point that senders use; None: the lowest.
-        unsent: code points that senders are said not to use.
+        unsent: code points that senders do not use according to the spec.
     """
 
     name: str
@@ -198,7 +198,7 @@ class Congestion:
 
     @property
     def marked(self) -> bool:
-        """Whether switches mark lossless classes unless a class says otherwise."""
+        """Return whether switches mark lossless classes unless a class overrides it."""
         return self.profile != "pfc-only"
 
 
@@ -225,7 +225,7 @@ class Addressing:
 
 @dataclass(frozen=True, slots=True)
 class Routing(BgpSettings):
-    """BGP as the spec asks for it (RFC 7938).
+    """The requested BGP settings (RFC 7938).
 
     Attributes:
         asn_base: first ASN of the private block used.
@@ -250,7 +250,7 @@ class Cables:
 
 @dataclass(frozen=True, slots=True)
 class ManagementTier:
-    """Management switches as the spec asks for them, or those that aggregate them.
+    """Requested management switches, or those that aggregate them.
 
     Attributes:
         count: of each rack or unit, None for as many as its ports need; of an aggregation all there are.
@@ -265,7 +265,7 @@ class ManagementTier:
 
 @dataclass(frozen=True, slots=True)
 class ManagementWish:
-    """The management switches that the spec asks for.
+    """The requested management switches.
 
     Attributes:
         by_unit: one place to a unit, though racks are known.

@@ -1,4 +1,4 @@
-"""What the spec says of the past of its things: moved, replaced and retired ones, and of which kind each is."""
+"""Read the renames of a spec: moved, replaced and retired things, and the kind of each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def build_replaced(raw: Mapping[str, Any]) -> dict[str, Replacement]:
 def check_moves(
     moved: Mapping[str, str], replaced: Mapping[str, Replacement], retired: Iterable[str], findings: Findings
 ) -> None:
-    """Every name says of one thing what became of it, and no two become one (FAB3400, FAB3405)."""
+    """Check that every name has one successor, and that no two become one (FAB3400, FAB3405)."""
     stated: list[tuple[str, str, KeyPath]] = [(old, new, ("moved", old)) for old, new in moved.items()]
     stated += [(old, new.by, ("replaced", old)) for old, new in replaced.items()]
     stated += [(old, "", ("retired", index)) for index, old in enumerate(retired)]
@@ -73,7 +73,7 @@ def list_renames(spec: ClusterSpec) -> dict[str, str]:
 
 
 def path_of(spec: ClusterSpec, old: str) -> KeyPath:
-    """Where the spec speaks of a former name."""
+    """Return the path of a former name in the spec."""
     return ("moved", old) if old in spec.moved else ("replaced", old)
 
 
@@ -96,7 +96,7 @@ def names_of(spec: ClusterSpec) -> dict[str, frozenset[str]]:
 
 
 def kinds_of(spec: ClusterSpec) -> Kinds:
-    """Of which kind each thing is that has another name now: what the spec calls by the new one, and not by the old."""
+    """Return the kind of each renamed thing: what the spec has under the new name, and not under the old one."""
     found: dict[str, dict[str, str]] = {kind: {} for kind in (*KINDS, "devices")}
     names = names_of(spec) if spec.moved or spec.replaced else {}
     for old, new in list_renames(spec).items():

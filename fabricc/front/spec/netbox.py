@@ -1,4 +1,4 @@
-"""What a NetBox says of devices, addresses and cables: the lists of its API as JSON, or its tables as CSV."""
+"""Read devices, addresses and cables from NetBox: the lists of its API as JSON, or its tables as CSV."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ End = tuple[str, str]
 
 
 class Export(NamedTuple):
-    """What a NetBox says, and what of it cannot be read; `cables` joins interfaces alone.
+    """The content of a NetBox, and the part that is unreadable; `cables` joins interfaces alone.
 
     Attributes:
         prefixes: of its IPAM.
@@ -100,7 +100,7 @@ def read_export(path: Path) -> Export:
 
 
 def _read_files(path: Path) -> dict[Path, str]:
-    """File -> list. A single file is of devices unless its name says more."""
+    """Return file -> list. A single file contains devices unless its name indicates another list."""
     known = {".json": LISTS, ".csv": netbox_csv.TABLES}
     if not path.is_dir():
         return {path: _list_of(path) if _list_of(path) in known.get(path.suffix, ()) else "devices"}

@@ -122,7 +122,7 @@ def _of_interfaces(rows: Iterable[Row], known: Collection[str]) -> Iterator[Obje
 
 
 def _cable_of_row(row: Row, known: Collection[str]) -> Object:
-    """A cable; several things at one end, which are told apart by commas, are none that the plan has."""
+    """Return a cable, or none for several things at one end, which commas separate: the plan has no such cables."""
     found: Object = {}
     for side in "ab":
         device, interface = row.get(f"device {side}", ""), row.get(f"termination {side}", "")
@@ -134,7 +134,7 @@ def _cable_of_row(row: Row, known: Collection[str]) -> Object:
 
 
 def _to_peers(rows: Iterable[Row], known: Collection[str]) -> Iterator[Object]:
-    """Cables as the interfaces at both of their ends tell of them, each once."""
+    """Return the cables listed with the interfaces at both of their ends, each once."""
     seen: set[frozenset[tuple[str, str]]] = set()
     for row in rows:
         peer, _, port = row.get("link peers", "").partition(" > ")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import HostGroup
 
 _SHARED = ("name", "hosts_per_unit", "rails_per_tor", "class", "beside")
-"""What a network says of hosts that another states."""
+"""Keys that a network may set for hosts that another one defines."""
 
 
 @dataclass(frozen=True, slots=True)

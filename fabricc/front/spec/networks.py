@@ -120,7 +120,7 @@ def _map_positions(positions: Mapping[KeyPath, Position], name: str) -> dict[Key
 
 
 def _hosts_beside(spec: ClusterSpec, group: HostGroup, wanted: int | None) -> int:
-    """Hosts of a group beside each unit of a network: as on the rails, and as many more as the unit is larger."""
+    """Return the hosts of a group in each unit of another: as on the rails, and more in proportion to the unit."""
     home = next((each.hosts_per_unit for each in spec.gpus.groups if each.name == group.beside), 0)
     if wanted is None or not home:
         return group.hosts_per_unit

@@ -188,7 +188,7 @@ def _parse_networks(texts: tuple[str, ...]) -> tuple[IPNetwork, ...]:
 
 
 def parse_network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
-    """A network, whatever it holds; None after saying what is wrong with the text."""
+    """Return a network, whatever it contains; None after a finding."""
     name = format_path(path)
     try:
         network = IPNetwork(text)
@@ -204,7 +204,7 @@ def parse_network(text: str, path: KeyPath, findings: Findings) -> IPNetwork | N
 
 
 def network_of(text: str, path: KeyPath, findings: Findings) -> IPNetwork | None:
-    """A network that interfaces can have addresses of; None after saying what is wrong with the text."""
+    """Return a network that interfaces can have addresses of; None after a finding."""
     name, network = format_path(path), parse_network(text, path, findings)
     if network is None:
         return None

@@ -1,4 +1,4 @@
-"""The schema of the spec, as the rest of the front end asks it."""
+"""Load the schema of the spec for the rest of the front end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def cluster_schema() -> dict[str, Any]:
 
 
 def resolve_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """A subschema with its `$ref` to a definition or section followed; what stands beside the reference wins."""
+    """Return a subschema with its `$ref` to a definition or section resolved; keys next to the reference win."""
     if (reference := schema.get("$ref")) is None:
         return schema
     _, part, name = reference.split("/")

@@ -38,7 +38,7 @@ def check_spines(spines: Tier, findings: Findings) -> None:
 
 
 def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
-    """Each tier has the one below it, ToRs have up-links only to spines, and rails are kept apart or joined."""
+    """Check that each tier has the one below it, that only ToRs below spines have uplinks, and how rails are joined."""
     if "spines" not in raw:
         if "cores" in raw:
             message = "cores join the spines of several pods, and there are no spines"
@@ -61,7 +61,7 @@ def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
 
 
 def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:
-    """A pause between flowlets is only said where there are flowlets."""
+    """Check that a pause between flowlets is set only where there are flowlets."""
     if balancing.flowlet_idle_us is not None and balancing.mode is not Spreading.FLOWLET:
         message = f"load_balancing.flowlet_idle_us has no meaning with mode {balancing.mode.value}"
         help_ = "Write `mode: flowlet`, or remove it."

@@ -178,7 +178,7 @@ def _token_spans(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]
 
 
 def _is_within(offset: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether the offset is inside one of the extents, which are in order and apart."""
+    """Return whether the offset is inside one of the spans, which are sorted and do not overlap."""
     place = bisect_right(spans, (offset, 1 << 62)) - 1
     return place >= 0 and spans[place][0] < offset < spans[place][1]
 

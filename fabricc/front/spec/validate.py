@@ -1,4 +1,4 @@
-"""Checks a document against the JSON Schema and says in plain words what does not fit and what would."""
+"""Check a document against the JSON Schema, and report in plain words what does not fit and what would."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SIZES = {
 def schema_problems(document: Document) -> tuple[tuple[KeyPath, Diagnostic], ...]:
     """Every mismatch between document and schema, each with the path of the value that does not fit.
 
-    At most 100 are told, then one more says so. Values that the reader refused already are passed over.
+    At most 100 are reported, and one more counts the rest. Values that the reader already rejected are skipped.
     """
     found: list[tuple[KeyPath, Diagnostic]] = []
     errors = breaches(document.value, "cluster")

@@ -1,4 +1,4 @@
-"""Weights of traffic classes: shares of what strict classes leave, of Ethernet queues and virtual lanes alike."""
+"""Weights of traffic classes: shares of what strict classes leave, for Ethernet queues and virtual lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an InfiniBand fabric cannot be: hardware, LIDs, lanes and pools, each with what would fit."""
+"""Report what an InfiniBand fabric cannot have: hardware, LIDs, lanes and pools, each with a remedy."""
 
 from __future__ import annotations
 
