@@ -151,7 +151,7 @@ def _recorded(target: Path) -> dict[str, str]:
     record = patch_of(target)
     try:
         stated = json.loads(record.read_text(encoding="utf-8")) if record else {}
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
     return stated if isinstance(stated, dict) else {}
 

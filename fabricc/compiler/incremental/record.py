@@ -155,7 +155,7 @@ def last_build(out: Path, spec: Path, options: str) -> Last | None:
                 states = States(out / stated["cluster"], listing, content[second + 1 : end])
                 whole = listing.starts["/"] == len(states.found)
                 return Last(stated, states) if whole and states.tree.is_dir() else None
-    except (OSError, KeyError, TypeError, ValueError):
+    except (OSError, KeyError, TypeError, ValueError, RecursionError):
         return None
     return None
 

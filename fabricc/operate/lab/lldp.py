@@ -44,7 +44,7 @@ def _heard(lab: Lab, switch: str) -> dict[str, End]:
     ran = lab.run(switch, ["lldpcli", "-f", "json0", "show", "neighbors"])
     try:
         return parse(json.loads(ran.stdout))
-    except (ValueError, KeyError, IndexError, TypeError):
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         said = (ran.stderr or ran.stdout).strip()[:200]
         raise LabError("FAB8012", f"{DAEMON} of {switch} does not answer: {said}") from None
 

@@ -106,6 +106,6 @@ def _record(folder: Path) -> Path:
 def _read(folder: Path) -> dict[str, object]:
     try:
         found = json.loads(_record(folder).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

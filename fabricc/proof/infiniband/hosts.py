@@ -12,6 +12,7 @@ from fabricc.back.hosts.services import MODULES, RDMA_MODULES
 from fabricc.back.infiniband import host_files, system_files
 from fabricc.back.reading.tree import find
 from fabricc.back.reading.yaml_lines import yaml_tree
+from fabricc.base.documents.document import clip
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
@@ -138,13 +139,23 @@ def _networkd(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
     for path, text in files.items():
         entry = _sections(text)
         if path.endswith(".netdev"):
-            keys[entry["NetDev"]["Name"]] = (entry["IPoIB"]["Mode"], int(entry["IPoIB"]["PartitionKey"], 16))
+            keys[entry["NetDev"]["Name"]] = (
+                entry["IPoIB"]["Mode"],
+                _partition_key(entry["IPoIB"]["PartitionKey"]),
+            )
         else:
             networks[entry["Match"]["Name"]] = entry
     for name, entry in networks.items():
         mode, pkey = keys.get(name, (entry.get("IPoIB", "Mode", fallback=None), None))
         address = entry.get("Network", "Address", fallback=None)
         yield name, (address, mode, int(entry["Link"]["MTUBytes"]), pkey)
+
+
+def _partition_key(text: str) -> int:
+    """Return a partition key of 16 bits; raise ValueError for other text."""
+    if re.fullmatch("0x[0-9A-Fa-f]{1,4}", text) is None:
+        raise ValueError(f"{clip(text, 40)!r} is not a partition key")
+    return int(text, 16)
 
 
 def _sections(text: str) -> configparser.ConfigParser:
