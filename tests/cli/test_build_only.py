@@ -65,7 +65,7 @@ def test_what_does_not_say_what_was_planned_is_not_written(
     def damaged(switch: Switch) -> dict[str, str]:
         return {name: text.replace("mtu", "mut") for name, text in render_switch(switch).items()}
 
-    monkeypatch.setattr("fabricc.compiler.device.rendered", damaged)
+    monkeypatch.setattr("fabricc.compiler.device.render_switch", damaged)
     ran = fabricc("build", "cluster.yaml", "--only", "spine01a", "-o", "one")
     assert ran.status == 1
     assert "FAB60" in ran.err
@@ -102,7 +102,7 @@ def test_a_device_costs_the_same_in_a_larger_fabric(repo: Path, monkeypatch: pyt
         expanded.append(at)
         return real(*at)
 
-    for kind in ("switch", "host"):
+    for kind in ("expand_switch", "expand_host"):
         monkeypatch.setattr(expand, kind, partial(counted, getattr(expand, kind)))
     names = ["su0001-tor1a", "su1024-host128"]
     result = write_devices(compiled, names, repo / "few")

@@ -49,8 +49,8 @@ def test_a_journal_that_nobody_can_write_stops_the_push_and_leaves_nothing_drain
             begun.append(name)
         intend(journal, run, name, act)
 
-    monkeypatch.setattr(Journal, "_in", staticmethod(full))
-    monkeypatch.setattr(Journal, "intend", begin)
+    monkeypatch.setattr(Journal, "_run_transaction", staticmethod(full))
+    monkeypatch.setattr(Journal, "record_intent", begin)
     if space == "never":
         monkeypatch.setattr(Journal, "written", lambda _: False)
     ran = network.push("--adopt", status=3)
@@ -248,7 +248,7 @@ def test_a_journal_that_is_removed_while_a_push_runs_is_written_again(
                 path.unlink()
         intend(journal, run, name, act)
 
-    monkeypatch.setattr(Journal, "intend", remove)
+    monkeypatch.setattr(Journal, "record_intent", remove)
     said = network.push("--adopt", "--only", "spine01a", status=0).stderr
     assert "FAB9139" in said
     assert "was removed while the push ran" in said
@@ -272,7 +272,7 @@ def test_a_journal_that_is_replaced_while_a_push_runs_is_reported_and_left_alone
             older.replace(network.journal)
         intend(journal, run, name, act)
 
-    monkeypatch.setattr(Journal, "intend", exchange)
+    monkeypatch.setattr(Journal, "record_intent", exchange)
     said = network.push("--only", "spine01a", status=3).stderr
     assert "FAB9139" in said
     assert "was replaced while the push ran" in said
