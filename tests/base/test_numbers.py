@@ -14,7 +14,7 @@ from fabricc.base.order import natural_key
 from fabricc.catalog.support import release_numbers
 from fabricc.operate.devices.kinds import KindError, number
 from fabricc.operate.devices.readings import of_classes
-from fabricc.review.diff.impact import OUTSIDE, operation
+from fabricc.review.diff.effects import OUTSIDE, Sides, direction
 
 LONG = "9" * 5000
 NOT_NUMBERS = ("", "²", "①", "٣", "-1", "+1", " 1", "1 ", "1_0", LONG, "1" * 19)

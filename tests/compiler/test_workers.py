@@ -64,9 +64,9 @@ def test_a_killed_worker_is_told() -> None:
 def test_no_worker_outlives_its_parent(how: int) -> None:
     script = (
         "import os, time\n"
-        "from fabricc.compiler.workers import spread\n"
+        "from fabricc.compiler.workers import spread_work\n"
         "def work(n):\n    os.write(1, f'{os.getpid()}\\n'.encode()); time.sleep(60)\n"
-        "list(spread(2, 4, work))\n"
+        "list(spread_work(2, 4, work))\n"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
