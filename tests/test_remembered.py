@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 _UNBOUNDED = re.compile(r"@cache\n *def (\w+)\(\s*[^)\s]")
 BY_OUR_OWN_WORDS = frozenset({
     "audit/adopt/models.py panel", "audit/adopt/models.py _of_system", "audit/links.py _evidence",
-    "back/hosts/qos.py _family", "back/hosts/qos.py _planned_procedure", "back/hosts/words.py template",
+    "back/hosts/qos.py _planned_procedure", "back/hosts/words.py template",
     "back/jobs/shipped.py scripts", "back/nos/__init__.py load", "back/nos/__init__.py vocabulary",
     "back/nos/cumulus/__init__.py reader", "back/nos/eos/peering.py process", "back/nos/frr/__init__.py _router_reader",
     "back/nos/ports.py spelling", "back/nos/ports.py parser", "back/nos/printing.py _patterns",

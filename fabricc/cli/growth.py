@@ -114,8 +114,15 @@ def assumed_table(spec: ClusterSpec) -> _Table:
 
 
 def host_facts_table(fabric: Fabric, spec: ClusterSpec) -> _Table:
-    """What is assumed about hosts, and the key that settles it."""
-    rows = [tuple(fact) for fact in host_facts(fabric, spec)]
+    """Return the table of assumptions about hosts with the keys that settle them.
+
+    A key of the catalog is shown as `ports_per_nic of hosts.dgx-h100`, so that 80 columns are enough.
+    """
+    rows = []
+    for fact in host_facts(fabric, spec):
+        model, _, leaf = fact.key.rpartition(".")
+        key = f"{leaf} of {model}" if model.startswith("hosts.") else fact.key
+        rows.append((*fact[:-1], key))
     return "Assumed about hosts, because no source confirms it", HostFact._fields, rows
 
 

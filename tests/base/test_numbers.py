@@ -12,6 +12,7 @@ from fabricc.back.nos.frr.igp import TYPES
 from fabricc.base.numbers import is_number, whole_number
 from fabricc.base.order import natural_key
 from fabricc.catalog.support import release_numbers
+from fabricc.fabric.vocabulary import Row
 from fabricc.operate.devices.kinds import KindError, number
 from fabricc.operate.devices.readings import of_classes
 from fabricc.review.diff.effects import OUTSIDE, Sides, direction
@@ -47,7 +48,9 @@ def test_names_with_many_digits_are_sorted() -> None:
 def test_numbers_of_devices(text: str) -> None:
     assert of_classes({text: 5, "3": 2}, {3}) == 2
     assert TYPES["area"](text) is None
-    assert operation(f"prefix_list[X{OUTSIDE}10.0.0.0]", "~", f"10.0.0.0/{text}", "10.0.0.0/8 ge 9") == "-"
+    entry = f"prefix_list[X{OUTSIDE}10.0.0.0]"
+    row = Row("", "", "", None, {"leak": ""}, "", "", frozenset(), frozenset())
+    assert direction(entry, f"10.0.0.0/{text}", "10.0.0.0/8 ge 9", Sides({}, {}), row) == "-"
 
 
 @pytest.mark.parametrize("value", ["--5", "-", "5-", "²", "٣", LONG, 10**20, float("inf"), float("nan")])
