@@ -2,9 +2,9 @@
 
 A path is counted where it is: a ToR's and a spine's in its uplinks, a rail's in the NIC ports that its ToRs serve, a
 plane's in its spines and in its ToRs. A link is up when neither end is out of service and, if the change is one that
-both ends must agree on (`Plant.breaking`), when both ends are old or both are new. Two ToRs, one of them old and one
-new, meet only on spines that both have a link to that is up: what a pair keeps counts, too. A switch that is drained
-before and afterwards keeps a third of its uplinks where all of them break, and nobody counts on more.
+both ends must agree on (`CapacityModel.breaking`), when both ends are old or both are new. Two ToRs, one of them old
+and one new, meet only on spines that both have a link to that is up: what a pair keeps counts, too. A switch that is
+drained before and afterwards keeps a third of its uplinks where all of them break, and nobody counts on more.
 """
 
 from __future__ import annotations
