@@ -1,1 +1,1 @@
-"""Fetching what an audit reads from live switches, read-only."""
+"""Collect the files that an audit reads from live switches, read-only."""

@@ -1,4 +1,4 @@
-"""Switches asked for what an audit reads, through the drivers that push and verify use; nothing on them changes."""
+"""Collect the files that an audit reads from switches, through the drivers of push and verify; read-only."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _OWNER = 0o700
 
 @dataclass(slots=True)
 class Fetched:
-    """What one switch gave.
+    """The files and failures of one switch.
 
     Attributes:
         files: written below its folder.
-        failures: why it could not be asked at all; `lacks`: what of it could not be asked.
+        failures: why nothing could be read; `lacks`: why single files could not be read.
     """
 
     files: list[str] = field(default_factory=list)
@@ -54,10 +54,10 @@ def collect(
     parallel: int,
     progress: Callable[[str, int, int], None],
 ) -> dict[str, Fetched]:
-    """Fetch each switch into a folder of its name; what was there of it before is replaced, file by file.
+    """Collect each switch into a folder of its name; earlier files there are replaced one by one.
 
-    Configurations hold what they hold on the switch, hashes of passwords among it: a folder that is made is its owner's
-    alone.
+    Configurations contain everything that the switch prints, such as hashes of passwords. A new folder is therefore
+    private to its owner.
 
     Raises:
         EmitError: the folder cannot be written.
@@ -76,7 +76,7 @@ def collect(
 
 
 class Claims:
-    """Which device answers at the address of each target: no device is collected under two names."""
+    """The device at the address of each target, so that no device is collected under two names."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """Take the names of all targets."""
@@ -128,7 +128,7 @@ def _fetch(device: Device, access: Access, folder: Path, claims: Claims) -> Fetc
 
 
 def _configurations(device: Device, live: Connection) -> dict[str, str]:
-    """What runs, by file, and files beside it that the driver tells of.
+    """Return the running configuration by file, with other saved files that the driver returns.
 
     Raises:
         DeviceError: FAB9105, it cannot be read; FAB9523, it is no configuration of one switch.

@@ -1,4 +1,4 @@
-"""Which switches to ask: words of a command line, or files that list them by system."""
+"""Parse the switches to collect: words of a command line, or files that list them by system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORM = "Write SYSTEM:ADDRESS, SYSTEM:NAME=ADDRESS, or a file of `SYSTEM: {NAME:
 
 
 def targets(words: Iterable[str]) -> dict[str, Device]:
-    """The switches by name, in the order given; one without a name has its address for one.
+    """Return the switches by name, in the order given; a switch without a name is named by its address.
 
     Raises:
         DeviceError: FAB9520, a word or a file that is not understood; FAB9521, no such system; FAB9522, a name twice.
@@ -46,10 +46,10 @@ def _said(word: str) -> Device:
 
 
 def _in_file(path: Path) -> Iterator[Device]:
-    """The targets of a file.
+    """Yield the targets of a file.
 
     Raises:
-        DeviceError: FAB9520, it cannot be read or says something else.
+        DeviceError: FAB9520, it cannot be read or has another form.
     """
     try:
         document = parse_document(files.read(path, limit=_LARGEST).decode(), str(path), STRICT)

@@ -1,1 +1,1 @@
-"""Live switches: which there are, how to log in, and what they run, read to facts through the back ends."""
+"""Live switches: their names, logins and running configurations, which the back ends read into facts."""

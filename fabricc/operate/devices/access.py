@@ -1,7 +1,7 @@
-"""How to log in to the switches: an access file beside the spec, which names secrets and holds none.
+"""Read the access file, which defines the logins of switches. It refers to secrets and contains none.
 
-The file beside the spec is used only after the user has trusted it (`trust`). Its options are an allow-list for each
-driver, and no login is sent to somebody who need not prove who they are, unless `verify: false` says so.
+A file in the folder of the spec is used only after the user has trusted it (`trust`). Options are an allow-list for
+each driver. No login is sent to a device that does not prove its identity, unless `verify: false` is set.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Access:
 
     Attributes:
         default: the login of devices without exceptions.
-        allowed: file of the keys of those who have to have signed what is pushed; None where nobody has to.
-        deciding: the files that decide who is believed: known hosts, authorities, signers.
+        allowed: file with the keys that may sign a push; None where no signature is required.
+        deciding: the files that decide which keys are accepted: known hosts, authorities, signers.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Access:
     def login(self, device: Device) -> Login:
         """Return the login of a device: its own exceptions, also under its former name, before those of its NOS.
 
-        What a file says of options is checked; a program that makes its own `Access` knows what it asks for.
+        Options from a file are checked. Options of a program that creates its own `Access` are not.
 
         Raises:
             DeviceError: FAB9170, an option may not be set; FAB9171, nobody proves who answers, and `verify` is true;
@@ -80,16 +80,16 @@ class Access:
         return found
 
     def endpoint(self, device: Device) -> tuple[str, str]:
-        """Return what a connection to a device leads to: its address, and how it is reached there."""
+        """Return the address of a device and the arguments of a connection to it."""
         login = self.login(device)
         return login.address or device.address, repr(sorted(login.arguments().items(), key=str))
 
     def own(self, device: Device) -> bool:
-        """Whether a device has exceptions of its own."""
+        """Return whether a device has exceptions of its own."""
         return not self._by_device.keys().isdisjoint((device.name, device.former))
 
     def password(self, login: Login) -> Secret:
-        """The password; an empty one where a key alone logs in.
+        """Return the password; it is empty where a key alone logs in.
 
         Raises:
             DeviceError: FAB9102.
@@ -102,11 +102,11 @@ class Access:
         return self._known[key]
 
     def secret(self, name: str) -> Secret:
-        """A secret that configurations refer to.
+        """Return a secret that configurations refer to.
 
         Raises:
-            DeviceError: FAB9131, the access file does not say where it is, it is not there, or no configuration can
-                hold it as it is.
+            DeviceError: FAB9131, the access file does not define it, it does not exist, or no configuration can
+                contain it.
         """
         if name not in self._named:
             if (place := self._places.get(name)) is None:
@@ -129,7 +129,7 @@ class Access:
         return self._named[name]
 
     def filled(self, text: str) -> str:
-        """A configuration with the values of its secrets, for the one call that loads it.
+        """Return a configuration with the values of its secrets, for the one call that loads it.
 
         Raises:
             DeviceError: FAB9131.
@@ -137,17 +137,17 @@ class Access:
         return REFERENCE.sub(lambda match: self.secret(match[1]).reveal(), text)
 
     def hidden(self, text: str) -> str:
-        """A text of a device with references in place of the values looked up so far."""
+        """Return a text of a device with references in place of the values looked up so far."""
         for name, secret in sorted(self._named.items(), key=lambda item: -len(item[1].reveal())):
             text = text.replace(secret.reveal(), f"{SECRET_PREFIX}{name}")
         return text
 
     def known(self) -> tuple[str, ...]:
-        """Every secret looked up so far, to keep them out of messages."""
+        """Return every secret looked up so far, to keep them out of messages."""
         return tuple(secret.reveal() for secret in (*self._known.values(), *self._named.values()))
 
     def places(self) -> list[str]:
-        """Return where all secrets are that the file names, in words and sorted: `env HOME`."""
+        """Return the places of all secrets of the file, in words and sorted: `env HOME`."""
         tables = (*self._by_nos.values(), *self._by_device.values())
         keys = (self.default.ssh_key, *(table.get("ssh_key") for table in tables))
         references = {f"{one.kind} {one.place}" for one in self._references()}
@@ -165,7 +165,7 @@ class Access:
 
     @property
     def unverified(self) -> bool:
-        """Whether any login opts out of verification."""
+        """Return whether any login opts out of verification."""
         tables = [*self._by_nos.values(), *self._by_device.values()]
         return not self.default.verify or any(not table.get("verify", True) for table in tables)
 
@@ -174,17 +174,17 @@ def read_access(path: Path) -> Access:
     """Read an access file that the user has named.
 
     Raises:
-        DeviceError: FAB9101, it cannot be read or says something that it may not; FAB9102 for a literal secret;
+        DeviceError: FAB9101, it cannot be read or has an invalid entry; FAB9102 for a literal secret;
             FAB9170, an option may not be set.
     """
     return _parse(path, _content(path))
 
 
 def access_of(spec: Path, stated: Path | None) -> Access:
-    """Read the access file that was named, or the one beside the spec that the user trusts.
+    """Read the access file that was named, or the trusted one in the folder of the spec.
 
     Raises:
-        DeviceError: FAB9101, there is none; FAB9163, the user has not trusted the one beside the spec; FAB9101,
+        DeviceError: FAB9101, there is none; FAB9163, the user has not trusted the one of the spec; FAB9101,
             FAB9102 or FAB9170, it cannot be used.
     """
     if stated is not None:
@@ -260,7 +260,7 @@ def _parse(path: Path, content: bytes) -> Access:
 
 
 def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:
-    """A fault in the syntax by its line alone: no text of the file is shown."""
+    """Report a syntax error by its line alone: no text of the file is shown."""
     mark = getattr(error, "problem_mark", None)
     place = Position(file, mark.line + 1 if mark else 1)
     return Diagnostic("FAB9101", Severity.ERROR, "this is not YAML", place)

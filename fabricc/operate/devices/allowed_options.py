@@ -1,4 +1,4 @@
-"""Check that the options of a login are ones that an access file may set, and that the driver proves who answers."""
+"""Check that an access file may set the options of a login, and that the driver verifies the device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def require_known(where: str, nos: str, driver: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that no driver that may be meant lets an access file set.
+    """Refuse options that an access file may not set for any driver that may be meant.
 
     Args:
         where: the file and the table, which begin the message.
@@ -32,7 +32,7 @@ def require_known(where: str, nos: str, driver: str, options: Mapping[str, Any])
     """
     name = _plain_name(driver or DRIVERS.get(nos, ""))
     if name and name not in RULES:
-        return  # a driver of others, which is asked when a login is made
+        return  # a foreign driver; its options are checked when a login is created
     candidates = [RULES[name]] if name else list(RULES.values())
     for option, value in options.items():
         faults = [rules.fault(str(option), value) for rules in candidates]
@@ -42,7 +42,7 @@ def require_known(where: str, nos: str, driver: str, options: Mapping[str, Any])
 
 
 def require_login(device: Device, login: Login) -> None:
-    """Refuse a login whose options its driver does not let an access file set, or that is sent to anybody.
+    """Refuse a login with options that an access file may not set, or to a device that is not verified.
 
     Raises:
         DeviceError: FAB9170 or FAB9171; FAB9104, there is no such driver.

@@ -1,4 +1,4 @@
-"""One NAPALM connection to one switch: every failure becomes a `DeviceError` without a secret in it."""
+"""A NAPALM connection to one switch. Every failure becomes a `DeviceError` without a secret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LATER = (
 
 
 class Connection:
-    """An open connection; the calls of NAPALM that a change and its proof need."""
+    """An open connection with the calls of NAPALM that a change and its verification need."""
 
     def __init__(
         self, name: str, driver: Any, clean: Callable[[str], str], mask: Callable[[str], str] = str
@@ -36,7 +36,7 @@ class Connection:
 
     @property
     def silent(self) -> bool:
-        """Whether the device has let the time of a question pass: it is asked nothing else over this connection."""
+        """Return whether a request to the device has timed out. No further request is sent over this connection."""
         return self._silence is not None
 
     def _require_answers(self) -> None:
@@ -76,7 +76,7 @@ class Connection:
         return self._mask(text)
 
     def running(self) -> str:
-        """The running configuration as the device prints it.
+        """Return the running configuration as the device prints it.
 
         Raises:
             DeviceError: FAB9105, it cannot be read.
@@ -84,7 +84,7 @@ class Connection:
         return self.configurations("running")["running"]
 
     def configurations(self, kind: str = "all") -> dict[str, str]:
-        """Configurations as the device prints them, by NAPALM's name for each; `running` is always among them.
+        """Return the configurations as the device prints them, by NAPALM's names; `running` is always among them.
 
         Raises:
             DeviceError: FAB9105, they cannot be read.
@@ -121,7 +121,7 @@ class Connection:
         return found
 
     def heard(self) -> tuple[tuple[str, str, str], ...]:
-        """Return system name, port ID and port description of every LLDP neighbor; none where it does not tell."""
+        """Return system name, port ID and port description of every LLDP neighbor; none where it reports none."""
         try:
             found = self.getter("get_lldp_neighbors_detail") or {}
         except DeviceError:
@@ -131,7 +131,7 @@ class Connection:
         return tuple(sorted(set(said)))
 
     def pending(self) -> bool:
-        """Whether a commit waits for its confirmation; False for a driver that cannot tell."""
+        """Return whether a commit waits for its confirmation; False for a driver that does not report it."""
         self._require_answers()
         try:
             return bool(self._driver.has_pending_commit())
@@ -141,10 +141,10 @@ class Connection:
             raise self._failed("FAB9105", "asking for a pending commit", error) from None
 
     def holds(self) -> list[Hold]:
-        """Claims that sessions have on the device; a driver that does not list them reports a pending commit alone.
+        """Return the claims of sessions on the device; a driver that does not list them reports only a pending commit.
 
         Raises:
-            DeviceError: FAB9105, it cannot be asked.
+            DeviceError: FAB9105, it cannot be read.
         """
         if not hasattr(self._driver, "get_holds"):
             return [Hold(Claim.COMMIT, own=None)] if self.pending() else []
@@ -160,7 +160,7 @@ class Connection:
             self.call("FAB9115", "the confirmation", "confirm_unseen_commit")
 
     def end_hold(self, hold: Hold) -> bool:
-        """Take away the guard or the candidate of a dead session; whether it stood until now.
+        """Remove the guard or the candidate of a dead session; return whether it existed until now.
 
         Raises:
             DeviceError: FAB9136, the device does not take it.
@@ -168,7 +168,7 @@ class Connection:
         return bool(self.call("FAB9136", f"ending the {hold.claim} of {hold.owner}", "end_hold", hold))
 
     def guard(self, seconds: int, *, armed: bool) -> bool:
-        """Set a dead-man's timer of the driver, or give one that is armed its time anew.
+        """Set the driver's dead-man timer, or restart one that is armed.
 
         Returns:
             Whether one is set now; True for a driver that has none.
@@ -184,7 +184,7 @@ class Connection:
         return True
 
     def release(self) -> None:
-        """Take away the timer that `guard` has set.
+        """Remove the timer that `guard` has set.
 
         Raises:
             DeviceError: FAB9115, the device does not take it.
@@ -193,7 +193,7 @@ class Connection:
             self.call("FAB9115", "releasing the guard", "release_guard")
 
     def read_ahead(self, *methods: str) -> None:
-        """Let a driver that can do so ask the questions of several getters at once; they are called right after.
+        """Let the driver send the requests of several getters at once, if it can; the getters are called right after.
 
         Raises:
             DeviceError: FAB9105, the device does not answer.
@@ -202,10 +202,10 @@ class Connection:
             self.call("FAB9105", "reading its state", "read_ahead", methods)
 
     def getter(self, method: str) -> Any:
-        """What a getter says, of the kinds that it promises; None where the driver has none.
+        """Return the result of a getter with the promised types; None where the driver has no such getter.
 
         Raises:
-            DeviceError: FAB9105, the device does not answer it, or with something of another kind.
+            DeviceError: FAB9105, the device does not answer, or the answer has another type.
         """
         asked = getattr(self._driver, method, None)
         if asked is None:
@@ -222,7 +222,7 @@ class Connection:
 
 
 def _late(error: Exception) -> bool:
-    """Return whether a device has let the time of a question pass."""
+    """Return whether an exception means that a request timed out."""
     exceptions = napalm_base().exceptions
     return isinstance(
         error, TimeoutError | exceptions.CommandTimeoutException | exceptions.ConnectTimeoutError
@@ -230,7 +230,7 @@ def _late(error: Exception) -> bool:
 
 
 def _without_secrets(value: Any, mask: Callable[[str], str]) -> Any:
-    """Return what a getter found without the secrets that a device echoes in names, alarms and the like."""
+    """Return the result of a getter without the secrets that a device echoes, for example in names and alarms."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, list):
@@ -241,7 +241,7 @@ def _without_secrets(value: Any, mask: Callable[[str], str]) -> Any:
 
 
 def _refused(error: Exception) -> bool:
-    """Return whether a device answered that it does not have what it was asked for."""
+    """Return whether a device rejected a command."""
     return isinstance(error, napalm_base().exceptions.CommandErrorException)
 
 
@@ -249,13 +249,13 @@ def _refused(error: Exception) -> bool:
 def connected(
     device: Device, access: Access, session: str = "", *, ending: bool = False
 ) -> Iterator[Connection]:
-    """A connection that is closed again.
+    """Open a connection, and close it at the end.
 
     Args:
         device: the switch.
         access: how to log in.
         session: names the owner of a candidate for drivers of fabricc, which take their own lock up again.
-        ending: it ends or undoes what was begun: a driver may take space for it that it has set aside on the switch.
+        ending: it ends or reverts a change: a driver may then use the space that it has reserved on the switch.
 
     Raises:
         DeviceError: FAB9110, it cannot be reached, or refuses the login; FAB9102 or FAB9104.
@@ -293,14 +293,14 @@ def connected(
     try:
         yield connection
     finally:
-        # A device that is silent would let the time of the questions pass that end a session well.
+        # On a silent device, the requests of a regular close would time out too.
         close = getattr(live, "abandon", live.close) if connection.silent else live.close
         with suppress(Exception):
             close()
 
 
 def _refuses_login(error: BaseException) -> bool:
-    """Whether an exception of a driver means that the device answers and refuses the login: NAPALM's, by its name."""
+    """Return whether a driver's exception means that the device refuses the login (by the name of NAPALM's class)."""
     return any(kind.__name__ == "ConnectAuthError" for kind in type(error).__mro__)
 
 
@@ -312,7 +312,7 @@ _KINDS: Mapping[type[BaseException], str] = {
 
 
 def reason_of(error: BaseException, clean: Callable[[str], str]) -> str:
-    """An exception in one line of words, without secrets: its text, or what its kind means where that alone says it."""
+    """Return an exception as one line without secrets: its text, or the meaning of its type where it has none."""
     text = clean(str(error))
     if isinstance(error, KeyError | IndexError | TypeError | AttributeError):
         return f"an answer was not understood: {text}" if text else "an answer was not understood"

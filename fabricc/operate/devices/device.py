@@ -31,7 +31,7 @@ class Device:
 
 
 def device(fabric: Fabric, at: SwitchId) -> Device:
-    """One switch of the fabric."""
+    """Return the device of one switch of the fabric."""
     name, tier = fabric.name(at), fabric.tiers[at.tier]
     change = fabric.changes.get(name)
     nos = (change and change.nos) or tier.nos
@@ -41,6 +41,6 @@ def device(fabric: Fabric, at: SwitchId) -> Device:
 
 
 def devices(fabric: Fabric) -> dict[str, Device]:
-    """Every switch by name, in the fabric's order."""
+    """Return every switch by name, in the fabric's order."""
     found = (device(fabric, at) for at in fabric.switch_ids())
     return {one.name: one for one in found}

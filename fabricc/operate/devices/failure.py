@@ -1,4 +1,4 @@
-"""The one exception about a live switch or the way to it."""
+"""Exceptions about live switches and the access to them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from fabricc.base.diagnostics import FindingsError
 
 
 class DeviceError(FindingsError):
-    """Something about a device or its access went wrong. Holds no secret."""
+    """A device or the access to it failed. The text contains no secret."""
 
 
 class UnreachableError(DeviceError):
-    """A device does not answer: no connection to it can be made, or it let the time of a question pass."""
+    """A device does not answer: no connection can be made, or a request timed out."""
 
 
 class RefusedLoginError(DeviceError):
-    """A device answers and refuses the login; asking again may lock the account."""
+    """A device answers and refuses the login; another attempt may lock the account."""

@@ -1,4 +1,4 @@
-"""The same work on many switches, a bounded number at once, through Nornir."""
+"""Run the same work on many switches, a bounded number at once, through Nornir."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 PATIENCE_S = 10.0
-"""Seconds after which a switch that is only asked counts as silent."""
+"""Seconds after which a switch counts as silent, for work that only reads."""
 _SPARE = 3
 _TIMES = 4
 _LOOK_S = 0.25
@@ -32,7 +32,7 @@ _LOOK_S = 0.25
 class PatientRunner:
     """Run a task on hosts in threads; silent hosts do not occupy the places of the others.
 
-    A silent switch holds its thread until the deadline of its question, which is minutes. Each thread that runs for
+    A silent switch holds its thread until its request times out, which takes minutes. Each thread that runs for
     longer than the patience, and for much longer than those that have ended, therefore makes room for one more, up to
     four times the workers. On a busy machine all take long, and nothing is added.
 
@@ -85,7 +85,7 @@ def for_each(
         work: is called with a name in one of the threads, and must not raise.
         workers: bounds connections and memory.
         progress: is called with the number of switches that are done, and of all.
-        patience_s: seconds after which a switch does not count among the workers, for work that only asks; None where
+        patience_s: seconds after which a switch does not count among the workers, for work that only reads; None where
             the work itself takes long.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Compare the identity that a device reports with the plan: a login proves who asks, not which switch answers."""
+"""Compare the identity that a device reports with the plan. A successful login does not prove which switch answers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FACTORY = frozenset({
     "", "arista", "bootstrap", "cumulus", "debian", "frr", "juniper", "localhost", "localhost.localdomain", "none",
     "router", "sonic", "switch", "ubuntu",
 })  # fmt: skip
-"""Hostnames of devices that nobody has configured: they say nothing about which switch it is."""
+"""Hostnames of unconfigured devices: they do not identify a switch."""
 _NO_SERIAL = frozenset({"", "-", "0", "default string", "n/a", "na", "none", "not specified", "null", "unknown",
                         "to be filled by o.e.m."})  # fmt: skip
 _ADDRESSES = ("loopback/ipv4", "loopback/ipv6", "bgp/router_id")
 _LONGEST = 64
 LOOK = "Compare the address in the plan, the access file, DHCP and DNS with the device, and its cables with the plan."
-"""What to do about a device that is another one."""
+"""The remedy where another device answers."""
 Heard = tuple[tuple[str, str, str], ...]
 """LLDP announcements on ports of the plan: system name, port ID and port description."""
 
@@ -42,7 +42,7 @@ class Identity:
         hostnames: in lower case; a device has several when a change of its name has not taken effect everywhere.
         serial: number of the chassis, "" where it is not reported.
         addresses: loopbacks and router ID of the running configuration.
-        heard: who announces themselves on its ports; asked for only where the rest does not prove the identity.
+        heard: LLDP announcements on its ports; read only where the rest does not prove the identity.
     """
 
     hostnames: frozenset[str] = frozenset()
@@ -52,7 +52,7 @@ class Identity:
 
     @property
     def words(self) -> str:
-        """The name that a message gives it."""
+        """Return the name of the device for a message."""
         name = next(iter(sorted(self.hostnames - FACTORY)), "")
         parts = [f"hostname {short(name)}"] if name else []
         parts += [f"loopback {short(one)}" for one in sorted(self.addresses)[:1]] if not name else []
@@ -269,9 +269,9 @@ class Answering:
 def answering(
     roster: Roster, name: str, live: Connection, files: Mapping[str, str], planned: Mapping[str, str]
 ) -> Answering:
-    """Ask a device which one it is, and compare that with the plan.
+    """Read the identity of a device, and compare it with the plan.
 
-    Where its name proves nothing, and its configuration is known, it is asked for its LLDP neighbors too.
+    Where its name proves nothing and its configuration is known, its LLDP neighbors are read too.
 
     Args:
         roster: the switches of the plan.

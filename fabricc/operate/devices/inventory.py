@@ -1,4 +1,4 @@
-"""The inventory of a fabric's switches for Nornir."""
+"""Write the inventory of a fabric's switches for Nornir."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public key of a private one, to compare it with what a configuration lets in."""
+"""Read the public key of a private key, to compare it with the keys that a configuration accepts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BEFORE = 3
 
 
 def public_key(private: Path) -> str:
-    """`ssh-ed25519 AAAA…` of a private key, "" when neither the file nor its neighbour `.pub` tells it.
+    """Return `ssh-ed25519 AAAA…` for a private key, "" when neither the file nor the `.pub` file contains it.
 
     OpenSSH's own form holds the public key in the clear, whatever the passphrase.
     """
@@ -45,6 +45,6 @@ def _held(content: bytes) -> str:
 
 
 def _string(content: bytes) -> tuple[bytes, bytes]:
-    """A string that its length precedes, and what follows it."""
+    """Return a string that follows its length, and the rest."""
     size = int.from_bytes(content[:4], "big")
     return content[4 : 4 + size], content[4 + size :]

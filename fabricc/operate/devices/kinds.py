@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Kind = Callable[[Any, str], Any]
-"""Gives a value of the kind, or raises KindError with the place that it was given."""
+"""Returns a value of the type, or raises KindError with the place that it was given."""
 _UNSTATED = -1
-"""NAPALM's number for what a device does not state."""
+"""NAPALM's number for a value that a device does not report."""
 _DIGITS = 20
 _BEYOND = 10**_DIGITS
 _NUMBER = re.compile(r"-?[0-9]+")
@@ -17,7 +17,7 @@ _SHOWN = 40
 
 
 class KindError(ValueError):
-    """A value of another kind than promised; the text says where."""
+    """A value of another type than promised; the text names the place."""
 
 
 def _refuse(value: object, where: str, promised: str) -> KindError:
@@ -25,7 +25,7 @@ def _refuse(value: object, where: str, promised: str) -> KindError:
 
 
 def number(value: Any, where: str) -> int | float:
-    """Accept a finite number or its digits; None becomes NAPALM's number for what is not stated."""
+    """Accept a finite number or its digits; None becomes NAPALM's number for a value that is not reported."""
     if value is None:
         return _UNSTATED
     if isinstance(value, int | float) and abs(value) < _BEYOND:  # no more than a counter of 64 bits; nor NaN
@@ -36,7 +36,7 @@ def number(value: Any, where: str) -> int | float:
 
 
 def count(value: Any, where: str) -> int:
-    """A whole number."""
+    """Accept a whole number."""
     found = number(value, where)
     if found != int(found):
         raise _refuse(value, where, "a whole number")
@@ -44,21 +44,21 @@ def count(value: Any, where: str) -> int:
 
 
 def flag(value: Any, where: str) -> bool:
-    """Yes or no; nothing is no."""
+    """Accept a boolean; None becomes False."""
     if value is not None and not isinstance(value, bool):
         raise _refuse(value, where, "true or false")
     return bool(value)
 
 
 def text(value: Any, where: str) -> str:
-    """Text; a number is one, and nothing is empty."""
+    """Accept text or a number; None becomes the empty text."""
     if isinstance(value, str | int | float) or value is None:
         return "" if value is None else str(value)
     raise _refuse(value, where, "text")
 
 
 def several(of: Kind) -> Kind:
-    """A list."""
+    """Accept a list of values of a type."""
 
     def kind(value: Any, where: str) -> list[Any]:
         if not isinstance(value, list | tuple):
@@ -69,7 +69,7 @@ def several(of: Kind) -> Kind:
 
 
 def table(of: Kind) -> Kind:
-    """A mapping of names."""
+    """Accept a mapping of names to values of a type."""
 
     def kind(value: Any, where: str) -> dict[str, Any]:
         return {name: of(one, f"{where}.{name[:_SHOWN]}") for name, one in _named(value, where).items()}
@@ -78,7 +78,7 @@ def table(of: Kind) -> Kind:
 
 
 def record(**fields: Kind) -> Kind:
-    """A mapping with these fields, each of which may be absent, and others that nobody reads."""
+    """Accept a mapping with these fields. Each field may be absent; other fields are dropped."""
 
     def kind(value: Any, where: str) -> dict[str, Any]:
         found = _named(value, where)
@@ -97,7 +97,7 @@ _PEER = record(
     is_up=flag, is_enabled=flag, remote_as=count, address_family=table(record(received_prefixes=count))
 )
 IDENTITY = record(hostname=text, serial_number=text)
-"""What `get_identity` of our drivers promises, and of `get_facts` of others is read."""
+"""The fields of `get_identity` of our drivers, which are read from `get_facts` of other drivers."""
 GETTERS: Mapping[str, Kind] = {
     "get_alarms": several(text),
     "get_bgp_neighbors": table(record(peers=table(_PEER))),
@@ -110,10 +110,10 @@ GETTERS: Mapping[str, Kind] = {
     ),
     "get_lossless_counters": table(table(table(count))),
 }
-"""Getter -> what it promises, in so far as anything reads it.
+"""Getter -> the promised type of the fields that fabricc reads.
 
-Beyond NAPALM, a driver may tell `get_ecmp_widths` (prefix -> next hops in use, for BGP routes of the default VRF),
-`get_lossless_counters` (kind -> port -> priority, or `all` -> count; a kind that is not stated is absent) and
-`get_alarms` (what the device itself says is not well, a line each). One that it lacks, or that raises
-NotImplementedError, is what its system does not state.
+Beyond NAPALM, a driver may have `get_ecmp_widths` (prefix -> next hops in use, for BGP routes of the default VRF),
+`get_lossless_counters` (kind -> port -> priority, or `all` -> count; a kind that is not reported is absent) and
+`get_alarms` (the alarms of the device itself, a line each). A getter that is missing, or that raises
+NotImplementedError, means that the system does not report these values.
 """

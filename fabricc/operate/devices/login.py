@@ -1,4 +1,4 @@
-"""What one device is logged in to with."""
+"""The login of one device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What one device is logged in to with.
+    """The login of one device.
 
     Attributes:
         password: None for an SSH key alone.
@@ -39,7 +39,7 @@ class Login:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def arguments(self) -> dict[str, Any]:
-        """NAPALM's `optional_args`, named as netmiko and the NX-OS driver name them; without any secret."""
+        """Return NAPALM's `optional_args`, named as in netmiko and the NX-OS driver; without any secret."""
         found: dict[str, Any] = {"ssh_strict": self.verify, "ssl_verify": self.verify}
         if self.port is not None:
             found["port"] = self.port

@@ -1,4 +1,4 @@
-"""What switches tell beyond NAPALM's getters, and what of it a system does not state."""
+"""Describe the counters that switches report beyond NAPALM's getters, and those that a system does not report."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ WORDS = {
 
 
 def unstated(counters: Mapping[str, object]) -> list[str]:
-    """The kinds of counters that a device does not state, in words."""
+    """Return the kinds of counters that a device does not report, in words."""
     return [WORDS[kind] for kind in KINDS if kind not in counters]
 
 
 def gaps(missing: Iterable[tuple[str, Sequence[str]]], so: str) -> list[str]:
-    """A line for each system of which some switches do not state something.
+    """Return a line for each system with switches that do not report some values.
 
     Args:
-        missing: for each switch, its system and what it does not state, in words.
-        so: what is not done with it then: `watched`, `compared`.
+        missing: for each switch, its system and the values that it does not report, in words.
+        so: what is therefore not done with these values: `watched`, `compared`.
     """
     counts: dict[str, Counter[str]] = {}
     for nos, words in missing:
@@ -44,7 +44,7 @@ def gaps(missing: Iterable[tuple[str, Sequence[str]]], so: str) -> list[str]:
 
 
 def of_classes(counts: Mapping[str, int], classes: Collection[int]) -> int:
-    """The sum over some classes of a port, or over what does not tell classes apart."""
+    """Return the sum over some classes of a port, including counts of all classes together."""
     return sum(
         count for name, count in counts.items() if name == ALL or (is_number(name) and int(name) in classes)
     )

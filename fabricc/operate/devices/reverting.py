@@ -1,4 +1,4 @@
-"""How a switch's driver goes back by itself from a commit that nobody confirms."""
+"""The confirmation times of a driver that reverts an unconfirmed commit by itself."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Reverting:
     longest: int | None = None
 
     def time(self, wanted: int) -> int:
-        """The time that the driver takes for a wanted one: the next multiple; 0 where it cannot revert."""
+        """Return the time that the driver uses for a wanted one: the next multiple; 0 where it cannot revert."""
         return -(-wanted // self.step) * self.step if self.step else 0
 
     def refuses(self, wanted: int) -> str:
-        """Why it does not take a wanted time, "" when it does."""
+        """Return the accepted times where the driver refuses a wanted time, "" where it accepts it."""
         taken = self.time(wanted)
         if not self.step or (self.shortest <= taken and (self.longest is None or taken <= self.longest)):
             return ""
@@ -39,7 +39,7 @@ class Reverting:
 
 
 def reverting(nos: str, login: Login) -> Reverting:
-    """What the driver of a login says of itself: `CONFIRM_STEP`, and `CONFIRM_LIMITS` where there are any.
+    """Return the confirmation times of a login's driver, from its `CONFIRM_STEP` and `CONFIRM_LIMITS`.
 
     Raises:
         DeviceError: FAB9104, there is no such driver.

@@ -1,4 +1,4 @@
-"""The running configuration of a switch as facts, read by the back end that wrote its files."""
+"""Read the running configuration of a switch into facts, with the back end that renders its files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def packed(files: Mapping[str, str]) -> str:
-    """The files of a switch as the one text that a driver loads: a single file as it is, several as a bundle.
+    """Return the files of a switch as the one text that a driver loads: a single file unchanged, several as a bundle.
 
     Raises:
         DeviceError: FAB6042, a file has a line that marks where one begins.
@@ -39,7 +39,7 @@ def _several(error: ValueError) -> DeviceError:
 
 
 def unpacked(text: str, planned: Mapping[str, str]) -> dict[str, str]:
-    """A configuration by file; what a device prints is its main file, the largest of those planned.
+    """Split a configuration into files. A text without marks is the main file, the largest of those planned.
 
     Raises:
         DeviceError: FAB6042, it is no configuration of one switch.
@@ -51,24 +51,24 @@ def unpacked(text: str, planned: Mapping[str, str]) -> dict[str, str]:
 
 
 def read(nos: str, files: Mapping[str, str]) -> Reading:
-    """The facts of some files of a switch."""
+    """Return the facts of some files of a switch."""
     return back_ends.load(nos).read(files)
 
 
 def versions(nos: str, files: Mapping[str, str]) -> frozenset[int]:
-    """The IP versions of the addresses of its ports, and of its loopback: links may have none."""
+    """Return the IP versions of the addresses of ports and the loopback; links may have none."""
     found = (_ADDRESS.fullmatch(path) for path in read(nos, files).facts)
     return frozenset(int(one[1]) for one in found if one)
 
 
 def is_secret(nos: str, path: str) -> bool:
-    """Whether a fact is the value of a secret, which devices store in a form of their own."""
+    """Return whether a fact is the value of a secret, which devices store in a form of their own."""
     row = back_ends.vocabulary(nos).row(path)
     return "secret" in row.tags if row.declared else path.endswith("/secret")
 
 
 def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
-    """Facts on which a running configuration differs from a wanted one, of the files that the device told.
+    """Return the facts that differ between a running configuration and the wanted one, in the files of the device.
 
     Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Values
     of secrets are not compared, nor what belongs to the device itself.
@@ -81,17 +81,17 @@ def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str])
 
 
 def _is_extra(nos: str, mismatch: Mismatch) -> bool:
-    """Whether a fact is of the device itself and nobody planned it, such as an account that a replace keeps."""
+    """Return whether a fact belongs to the device and is not planned, such as an account that a replace keeps."""
     return mismatch.planned is None and "device" in back_ends.vocabulary(nos).row(mismatch.path).tags
 
 
 def unread(nos: str, files: Mapping[str, str]) -> Counter[str]:
-    """The lines that no fact describes, with how often each occurs; secrets in them are hidden."""
+    """Count the lines that no fact describes; secrets in them are hidden."""
     return Counter(redacted(one[2]) for one in read(nos, files).unknown)
 
 
 def line(mismatch: Mismatch) -> str:
-    """A difference in words: `bgp/hold_s runs 12, wanted 9`."""
+    """Return a difference in words: `bgp/hold_s runs 12, wanted 9`."""
     runs = "nothing" if mismatch.found is None else mismatch.found
     wanted = "nothing" if mismatch.planned is None else mismatch.planned
     return f"{mismatch.path} runs {runs}, wanted {wanted}"

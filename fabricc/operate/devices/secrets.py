@@ -1,4 +1,4 @@
-"""Secrets by reference: an environment variable, a private file or the keyring; never a value in a file of the tree."""
+"""Look up secrets by reference: an environment variable, a private file or the keyring, never a value in the tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNHELD = frozenset("\"'`\\;{}#<>&?")
 
 
 class Secret:
-    """A secret that shows itself to nobody who prints it."""
+    """A secret that does not appear when it is printed."""
 
     __slots__ = ("_value",)
 
@@ -28,17 +28,17 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The secret itself, for the one call that logs in."""
+        """Return the secret itself, for the one call that logs in."""
         return self._value
 
     def __repr__(self) -> str:
-        """No part of it."""
+        """Return no part of it."""
         return "Secret(…)"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where a secret is.
+    """The place of a secret.
 
     Attributes:
         kind: `env`, `file` or `keyring`.
@@ -51,7 +51,7 @@ class Reference:
     root: str = "/"
 
     def resolve(self, account: str) -> Secret:
-        """The secret, for this account.
+        """Return the secret for this account.
 
         Raises:
             DeviceError: FAB9102, it is not there, or a file is readable by others.
@@ -67,12 +67,12 @@ class Reference:
 
 
 def named(text: str) -> frozenset[str]:
-    """The names of the secrets that a configuration refers to."""
+    """Return the names of the secrets that a configuration refers to."""
     return frozenset(REFERENCE.findall(text))
 
 
 def fits(value: str) -> bool:
-    """Whether every configuration can hold a value as it is: printable ASCII without blanks, quotes or brackets."""
+    """Return whether every configuration can contain a value: printable ASCII without blanks, quotes or brackets."""
     return _HELD.fullmatch(value) is not None and not _UNHELD & set(value)
 
 

@@ -1,9 +1,9 @@
-"""Trust in access files: the user records it outside of the folder that a file came with, by path and content.
+"""Record which access files the user trusts, by path and content, outside of the folder that a file came with.
 
-An access file decides which secrets are sent to which addresses, and one that came with a clone or an archive was
-written by somebody else. So the file beside a spec is used only after `fabricc trust` has recorded it in the user's
-state folder. A record holds the path, the SHA-256 of the file, and those of the files beside it that decide who is
-believed (known hosts, authorities, signers): trust ends when one of them changes, or when the folder is renamed.
+An access file decides which secrets are sent to which addresses. A file from a clone or an archive was
+written by somebody else. So the file of a spec is used only after `fabricc trust` has recorded it in the user's
+state folder. A record holds the path, the SHA-256 of the file, and those of the files in its folder that decide which
+keys are accepted (known hosts, authorities, signers). Trust ends when one of them changes or the folder is renamed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def record_trust(path: Path, content: bytes, named: Iterable[Path]) -> None:
     Args:
         path: the access file.
         content: its bytes, as they were read and shown to be valid.
-        named: the files that decide who is believed.
+        named: the files that decide which keys are accepted.
 
     Raises:
         DeviceError: FAB9172, it cannot be recorded.
@@ -89,7 +89,7 @@ def require_trust(path: Path, content: bytes, named: Iterable[Path] | None = Non
     Args:
         path: the access file.
         content: its bytes; the same are parsed, so that no other file can take its place in between.
-        named: the files that decide who is believed; None before they are known.
+        named: the files that decide which keys are accepted; None before they are known.
 
     Raises:
         DeviceError: FAB9163.

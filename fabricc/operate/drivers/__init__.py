@@ -55,10 +55,10 @@ DOORS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
 
 
 def door(nos: str, options: Mapping[str, Any]) -> str:
-    """The transport that a driver speaks with these `optional_args`."""
+    """Return the transport that a driver uses with these `optional_args`."""
     return str(options.get("transport") or next(iter(DOORS[nos])))
 
 
 def proofs(nos: str, options: Mapping[str, Any]) -> frozenset[str]:
-    """What a driver can prove a login by with these `optional_args`: over SSH always by a key too."""
+    """Return how a driver can log in with these `optional_args`; over SSH a key is always possible."""
     return PROOFS[nos] | ({"key"} if door(nos, options) == "ssh" else frozenset())

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Kind = type[bool] | type[int] | type[float] | type[str]
-"""What the value of an option is; a float may be written as an integer."""
+"""The type of an option's value; a float may be written as an integer."""
 
 _PORT: Mapping[str, Kind] = {"port": int}
 _KEYS: Mapping[str, Kind] = {"use_keys": bool, "allow_agent": bool}
@@ -33,7 +33,7 @@ _SSH: Mapping[str, bool] = {"ssh": True}
 
 @dataclass(frozen=True, slots=True)
 class DriverRules:
-    """What an access file may ask of one driver.
+    """The options and transports that an access file may set for one driver.
 
     Attributes:
         options: name of an option -> what its value is.
@@ -45,7 +45,7 @@ class DriverRules:
     transports: Mapping[str, bool] = field(default_factory=lambda: {"": False})
 
     def verifies(self, options: Mapping[str, Any]) -> bool:
-        """Return whether these options leave a transport that proves who answers."""
+        """Return whether these options leave a transport that verifies the device."""
         return self.transports.get(self.transport(options), False)
 
     def transport(self, options: Mapping[str, Any]) -> str:
@@ -97,13 +97,13 @@ RULES: Mapping[str, DriverRules] = {
     "iosxr": DriverRules(_NETMIKO, _SSH),
     "iosxr_netconf": DriverRules(_PORT, {"ssh": False}),
 }  # fmt: skip
-"""Name for `napalm.get_network_driver` -> what an access file may ask of that driver."""
+"""Name for `napalm.get_network_driver` -> the options and transports that an access file may set for that driver."""
 
 
 def rules_of_class(driver: object) -> DriverRules:
     """Return the rules of a driver that somebody else wrote, from the attributes that its class may have.
 
-    `ACCESS_OPTIONS` maps options to the types of their values; `VERIFIES` says whether the driver proves who answers
+    `ACCESS_OPTIONS` maps options to the types of their values. `VERIFIES`: whether the driver verifies the device
     unless `ssh_strict` and `ssl_verify` are False. A class without them takes a port alone, and proves nothing.
     """
     stated = getattr(driver, "ACCESS_OPTIONS", {})

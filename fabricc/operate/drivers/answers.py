@@ -1,4 +1,4 @@
-"""What an answer of a device may be: text that can be parsed, and not more of it than this process can hold."""
+"""Parse the answers of devices, and refuse those that are too large for this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 VALUES = 1_000_000
-"""JSON values of one answer: counters of 512 ports have some 100,000. Our judgement; one takes up to 250 bytes."""
+"""JSON values of one answer: counters of 512 ports have some 100,000. Our judgment; one takes up to 250 bytes."""
 ROUTE_VALUES = 4_000_000
 """The same of tables of routes: 10,000 prefixes with 64 next hops each have 2,500,000."""
 _LARGE = 100_000
@@ -18,7 +18,7 @@ _SHOWN = 1000
 
 
 class AnswerError(ValueError):
-    """An answer that is not what was asked for; its text says what it is."""
+    """An answer that is not of the requested form; its text describes it."""
 
 
 def parse_json(content: str | bytes, what: str = "an answer", most: int = VALUES) -> Any:
@@ -52,7 +52,7 @@ def parse_json(content: str | bytes, what: str = "an answer", most: int = VALUES
 
 
 def require_answer(status: int, reason: str, content: bytes) -> None:
-    """Refuse an answer over HTTP that is none of the service that was asked.
+    """Refuse an HTTP answer that does not come from the requested service.
 
     Raises:
         AnswerError: another status than 200, or nothing in it; its text has the status and the first words.

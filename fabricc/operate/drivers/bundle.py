@@ -21,7 +21,7 @@ _MARK = re.compile(r"==> ([A-Za-z0-9][\w.+-]*) <==")
 
 
 def pack(files: Mapping[str, str]) -> str:
-    """The files as one text, in order of their names.
+    """Return the files as one text, in order of their names.
 
     Raises:
         ValueError: a name is not a plain file name, or a text has a line that looks like a mark.
@@ -38,12 +38,12 @@ def pack(files: Mapping[str, str]) -> str:
 
 
 def _mark(line: str) -> re.Match[str] | None:
-    """The mark that a line is: lines end by a line feed, not by all that Unicode ends them by."""
+    """Return the match of a mark. Lines end at a line feed only, not at other line separators of Unicode."""
     return _MARK.fullmatch(line.rstrip("\r\n"))
 
 
 def unpack(text: str, alone: str) -> dict[str, str]:
-    """The files of a bundle; a text without marks is the one file `alone`.
+    """Return the files of a bundle; a text without marks is the one file `alone`.
 
     Raises:
         ValueError: text stands before the first mark, or a name comes twice.
@@ -69,7 +69,7 @@ def unpack(text: str, alone: str) -> dict[str, str]:
 
 
 def candidate_files(filename: str | None, config: str | None, alone: str) -> dict[str, str]:
-    """What NAPALM's `load_*_candidate` was given, as files by name.
+    """Return the arguments of NAPALM's `load_*_candidate` as files by name.
 
     Args:
         filename: a folder of files, a file with a bundle, or the file `alone`.

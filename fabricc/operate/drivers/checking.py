@@ -1,4 +1,4 @@
-"""What a device says of a candidate that it only checks: `check_candidate` of the drivers, not part of NAPALM."""
+"""Let a device check a candidate without a commit: `check_candidate` of the drivers, not part of NAPALM."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Checking(NetworkDriver):  # type: ignore[misc]
     """A driver that lets its device check a candidate.
 
     Among a driver's bases it stands before NAPALM's own and after those with getters of ours: it is NAPALM's base
-    class too, which has every getter, each to say that it is not there.
+    class too, whose getters all raise NotImplementedError.
     """
 
     def check_candidate(self, config: str) -> list[Refusal]:
@@ -62,27 +62,27 @@ class Checking(NetworkDriver):  # type: ignore[misc]
         return []
 
     def _refusals(self, said: str, config: str) -> list[Refusal]:
-        """A device's words as refusals, with the lines that it names."""
+        """Return the messages of a device as refusals, with the lines that it names."""
         said = said.removeprefix(f"{self.hostname}: ")
         file, line = located(said, self._files_of(config))
         return [Refusal(said, file, line)]
 
     def _files_of(self, config: str) -> dict[str, str]:  # noqa: ARG002
-        """The files that a whole configuration holds, by name; none for a driver that finds the place by itself."""
+        """Return the files of a whole configuration by name; none for a driver that finds the place by itself."""
         return {}
 
 
 def vtysh_refusals(said: str, file: str) -> Iterator[Refusal]:
-    """The lines that `vtysh -C` refuses: `line 12: % Unknown command: …`."""
+    """Yield the lines that `vtysh -C` refuses: `line 12: % Unknown command: …`."""
     for number, text in _VTYSH.findall(said):
         yield Refusal(text.strip(), file, int(number))
 
 
 def located(said: str, files: dict[str, str]) -> tuple[str, int]:
-    """The line that a device's words are about: the longest that they repeat, else what they quote.
+    """Return the line that a device's message is about: the longest line that it repeats, else the line that it quotes.
 
     Returns:
-        File and line, the first of lines that are alike; "" and 0 where different ones fit.
+        File and line, the first of equal lines; "" and 0 where different lines match.
     """
     lines = [
         (file, number, line.strip())

@@ -110,7 +110,7 @@ class CumulusDriver(LinuxSession):
     # Revisions.
 
     def _nv(self, words: str, failure: type[NapalmException]) -> str:
-        """Return the output of `nv config ...`; only its exit status says whether it failed."""
+        """Return the output of `nv config ...`; only its exit status shows whether it failed."""
         return self._run(f"nv config {words}", failure, limit_s=self._patience)
 
     def _ask_again(self, command: Sequence[str]) -> Any:
@@ -179,7 +179,7 @@ class CumulusDriver(LinuxSession):
     def _apply(self, words: str, revision: str, wanted: frozenset[str]) -> None:
         """Run `nv config apply ...` and require that a revision then has one of the wanted states.
 
-        A lost answer is no outcome: the state is asked for over a new connection until NVUE has settled it.
+        A lost answer is no outcome: the state is read over a new connection until NVUE has settled it.
 
         Raises:
             CommitError: NVUE refused it, or the revision has another state.
@@ -248,7 +248,7 @@ class CumulusDriver(LinuxSession):
         return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
 
     def compare_config(self) -> str:
-        """NVUE's own difference of pending and applied, as commands."""
+        """Return NVUE's own difference between pending and applied, as commands."""
         return self._nv("diff -o commands", CommitError).strip() if self._files else ""
 
     def discard_config(self) -> None:
@@ -304,7 +304,7 @@ class CumulusDriver(LinuxSession):
         return bool(nvue_revisions.names_in(self._revisions(), CONFIRM))
 
     def get_holds(self) -> list[Hold]:
-        """Claims of every session, and the pending revision of a person with this account. Not part of NAPALM."""
+        """Return claims of sessions, and the pending revision of a person with this account. Not part of NAPALM."""
         found = super().get_holds()
         return [*found, Hold(Claim.CANDIDATE, self.username)] if self._has_foreign_revision() else found
 
@@ -378,7 +378,7 @@ class CumulusDriver(LinuxSession):
         return text
 
     def get_facts(self) -> dict[str, Any]:
-        """Facts of the switch as NVUE shows them."""
+        """Return facts of the switch as NVUE shows them."""
         system, platform = self._json(
             ("nv", "show", "system", "-o", "json"), ("nv", "show", "platform", "-o", "json")
         )
@@ -402,23 +402,23 @@ class CumulusDriver(LinuxSession):
         return str(platform.get("serial-number") or "") if isinstance(platform, dict) else ""
 
     def get_interfaces(self) -> dict[str, Any]:
-        """Interfaces of the kernel; Cumulus keeps descriptions as aliases."""
+        """Return interfaces of the kernel; Cumulus keeps descriptions as aliases."""
         (links,) = self._json(linux_views.LINKS)
         speeds = linux_views.speeds(self._run("grep -s . /sys/class/net/*/speed || true"))
         return linux_views.interfaces(links, speeds)
 
     def get_lossless_counters(self) -> Counters:
-        """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
+        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
         tally = Tally()
         if ports := nvue_views.ports(self._json(nvue_views.INTERFACES)[0]):
             nvue_views.lossless(self._run(nvue_views.counters_of(ports), limit_s=self._patience), tally)
         return tally.counters()
 
     def get_alarms(self) -> list[str]:
-        """What NVUE says of the switch's health that is not well; not part of NAPALM.
+        """Return the health problems that NVUE reports; not part of NAPALM.
 
         Raises:
-            NotImplementedError: the release does not tell its health.
+            NotImplementedError: the release does not report its health.
         """
         try:
             return nvue_views.alarms(self._json(nvue_views.HEALTH)[0])

@@ -1,4 +1,4 @@
-"""NAPALM's EOS driver without its traps."""
+"""NAPALM's EOS driver with corrections."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
       commit of another session is left alone.
     * A commit `message` is accepted, and EOS does not keep it.
     * Whether a commit took effect, and whether it waits, is read from the states of sessions, never from text.
-    * A question whose answer is lost with its connection is asked once more; nothing that changes the switch is.
+    * A request whose answer is lost with its connection is sent once more, unless it changes the switch.
     * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
     """
 
@@ -216,17 +216,17 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         return found
 
     def read_ahead(self, getters: Sequence[str]) -> None:
-        """Ask the questions of several getters in one request; each uses its answers once. Not part of NAPALM.
+        """Send the commands of several getters in one request; each getter uses its answers once. Not part of NAPALM.
 
         Args:
-            getters: names of getters; those without a place here ask for themselves later.
+            getters: names of getters; those without an entry here send their own requests later.
         """
         if self.transport != "ssh":
             with self._clean(CommandErrorException):
                 self._read_ahead([command for name in getters for command in _GETTERS.get(name, ())])
 
     def _read_ahead(self, commands: Sequence[Any]) -> None:
-        """Keep the answers to some commands; eAPI stops at one that it refuses, so the rest is asked again."""
+        """Keep the answers to some commands; eAPI stops at a command that it refuses, so the rest is sent again."""
         left = [command for command in commands if _text(command) not in self._ahead]
         while left:
             try:
@@ -315,7 +315,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         return name == self._session_name or (self._take_over and name.startswith(_PREFIX))
 
     def _obtain_lock(self, wait_time: float | None = None) -> None:
-        """Do nothing: `_load` has asked for sessions of others already."""
+        """Do nothing: `_load` has already checked for sessions of others."""
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load the whole device's configuration into a session."""
@@ -370,7 +370,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
                 self._run_commands(commands, encoding="text")
                 sessions = None if revert_in is None else self._sessions()
             except ConnectionClosedException:
-                # The answer is lost: what became of the commit is asked for; a second commit might be one too many.
+                # The answer is lost: read the state of the commit; a second commit might be one too many.
                 sessions = self._sessions()
                 if name != sessions.waiting and not sessions.committed(name):
                     raise
@@ -417,9 +417,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             self.config_session = self._identity = None
 
     def get_holds(self) -> list[Hold]:
-        """A commit that waits for confirmation, and sessions that are not committed. Not part of NAPALM.
+        """Return a commit that waits for confirmation, and sessions that are not committed. Not part of NAPALM.
 
-        Each session of EOS has a candidate of its own, so that of another one is in nobody's way.
+        Each session of EOS has a candidate of its own, so the candidate of another session does not block.
         """
         with self._clean(CommandErrorException):
             answer, version = self._run_commands([SESSIONS, _VERSION])
@@ -467,7 +467,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             exchange.most_values = VALUES
 
     def _asked(self, command: str, revision: int) -> Any:
-        """JSON of a command in one revision; None when this device refuses the command."""
+        """Return the JSON of a command in one revision; None when this device refuses the command."""
         asked = command if self.transport == "ssh" else {"cmd": command, "revision": revision}
         try:
             return self._run_commands([asked])[0]
@@ -475,9 +475,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             return None
 
     def get_identity(self) -> dict[str, str]:
-        """Hostname and serial number of the chassis; what this release does not report is empty. Not part of NAPALM.
+        """Return hostname and serial number of the chassis; a value that is not reported is empty. Not part of NAPALM.
 
-        They are those that were read when the connection was opened, until something is committed.
+        The values are those that were read when the connection was opened, until the next commit.
         """
         with self._clean(CommandErrorException):
             if self._identity is None:
@@ -485,10 +485,10 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             return dict(self._identity)
 
     def get_lossless_counters(self) -> Counters:
-        """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
+        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
 
         Raises:
-            NotImplementedError: the platform states none.
+            NotImplementedError: the platform reports none.
         """
         tally = Tally()
         with self._clean(CommandErrorException):
@@ -498,10 +498,10 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             return tally.counters()
 
     def get_alarms(self) -> list[str]:
-        """What EOS says of temperature, fans and power that is not well; not part of NAPALM.
+        """Return problems with temperature, fans and power that EOS reports; not part of NAPALM.
 
         Raises:
-            NotImplementedError: the platform states nothing of it.
+            NotImplementedError: the platform does not report them.
         """
         with self._clean(CommandErrorException):
             answers = [(self._asked(command, revision), read) for command, revision, read in eos_views.HEALTH]
@@ -522,7 +522,7 @@ def _identity(version: Any, name: Any) -> dict[str, str]:
 
 
 def _take_out(lines: list[str], at: int) -> None:
-    """Make a comment of a line and of those that it is the heading of."""
+    """Replace a line and the block below it with comments."""
     depth = len(lines[at]) - len(lines[at].lstrip())
     lines[at] = "!"
     for below in range(at + 1, len(lines)):
@@ -533,7 +533,7 @@ def _take_out(lines: list[str], at: int) -> None:
 
 
 def _owner(session: str) -> str:
-    """The owner of a configuration session: the name that a driver gave to its own, or that of a person's."""
+    """Return the owner of a configuration session: the name that a driver gave it, or that of a person."""
     return session.removeprefix(_PREFIX)
 
 

@@ -1,4 +1,4 @@
-"""Configuration sessions of EOS: which are open, which are committed, and whose commit waits for its confirmation."""
+"""Configuration sessions of EOS: the open ones, the committed ones, and the one that waits for its confirmation."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_sessions(answer: Any) -> Sessions:
     """Read the JSON of `show configuration sessions detail`.
 
     Up to EOS 4.31 the session that waits has the state `pendingCommitTimer`. From 4.32 on it is `committed` as all
-    others are, and `commitTimerSessionName` beside `sessions` names it while it waits (napalm issue 2166, which has
+    others are, and `commitTimerSessionName` next to `sessions` names it while it waits (napalm issue 2166, which has
     both answers). Both forms are read whatever the release.
 
     Raises:

@@ -1,4 +1,4 @@
-"""EOS's JSON answers about lossless classes and its own health."""
+"""Read EOS's JSON answers about lossless classes and its own health."""
 
 from __future__ import annotations
 

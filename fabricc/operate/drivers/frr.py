@@ -161,7 +161,7 @@ class FrrDriver(LinuxDriver):
         return list(vtysh_refusals(said, MAIN)) or super()._refusals(said, config)
 
     def compare_config(self) -> str:
-        """What a commit would change: lines of frr-reload.py for FRR, a unified diff for each other file."""
+        """Return the changes of a commit: lines of frr-reload.py for FRR, a unified diff for each other file."""
         return str(self._ask("compare")["diff"]) if self._loaded else ""
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
@@ -170,9 +170,9 @@ class FrrDriver(LinuxDriver):
         `message` is kept with the state on the switch, which goes back after `revert_in` seconds unless confirmed.
 
         Raises:
-            CommitError: it failed, and the switch says whether it went back.
+            CommitError: it failed; the text states whether the switch went back.
             ConnectionClosedException: the connection broke; the switch ends in the new or the old configuration,
-                and `commit_state()` of a new connection tells which.
+                and `commit_state()` of a new connection returns which one.
         """
         if not self._loaded:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
@@ -183,7 +183,7 @@ class FrrDriver(LinuxDriver):
         self._settle("pending" if revert_in else "confirmed")
 
     def _settle(self, wanted: str) -> None:
-        """Wait until the switch is done with what was asked.
+        """Wait until the switch has finished the request.
 
         Raises:
             CommitError: it ended otherwise, or has not ended in time.
@@ -202,24 +202,24 @@ class FrrDriver(LinuxDriver):
         raise CommitError(f"{self.hostname}: the switch still is {state['phase']}")
 
     def commit_state(self) -> dict[str, Any]:
-        """State of the last commit, whoever made it.
+        """Return the state of the last commit, whoever made it.
 
         `phase`: `idle` (none), `committing`, `pending` (waits for confirmation, `left_s` seconds more), `confirmed`,
-        `reverting`, `reverted`, or `failed` (going back failed too); `why` says why it went back.
+        `reverting`, `reverted`, or `failed` (going back failed too); `why` is the reason why it went back.
         """
         state = self._ask("status")
         why = redacted(state["why"], self.password)
         return {"phase": state["phase"], "left_s": state["left_s"], "why": why}
 
     def has_pending_commit(self) -> bool:
-        """Whether a commit waits for confirmation; one that is under way, of whichever connection, is waited for."""
+        """Return whether a commit waits for confirmation; wait for a commit of any connection that is under way."""
         until = time.monotonic() + self._patience
         while (phase := self._ask("status")["phase"]) in _MOVING and time.monotonic() < until:
             time.sleep(0.5)
         return bool(phase == "pending")
 
     def get_holds(self) -> list[Hold]:
-        """Claims of every session; a commit that is under way is waited for. Not part of NAPALM."""
+        """Return the claims of every session; wait for a commit that is under way. Not part of NAPALM."""
         self.has_pending_commit()
         return [
             Hold(Claim(one["claim"]), one["owner"], one["left_s"], own=one["owner"] == self._session)
@@ -227,7 +227,7 @@ class FrrDriver(LinuxDriver):
         ]
 
     def end_hold(self, hold: Hold) -> bool:
-        """Take away the guard or the candidate of a session that is dead; whether a guard stood until now.
+        """Remove the guard or the candidate of a dead session; return whether a guard existed until now.
 
         Nothing is restored. Not part of NAPALM.
         """
@@ -258,11 +258,11 @@ class FrrDriver(LinuxDriver):
         self._ask("guard", CommitError, seconds=seconds, armed=False)
 
     def extend_guard(self, seconds: int) -> bool:
-        """Give a timer that is set its time anew; False when none is: it was released, or the switch went back."""
+        """Restart a timer that is set; return False when none is: it was released, or the switch went back."""
         return bool(self._ask("guard", CommitError, seconds=seconds, armed=True)["armed"])
 
     def release_guard(self) -> None:
-        """Take the timer away, if this session has set one."""
+        """Remove the timer, if this session has set one."""
         self._ask("release", CommitError)
 
     def discard_config(self) -> None:
@@ -283,14 +283,14 @@ class FrrDriver(LinuxDriver):
     # Getters.
 
     def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:  # noqa: ARG002 - FRR prints no defaults
-        """FRR's running configuration; the saved files and the candidate as bundles."""
+        """Return FRR's running configuration, and the saved files and the candidate as bundles."""
         read = self._ask("read")
         texts = {"running": read["running"], "startup": pack(read["saved"])}
         texts["candidate"] = pack(read["candidate"])
         return {kind: texts[kind] for kind in wanted}
 
     def _outputs(self, *commands: Sequence[str]) -> list[str]:
-        """Standard outputs of programs on the switch, in one request.
+        """Return the standard outputs of programs on the switch, in one request.
 
         Raises:
             CommandErrorException: one fails.
@@ -303,7 +303,7 @@ class FrrDriver(LinuxDriver):
         return [out for _, out, _ in ran]
 
     def cli(self, commands: list[str], encoding: str = "text") -> dict[str, str]:
-        """Output of commands of `vtysh`.
+        """Return the output of commands of `vtysh`.
 
         Raises:
             NotImplementedError: another encoding than text; end the command with `json` instead.
@@ -313,7 +313,7 @@ class FrrDriver(LinuxDriver):
         return dict(zip(commands, self._outputs(*(("vtysh", "-c", one) for one in commands)), strict=True))
 
     def get_facts(self) -> dict[str, Any]:
-        """Facts of the machine; FRR has no serial number."""
+        """Return facts of the machine; FRR has no serial number."""
         version, links, hostname, uptime = self._outputs(
             ("vtysh", "-c", "show version"),
             ("ip", "-j", "link", "show"),
@@ -333,7 +333,7 @@ class FrrDriver(LinuxDriver):
         }
 
     def get_interfaces(self) -> dict[str, Any]:
-        """Interfaces of the kernel, with FRR's descriptions."""
+        """Return interfaces of the kernel, with FRR's descriptions."""
         links, told, speeds = self._outputs(
             linux_views.LINKS,
             ("vtysh", "-c", "show interface vrf all json"),
@@ -347,7 +347,7 @@ class FrrDriver(LinuxDriver):
 
 
 def _table(paths: dict[str, str | None], commands: dict[str, str]) -> dict[str, dict[str, str]]:
-    """The files in the order in which they are activated, `frr.conf` last."""
+    """Return the files in the order in which they are activated, `frr.conf` last."""
     known: dict[str, str | None] = {name: path for name, (path, _) in FILES.items()}
     places = {**{name: path for name, path in paths.items() if name not in known}, **known, **paths}
     return {

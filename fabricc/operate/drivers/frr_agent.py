@@ -1,4 +1,4 @@
-"""What the FRR driver runs on the switch: candidate, commit, revert and lock, so that a lost connection harms nothing.
+"""The FRR driver's agent on the switch: candidate, commit, revert and lock survive a lost connection.
 
 The driver sends this file to the switch's Python with each request, so it stands alone (Python 3.9 or later) and
 nothing is installed. A request is one JSON object on standard input, the answer one on standard output. A commit runs
@@ -49,7 +49,7 @@ ERROR_LINE = re.compile(r"(?im)^.*(?:%\s|error|unknown command|fail|line \d+).*$
 
 
 class Refusal(Exception):  # noqa: N818 - not an error of this program
-    """A request that cannot be served; `kind` tells the driver which exception to raise."""
+    """A request that cannot be served; the driver chooses its exception by `kind`."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -57,7 +57,7 @@ class Refusal(Exception):  # noqa: N818 - not an error of this program
 
 
 def ran(words: list[str], limit_s: float = LIMIT_S) -> tuple[int, str, str]:
-    """Run a program: exit status, standard output, standard error."""
+    """Run a program; return exit status, standard output and standard error."""
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=False
@@ -70,7 +70,7 @@ def ran(words: list[str], limit_s: float = LIMIT_S) -> tuple[int, str, str]:
 
 
 def worked(words: list[str]) -> str:
-    """Standard output of a program that must succeed."""
+    """Return the standard output of a program that must succeed."""
     status, out, err = ran(words)
     if status:
         said = ERROR_LINE.findall(f"{out}\n{err}") or (out + err).splitlines()[-3:]
@@ -79,7 +79,7 @@ def worked(words: list[str]) -> str:
 
 
 def started(pid: int) -> str | None:
-    """When a process started, in clock ticks (proc(5), field 22), with the boot's name; None when there is none."""
+    """Return the start of a process in clock ticks (proc(5), field 22) with the boot ID; None for no process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -89,18 +89,18 @@ def started(pid: int) -> str | None:
 
 
 def here() -> dict[str, Any]:
-    """This process, as `started` tells it from others of its number."""
+    """Return this process by its number and start time, which `started` returns."""
     return {"pid": os.getpid(), "started": started(os.getpid())}
 
 
 def reason(error: OSError) -> str:
-    """What the system did not do, and with which file when it names one."""
+    """Return the text of a system error, with the file when it names one."""
     words = error.strerror or type(error).__name__
     return f"{words}: {error.filename}" if error.filename else words
 
 
 def text_of(path: str | Path) -> str | None:
-    """A file's text; None when there is no such file."""
+    """Return the text of a file; None when there is no such file."""
     try:
         return Path(path).read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def write(path: str | Path, text: str) -> None:
 
 
 def take(path: Path, size: int) -> bool:
-    """Set space aside in a file, which grows to that size; whether there was enough."""
+    """Reserve space in a file, which grows to that size; return whether there was enough."""
     with path.open("ab") as file:
         try:
             os.posix_fallocate(file.fileno(), 0, size)
@@ -150,7 +150,7 @@ def take(path: Path, size: int) -> bool:
 
 
 def put_back(path: str | Path, text: str | None) -> None:
-    """Make a file as it was; None: there was none."""
+    """Restore a file; None removes it."""
     if text is not None:
         write(path, text)
         return
@@ -159,7 +159,7 @@ def put_back(path: str | Path, text: str | None) -> None:
 
 
 def bfd_defaults(left: list[str]) -> list[str]:
-    """Commands of configuration mode that set BFD timers, among lines that could not be deleted, to their defaults."""
+    """Return commands that set BFD timers, among lines that could not be deleted, to their defaults."""
     commands: list[str] = []
     path: list[str] = []
     for line in left:
@@ -172,7 +172,7 @@ def bfd_defaults(left: list[str]) -> list[str]:
 
 
 def named(folder: str, name: str) -> None:
-    """Tell FRR's daemons the name of their host, which vtysh keeps to itself.
+    """Set the hostname in FRR's daemons, because vtysh does not pass it on.
 
     Raises:
         OSError: one does not answer.
@@ -191,7 +191,7 @@ def named(folder: str, name: str) -> None:
 
 
 def differences(told: str) -> list[str]:
-    """What `frr-reload.py --test` says it would change: lines that begin with `-` or `+`."""
+    """Return the changes that `frr-reload.py --test` reports: lines that begin with `-` or `+`."""
     lines, sign = [], ""
     for line in told.splitlines():
         if line.strip() in HEADINGS:
@@ -208,7 +208,7 @@ class Switch:
         self.table = table
 
     def running(self) -> str:
-        """The running configuration of FRR's daemons."""
+        """Return the running configuration of FRR's daemons."""
         text = worked(["vtysh", "-c", "show running-config"])
         if not text.rstrip().endswith("\nend"):
             raise Refusal("failed", "the running configuration is cut off: it does not end with `end`")
@@ -220,13 +220,13 @@ class Switch:
         return worked(["python3", program, "--stdout", *words])
 
     def differences(self, wanted: Path) -> list[str]:
-        """What a configuration would change in the running FRR."""
+        """Return the changes that a configuration would make in the running FRR."""
         return differences(self.reload("--test", str(wanted)))
 
     def bring(self, wanted: Path) -> None:
         """Make the running FRR equal a configuration, keeping the sessions it does not touch.
 
-        A second run deletes what the first one made anew: it enters the section `bfd` after `no bfd`.
+        A second run deletes lines that the first one created again: it enters the section `bfd` after `no bfd`.
         """
         self.reload("--reload", str(wanted))
         left = self.differences(wanted)
@@ -243,11 +243,11 @@ class Switch:
             raise Refusal("failed", f"FRR did not take everything: {'; '.join(left[:5])}")
 
     def path(self, name: str) -> str:
-        """Where a file of the candidate lies on this machine."""
+        """Return the path of a file of the candidate on this machine."""
         return self.table[name]["path"]
 
     def activate(self, name: str) -> None:
-        """Make the machine obey a file that was replaced."""
+        """Activate a file that was replaced."""
         command = self.table[name]["activate"].replace("{path}", self.path(name))
         if command:
             worked(["sh", "-c", command])
@@ -256,7 +256,7 @@ class Switch:
 class Box:
     """The driver's folder on the switch: candidate, backup, lock and the state of the last commit.
 
-    A reserve of space stays there between commits, so that what was begun can be ended on a disk that is full by then.
+    A reserve of space stays there between commits, so that a change can be ended even when the disk is full by then.
     """
 
     def __init__(self, request: dict[str, Any]) -> None:
@@ -273,15 +273,15 @@ class Box:
     # What is kept.
 
     def kept(self, name: str) -> Any:
-        """A kept object; None when there is none."""
+        """Return a kept object; None when there is none."""
         return json.loads(text_of(self.folder / f"{name}.json") or "null")
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep an object, or forget it when it is None."""
+        """Keep an object, or remove it when it is None."""
         self.put(self.folder / f"{name}.json", None if value is None else json.dumps(value))
 
     def put(self, path: Path, text: str | None) -> None:
-        """Write a file, or remove it; into the reserve when the disk is full and this ends what was begun."""
+        """Write or remove a file; use the reserve when the disk is full and the request ends a change."""
         try:
             put_back(path, text)
         except OSError as error:
@@ -291,23 +291,23 @@ class Box:
             put_back(path, text)
 
     def set_aside(self) -> bool:
-        """Keep a reserve, or as much of it as there is space for; whether it is whole."""
+        """Keep a reserve, or as much of it as there is space for; return whether it is complete."""
         space = os.statvfs(self.folder)
         has = self.reserve.stat().st_size if self.reserve.exists() else 0
         size = min(RESERVE_BYTES, has + space.f_bavail * space.f_frsize - LEAST_RESERVE_BYTES)
         return has >= RESERVE_BYTES or (size > has and take(self.reserve, size) and size == RESERVE_BYTES)
 
     def state(self) -> dict[str, Any]:
-        """State of the last commit."""
+        """Return the state of the last commit."""
         return self.kept("state") or {"phase": "idle", "why": ""}
 
     def enter(self, phase: str, why: str = "", **more: Any) -> None:
-        """Go to a phase of a commit."""
+        """Set the phase of a commit."""
         self.keep("state", {**self.state(), "phase": phase, "why": why, **more})
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """One request at a time on the switch."""
+        """Run one request at a time on the switch."""
         with (self.folder / "guard").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -325,7 +325,7 @@ class Box:
         self.keep("lock", {"session": self.session, "until": now + self.request["lock_s"]})
 
     def lock(self) -> Any:
-        """The lock of the candidate; None when there is none or its time is over."""
+        """Return the lock of the candidate; None when there is none or it has expired."""
         held, now = self.kept("lock"), time.time()
         return held if held and now < held["until"] < now + 86400 else None
 
@@ -354,12 +354,12 @@ class Box:
             raise Refusal("locked", f"session {maker} made the commit that waits")
 
     def mine(self) -> bool:
-        """Whether the session holds the lock."""
+        """Return whether the session holds the lock."""
         held: dict[str, Any] = self.kept("lock") or {}
         return bool(held.get("session") == self.session)
 
     def forget(self) -> None:
-        """Drop the candidate and the lock; a switch that was committed to has a reserve from then on."""
+        """Drop the candidate and the lock; after a commit, a switch keeps a reserve."""
         for name in ("candidate", "lock"):
             self.keep(name, None)
         put_back(self.main, None)
@@ -400,13 +400,13 @@ class Box:
         return {}
 
     def changed(self) -> dict[str, str]:
-        """Files of the candidate besides `frr.conf` that differ on the machine, in the order of the table."""
+        """Return the files of the candidate, other than `frr.conf`, that differ on the machine, in table order."""
         files = self.kept("candidate") or {}
         rest = [name for name in self.switch.table if name in files and name != MAIN]
         return {name: files[name] for name in rest if text_of(self.switch.path(name)) != files[name]}
 
     def do_compare(self) -> dict[str, Any]:
-        """The device's own difference of FRR, and a unified one of each other file."""
+        """Return the device's own difference for FRR, and a unified diff of each other file."""
         if not self.mine() or self.kept("candidate") is None:
             raise Refusal("lost", "the candidate is gone: another session took over, or it was discarded")
         self.refuse_others()
@@ -421,7 +421,7 @@ class Box:
         return {"diff": "\n".join(parts)}
 
     def do_commit(self) -> dict[str, Any]:
-        """Start a commit; `do_status` tells how it goes."""
+        """Start a commit; `do_status` returns its progress."""
         if self.state()["phase"] in BUSY:
             raise Refusal("pending", f"a commit is {self.state()['phase']}")
         if not self.mine() or self.kept("candidate") is None:
@@ -435,13 +435,13 @@ class Box:
         return {}
 
     def backup(self, files: dict[str, str]) -> dict[str, Any]:
-        """What of some files is there now, to go back to."""
+        """Return the present content of some files, to restore it later."""
         texts = {name: text_of(self.switch.path(name)) for name in files}
         running = self.switch.running() if MAIN in files else None
         return {"files": texts, "running": running, "table": self.switch.table}
 
     def require_space(self, files: dict[str, str]) -> None:
-        """Space to commit in, and besides, to go back in should others fill the disk meanwhile.
+        """Require space to commit, and to go back even if others fill the disk meanwhile.
 
         Raises:
             Refusal: there is none; a request that may not use the reserve leaves it as it is.
@@ -459,7 +459,7 @@ class Box:
             )
 
     def without_space(self, folders: set[Path], files: dict[str, str]) -> Path | None:
-        """The first folder that has not the space for a commit."""
+        """Return the first folder without the space for a commit."""
         wanted = SLACK_BYTES + 4 * sum(len(text) for text in files.values())
         for folder in sorted(folders):
             space = os.statvfs(next(place for place in (folder, *folder.parents) if place.exists()))
@@ -468,9 +468,9 @@ class Box:
         return None
 
     def do_guard(self) -> dict[str, Any]:
-        """Go back to what runs now after some time unless released, whatever is committed until then.
+        """Go back to the present configuration after some time unless released, whatever is committed until then.
 
-        A guard that is there already keeps what it goes back to and gets the time anew.
+        An existing guard keeps its backup, and its time starts again.
         """
         self.refuse_guarded()
         guard = self.kept("guard")
@@ -485,7 +485,7 @@ class Box:
         return {"armed": True}
 
     def do_release(self) -> dict[str, Any]:
-        """Drop the session's guard, or that of a named owner; whether it stood until now."""
+        """Drop the session's guard, or that of a named owner; return whether it existed until now."""
         guard = self.kept("guard")
         if not guard or guard["session"] != self.request.get("owner", self.session):
             return {"released": False}
@@ -493,7 +493,7 @@ class Box:
         return {"released": True}
 
     def do_holds(self) -> dict[str, Any]:
-        """Claims of sessions: a guard, a commit that is not over, and the lock of a candidate."""
+        """Return the claims of sessions: a guard, a commit that has not ended, and the lock of a candidate."""
         found, now = [], time.monotonic()
         state, guard, held = self.state(), self.kept("guard"), self.lock()
         if guard:
@@ -507,7 +507,7 @@ class Box:
         return {"holds": found}
 
     def do_confirm(self) -> dict[str, Any]:
-        """Ask the process of a pending commit to keep it."""
+        """Let the process of a pending commit keep it."""
         if self.state()["phase"] != "pending":
             raise Refusal("failed", f"no commit waits for confirmation (state: {self.state()['phase']})")
         self.refuse_foreign_commit()
@@ -538,7 +538,7 @@ class Box:
         return {}
 
     def do_status(self) -> dict[str, Any]:
-        """State of the last commit, with the seconds left to confirm it."""
+        """Return the state of the last commit, with the seconds left to confirm it."""
         state = self.state()
         left = state.get("deadline", 0) - time.monotonic() if state["phase"] == "pending" else -1
         guard = self.kept("guard")
@@ -547,9 +547,9 @@ class Box:
         return {**told, "guarded_s": guarded}
 
     def do_read(self) -> dict[str, Any]:
-        """Texts of the files of the table, of the candidate, and FRR's running configuration.
+        """Return the files of the table, the candidate, and FRR's running configuration.
 
-        While a commit waits, what lies on the disk is for a reboot; the files beside FRR's that are obeyed are its own.
+        While a commit waits, the files on disk are those for a reboot; the active files, other than FRR's, are its own.
         """
         table, candidate = self.switch.table, self.kept("candidate") or {}
         saved = {name: text for name in table if (text := text_of(table[name]["path"])) is not None}
@@ -573,7 +573,7 @@ class Box:
         self.apart(begin, body)
 
     def apart(self, begin: Any, body: Any) -> None:
-        """Run something in a process that no closing connection ends; returns when it has begun."""
+        """Run something in a process that outlives the connection; return when it has begun."""
         reading, writing = os.pipe()
         if os.fork():
             os.close(writing)
@@ -592,13 +592,13 @@ class Box:
             os.write(writing, b".")
             os.closerange(3, 256)
             body()
-        except Exception as error:  # the last resort: nobody else would learn of it
+        except Exception as error:  # the last resort: otherwise the failure would go unnoticed
             self.enter("failed", f"{type(error).__name__}: {error}")
         finally:
             os._exit(0)
 
     def watch(self, guard: dict[str, Any]) -> None:
-        """Let a process of its own go back when the guard's time is over; one that watched before ends."""
+        """Start a process that goes back when the guard's time is over; an earlier such process ends."""
 
         def begin() -> None:
             until = time.monotonic() + guard["seconds"]
@@ -607,7 +607,7 @@ class Box:
         self.apart(begin, self.stand_guard)
 
     def stand_guard(self) -> None:
-        """Wait for the release, or for the deadline; a commit that is under way then ends first."""
+        """Wait for the release or the deadline; a commit that is under way at the deadline ends first."""
         while True:
             time.sleep(0.5)
             with self.alone():
@@ -625,7 +625,7 @@ class Box:
             return
 
     def commit(self) -> None:
-        """Make the candidate run; back to the backup when a step fails."""
+        """Apply the candidate; restore the backup when a step fails."""
         files, seconds = self.kept("candidate"), self.request["revert_s"]
         try:
             for name, text in self.changed().items():
@@ -653,12 +653,12 @@ class Box:
         self.enter("confirmed")
 
     def save(self, texts: dict[str, str | None]) -> None:
-        """Write what the machine boots from, without making it obey: until confirmed, a reboot reverts."""
+        """Write the boot files without activating them: until confirmed, a reboot reverts."""
         for name, text in texts.items():
             put_back(self.switch.path(name), text)
 
     def wished(self, until: float) -> str | None:
-        """What is asked for before the deadline: `confirm` or `revert`; None when nothing is."""
+        """Return the request before the deadline: `confirm` or `revert`; None when there is none."""
         while True:
             late = time.monotonic() >= until
             wish: str | None = self.kept("wish")
@@ -667,7 +667,7 @@ class Box:
             time.sleep(0.1)
 
     def revert(self) -> None:
-        """Restore the backup, trying thrice; the last state says why, and whether it worked."""
+        """Restore the backup in up to three attempts; the last state records the reason and the outcome."""
         put_back(self.reserve, None)
         backup, why = self.kept("backup"), self.state()["why"]
         self.switch = Switch(backup["table"])
@@ -686,7 +686,7 @@ class Box:
         self.enter("failed", self.state()["why"])
 
     def restore(self, backup: dict[str, Any]) -> None:
-        """Every file as it was, obeyed, and FRR running what it ran; one step's failure does not stop the others."""
+        """Restore and activate every file, and restore FRR; a failed step does not stop the others."""
         failures = []
 
         def attempt(step: Callable[[], None]) -> None:

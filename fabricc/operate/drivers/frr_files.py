@@ -1,4 +1,4 @@
-"""Where the files of an FRR switch lie on it, and what makes it obey them."""
+"""Paths of the files of an FRR switch, and the commands that activate them."""
 
 from __future__ import annotations
 

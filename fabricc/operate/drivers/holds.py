@@ -21,7 +21,7 @@ class Hold:
     Attributes:
         owner: name of the session or the account, "" when the device does not report it.
         left_s: seconds until the claim ends by itself; None when it does not, or when the device does not report it.
-        own: whether the asking session made it; None when the device cannot distinguish sessions.
+        own: whether this session made it; None when the device cannot distinguish sessions.
         blocks: whether a commit of another session is unsafe or impossible while it stands.
     """
 

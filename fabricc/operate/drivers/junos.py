@@ -1,4 +1,4 @@
-"""NAPALM's Junos driver without its traps."""
+"""NAPALM's Junos driver with corrections."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from fabricc.operate.drivers.whole_texts import require_braces
 FILE = "juniper.conf"
 _MINUTE_S = 60
 _NO_TEXT = "None"
-"""What NAPALM makes of an answer without a text."""
+"""The text that NAPALM returns for an answer without text."""
 _LOST = (ConnectClosedError, NCClientError, RpcTimeoutError, OSError, EOFError)
-"""What an answer that does not come is to PyEZ, ncclient and Paramiko."""
+"""Exceptions of PyEZ, ncclient and Paramiko for an answer that does not arrive."""
 _POLL_S = 1.0
 
 
@@ -128,7 +128,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self.locked = False
 
     def abandon(self) -> None:
-        """Disconnect from a switch that does not answer, asking it nothing more; not part of NAPALM."""
+        """Disconnect from a switch that does not answer, without a further request; not part of NAPALM."""
         with suppress(Exception):
             self.device._conn._session.close()
 
@@ -259,7 +259,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         return False
 
     def get_holds(self) -> list[Hold]:
-        """A commit that waits for confirmation, and changes in the shared candidate that nobody committed.
+        """Return a commit that waits for confirmation, and uncommitted changes in the shared candidate.
 
         Junos does not report which session made them. Not part of NAPALM.
         """
@@ -302,15 +302,15 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             return found
 
     def get_identity(self) -> dict[str, str]:
-        """Hostname and serial number of the chassis; what this release does not report is empty. Not part of NAPALM."""
+        """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
         with self._clean(CommandErrorException):
             answer = self._asked(lambda: self.device.rpc.get_system_information())
             return junos_views.identity(answer)
 
     def get_lossless_counters(self) -> Counters:
-        """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
+        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
 
-        Storms are not among them: for the PFC watchdog's counters Juniper publishes no form.
+        Storms are not among them: Juniper does not publish the form of the PFC watchdog's counters.
 
         Raises:
             NotImplementedError: the platform states none.
@@ -326,7 +326,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
 
     @staticmethod
     def _asked(ask: Callable[[], Any]) -> Any:
-        """An answer; None when this device refuses the question."""
+        """Return an answer; None when this device refuses the request."""
         try:
             return ask()
         except RpcTimeoutError:

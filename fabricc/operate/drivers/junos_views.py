@@ -1,4 +1,4 @@
-"""Junos's XML and text answers: routes, lossless classes and the device's own health."""
+"""Read Junos's XML and text answers: routes, lossless classes and the device's own health."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def alarms(answer: Any) -> Iterator[str]:
 
 
 def line_of(text: str, path: str, element: str) -> int:
-    """The line of a configuration that an error names: `[edit system login]` and the element below; 0 for none.
+    """Return the line of a configuration that an error names: `[edit system login]` and the element below; 0 for none.
 
     Where the path leads nowhere, the only line that begins with the element.
     """

@@ -1,4 +1,4 @@
-"""What an answer of a device may take: bytes, and seconds in all, however slowly it trickles.
+"""Limit the bytes of a device's answer and its total seconds, however slowly it arrives.
 
 A timeout of a socket begins anew with every byte, so a device can hold a connection open for good. Here the whole
 exchange has one deadline, at which the connection is cut from outside.
@@ -14,16 +14,16 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 ANSWER_BYTES = 64 << 20
-"""Bytes of one answer: the largest configurations and counters of switches are of a few MiB. Our judgement."""
+"""Bytes of one answer: the largest configurations and counters of switches are of a few MiB. Our judgment."""
 SESSION_BYTES = 4 * ANSWER_BYTES
-"""Bytes of a whole NETCONF session: a push of a switch takes some 10 MiB. Our judgement."""
+"""Bytes of a whole NETCONF session: a push of a switch takes some 10 MiB. Our judgment."""
 TIMES = 3
-"""How many timeouts a whole exchange over HTTP may take: connecting, waiting, and the answer itself. Our judgement."""
+"""How many timeouts a whole exchange over HTTP may take: connecting, waiting, and the answer itself. Our judgment."""
 _PART = 1 << 20
 
 
 class AnswerTooLargeError(OSError):
-    """A device answers with more than any answer has."""
+    """An answer of a device is larger than the limit."""
 
     def __init__(self, most: str = "") -> None:
         """Take the limit in words, such as `1,000,000 values`; by default it is that of bytes."""
@@ -32,7 +32,7 @@ class AnswerTooLargeError(OSError):
 
 @contextmanager
 def cutting(seconds: float, cut: Callable[[], None]) -> Iterator[threading.Event]:
-    """Cut a connection off when what is done with it takes longer; the event says whether that happened.
+    """Cut a connection off when its use takes longer; the event is set when that happened.
 
     `cut`, which makes every wait for the device end, is called from another thread.
     """
@@ -56,7 +56,7 @@ class BoundedResponse(http.client.HTTPResponse):
     """An answer over HTTP that is read whole only when it is not too large."""
 
     def read(self, amt: int | None = None) -> bytes:
-        """The whole answer, or a part of it.
+        """Return the whole answer, or a part of it.
 
         Raises:
             AnswerTooLargeError: the whole answer is too large.

@@ -1,4 +1,4 @@
-"""What the drivers of switches with Linux, FRR and lldpd share: an SSH shell, and getters over programs."""
+"""The base of drivers for switches with Linux, FRR and lldpd: an SSH shell, and getters that run programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST = 60
 
 
 class LinuxDriver(Checking):
-    """NAPALM's getters over programs on the switch; a driver says how programs are run, and lists the arguments.
+    """NAPALM's getters that run programs on the switch; a driver defines how they run and their arguments.
 
     Attributes:
         VTYSH: the words before `-c`.
@@ -29,7 +29,7 @@ class LinuxDriver(Checking):
 
     CONFIRM_STEP = 1
     ANNOUNCES_AFTER_S = 5
-    """How long FRR waits before it announces what changed route maps say (its `bgp route-map delay-timer`)."""
+    """Seconds that FRR waits before it announces routes by changed route maps (its `bgp route-map delay-timer`)."""
     VTYSH: tuple[str, ...] = ("vtysh",)
     LLDPCLI: tuple[str, ...] = ()
 
@@ -55,11 +55,11 @@ class LinuxDriver(Checking):
         self._shell.close()
 
     def abandon(self) -> None:
-        """Disconnect from a switch that does not answer, asking it nothing more; not part of NAPALM."""
+        """Disconnect from a switch that does not answer, without a further request; not part of NAPALM."""
         self._shell.close()
 
     def is_alive(self) -> dict[str, bool]:
-        """Whether the SSH connection stands."""
+        """Return whether the SSH connection stands."""
         return {"is_alive": self._shell.alive}
 
     def get_config(
@@ -78,7 +78,7 @@ class LinuxDriver(Checking):
         return {kind: redacted(text) for kind, text in texts.items()} if sanitized else texts
 
     def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:
-        """The texts of these kinds of configuration."""
+        """Return the texts of these kinds of configuration."""
         raise NotImplementedError
 
     def _outputs(self, *commands: Sequence[str]) -> list[str]:
@@ -105,7 +105,7 @@ class LinuxDriver(Checking):
         return self._json(*((*self.VTYSH, "-c", command) for command in commands))
 
     def get_identity(self) -> dict[str, str]:
-        """Hostname and, where the system has a tool for it, serial number of the switch; not part of NAPALM."""
+        """Return hostname and, where the system has a tool for it, serial number of the switch; not part of NAPALM."""
         (hostname,) = self._outputs(("hostname",))
         return {"hostname": hostname.strip(), "serial_number": self._serial()}
 
@@ -114,7 +114,7 @@ class LinuxDriver(Checking):
         return ""
 
     def get_interfaces_counters(self) -> dict[str, Any]:
-        """Counters of the kernel."""
+        """Return counters of the kernel."""
         return linux_views.counters(self._json(linux_views.LINKS)[0])
 
     def get_bgp_neighbors(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class LinuxDriver(Checking):
         return vtysh_views.bgp_neighbors(*self._vtysh_json(vtysh_views.SUMMARY, vtysh_views.NEIGHBORS))
 
     def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
-        """What lldpd heard.
+        """Return the neighbors of lldpd.
 
         Raises:
             CommandErrorException: lldpd is not there.
@@ -131,7 +131,7 @@ class LinuxDriver(Checking):
         return {name: one for name, one in found.items() if not interface or name == interface}
 
     def get_lldp_neighbors(self) -> dict[str, Any]:
-        """What lldpd heard, in short."""
+        """Return the neighbors of lldpd in short form."""
         return linux_views.lldp_brief(self.get_lldp_neighbors_detail())
 
     def get_route_to(self, destination: str = "", protocol: str = "", longer: bool = False) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class LinuxDriver(Checking):
         return vtysh_views.ecmp_widths(self._vtysh_json(*vtysh_views.ROUTES))
 
     def get_lossless_counters(self) -> Counters:
-        """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
+        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
 
         Raises:
             NotImplementedError: no port's Linux driver counts any.

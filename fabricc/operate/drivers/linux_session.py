@@ -27,7 +27,7 @@ _HELD = 75  # EX_TEMPFAIL of sysexits.h: another session holds the lock
 
 
 class LinuxSession(LinuxDriver):
-    """What the SONiC and the Cumulus drivers share."""
+    """The common base of the SONiC and Cumulus drivers."""
 
     FOLDER = ""
 
@@ -65,7 +65,7 @@ class LinuxSession(LinuxDriver):
         """Return the standard output of a shell command, without what login scripts print before it.
 
         Raises:
-            NapalmException: `failure`, with the end of what it said.
+            NapalmException: `failure`, with the end of the output.
         """
         framed = f"echo {_BEGINS}; {command}"
         ran = self._shell.run(f"{self._sudo()}sh -c {shlex.quote(framed)}", given.encode(), limit_s)
@@ -126,7 +126,7 @@ class LinuxSession(LinuxDriver):
             raise
 
     def _unlock(self, *names: str) -> None:
-        """Give one's own lock back, with the files of the candidate."""
+        """Release this session's lock, and remove the files of the candidate."""
         self._drop_lock(self._session, *names)
         self._files, self._loaded = {}, False
 
@@ -151,11 +151,11 @@ class LinuxSession(LinuxDriver):
             raise CommitError(f"{self.hostname}: {owner or 'somebody else'} made the commit that waits")
 
     def _commit_left_s(self) -> float | None:
-        """Seconds until a pending commit goes back; None when the switch does not tell."""
+        """Return the seconds until a pending commit goes back; None when the switch does not report them."""
         return None
 
     def get_holds(self) -> list[Hold]:
-        """Claims of every session: a commit that waits for confirmation, and the lock of a candidate.
+        """Return claims of every session: a commit that waits for confirmation, and the lock of a candidate.
 
         Not part of NAPALM.
         """
@@ -169,7 +169,7 @@ class LinuxSession(LinuxDriver):
         return found
 
     def _lock_owner(self) -> tuple[str, float]:
-        """The session that holds the candidate and the seconds until its lock expires; "" when nobody does."""
+        """Return the session that holds the candidate and the seconds until its lock expires; "" when nobody does."""
         words = self._run(f"cat {self._folder}/lock 2> /dev/null || true; date +%s").split()
         left = float(words[1]) - float(words[2]) if len(words) > 2 else 0.0
         return (words[0], left) if 0 < left < _LONGEST_LOCK_S else ("", 0.0)

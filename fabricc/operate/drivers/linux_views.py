@@ -1,4 +1,4 @@
-"""JSON of iproute2 and lldpd as NAPALM's dictionaries."""
+"""Convert the JSON of iproute2 and lldpd to NAPALM's dictionaries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CAPABILITIES = {"Wlan": "wlan-access-point", "Tel": "telephone", "Docsis": "doc
 def interfaces(links: list[Mapping[str, Any]], speeds: Mapping[str, float]) -> dict[str, Any]:
     """NAPALM's `get_interfaces` from `ip -j -d link show`.
 
-    `speeds`: interface -> Mbit/s, of those that tell it.
+    `speeds`: interface -> Mbit/s, of those that report it.
     """
     return {
         link["ifname"]: {
@@ -123,7 +123,7 @@ def _first(values: Any) -> str:
 
 
 def lldp_brief(detail: Mapping[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, str]]]:
-    """NAPALM's `get_lldp_neighbors` from the detail: a system's name, or its chassis when it tells none."""
+    """NAPALM's `get_lldp_neighbors` from the detail: a system's name, or its chassis when it has none."""
     return {
         interface: [
             {"hostname": one["remote_system_name"] or one["remote_chassis_id"], "port": one["remote_port"]}

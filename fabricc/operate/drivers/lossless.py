@@ -1,4 +1,4 @@
-"""The form in which drivers tell counters of lossless classes, for which NAPALM has no getter."""
+"""The form in which drivers return counters of lossless classes, for which NAPALM has no getter."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ KINDS = (PFC_RX, PFC_TX, ECN_MARKED, STORMS, DROPPED)
 """PFC frames received and sent, packets marked with congestion experienced (RFC 3168), storms that the PFC watchdog
 detected, and packets dropped: by the watchdog, or for want of buffer."""
 ALL = "all"
-"""The class of a count that does not tell classes apart."""
+"""The class of a count of all classes together."""
 
 Counters = dict[str, dict[str, dict[str, int]]]
 """Kind -> port -> class -> count since the device started or the count was cleared.
 
 A class is a priority, which is a queue's number too; the driver translates where the device numbers its queues
-otherwise. A kind that the device does not state is absent.
+otherwise. A kind that the device does not report is absent.
 """
 
 
@@ -43,14 +43,14 @@ class Tally:
             counts[str(traffic_class)] = counts.get(str(traffic_class), 0) + int(words[0])
 
     def has(self, kind: str, port: str) -> bool:
-        """Whether anything of a kind was added for a port."""
+        """Return whether anything of a kind was added for a port."""
         return port in self._found.get(kind, {})
 
     def counters(self) -> Counters:
-        """Everything that was added.
+        """Return all counts that were added.
 
         Raises:
-            NotImplementedError: nothing was: the device states none of it.
+            NotImplementedError: nothing was added: the device reports no such counters.
         """
         if not self._found:
             raise NotImplementedError("the device states no counters of lossless classes")

@@ -1,4 +1,4 @@
-"""NVUE's answers about lossless classes and the switch's health.
+"""Read NVUE's answers about lossless classes and the switch's health.
 
 Counters are read from the tables that NVIDIA's Cumulus Linux guide prints ("Show QoS Counters", "PFC Watchdog"): of
 their JSON it shows no example.
@@ -33,7 +33,7 @@ _COLUMNS = (
 
 
 def counters_of(ports: Iterable[str]) -> str:
-    """The shell command that asks for several ports at once, and prints each port's tables below its name."""
+    """Return the shell command that reads several ports at once, and prints each port's tables below its name."""
     words = " ".join(shlex.quote(port) for port in ports)
     show = "{ nv show interface @ counters qos; nv show interface @ qos pfc-watchdog; } > $d/@ 2> /dev/null"
     return (
@@ -44,7 +44,7 @@ def counters_of(ports: Iterable[str]) -> str:
 
 
 def ports(interfaces: Mapping[str, Any]) -> list[str]:
-    """Front-panel ports among all interfaces."""
+    """Return the front-panel ports among all interfaces."""
     return sorted(name for name in interfaces if re.fullmatch(r"swp[\ds]+", name))
 
 

@@ -1,4 +1,4 @@
-"""NAPALM's NX-OS driver with the device's own configuration replace, and without its traps."""
+"""NAPALM's NX-OS driver with the device's own configuration replace, and with corrections."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ from fabricc.operate.drivers.whole_texts import require_lines, require_terminals
 FILE = "running-config.cfg"
 SHORTEST_S, LONGEST_S = 30, 3600
 COMMIT_S = 600.0
-"""Seconds that a replace may take unless `commit_timeout` says otherwise. Our judgement: Cisco publishes no figure."""
+"""Default seconds that a replace may take (`commit_timeout`). Our judgment: Cisco publishes no figure."""
 POLL_S = 2.0
 """Seconds between two looks at the log of a replace that runs."""
 _QUIET_POLLS = 5
@@ -84,7 +84,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
       (`commit-timeout`, 30 to 3600 s; Cisco Nexus 9000 System Management Configuration Guide, "Performing
       Configuration Replace").
     * A replace runs for up to `commit_timeout` (600) seconds. Its outcome is that of the device's log of replaces,
-      which is asked for while the command runs and after its answer is lost (`nxos_replace`).
+      which is read while the command runs and after its answer is lost (`nxos_replace`).
     * Merges are refused: NAPALM's applies line by line, and takes a refused line for success.
     * TLS and SSH host keys are verified: `ssl_verify` (True, a file of authorities, or False), `ssh_strict`,
       `system_host_keys`, `alt_key_file` as for netmiko; `ssh_port` (22) of the SCP server.
@@ -171,12 +171,12 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         super().close()
 
     def abandon(self) -> None:
-        """Disconnect from a switch that does not answer, asking it nothing more; not part of NAPALM."""
+        """Disconnect from a switch that does not answer, without a further request; not part of NAPALM."""
         with suppress(Exception):
             self._netmiko_device.remote_conn_pre.close()
 
     def _say(self, command: str, failure: type[NapalmException]) -> str:
-        """The text of a command's answer, without the questions that would wait for a person."""
+        """Return the text of a command's answer, without prompts that would wait for a person."""
         with self._clean(failure):
             assert self.device is not None
             answers = self.device.show_list(["terminal dont-ask", command], raw_text=True)
@@ -187,7 +187,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         return f"{self._dest_file_system}{self.candidate_cfg}"
 
     def _show(self, failure: type[NapalmException], *commands: str) -> list[str]:
-        """The texts of several commands, in one request."""
+        """Return the texts of several commands, in one request."""
         with self._clean(failure):
             assert self.device is not None
             answers = self.device.show_list(["terminal dont-ask", *commands], raw_text=True)
@@ -250,7 +250,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 self.discard_config()
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:  # noqa: ARG002
-        """Refused: a merge is not atomic, and a refused line would go unnoticed.
+        """Refuse a merge: it is not atomic, and a refused line would go unnoticed.
 
         Raises:
             MergeConfigException: always.
@@ -263,7 +263,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
 
     def compare_config(self) -> str:
-        """The commands that the device would run; none when it runs the candidate."""
+        """Return the commands that the device would run; none when it runs the candidate."""
         if not self.loaded or self._unchanged:
             return ""
         said = self._say(f"configure replace {self._target} show-patch", CommitError)
@@ -307,7 +307,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 )
 
     def _finish(self) -> None:
-        """Type what no configuration shows, note how keys are printed, and delete the candidate with its secrets."""
+        """Enter commands that no configuration shows, record printed keys, and delete the candidate with secrets."""
         with self._clean(CommitError):
             assert self.device is not None
             if commands := unprinted_commands(self._plan):
@@ -321,7 +321,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         Args:
             command: a replace or a rollback.
             log: shows the log of the last one.
-            outcome: begins the line with which the command's answer ends where the log does not tell.
+            outcome: beginning of the last line of the command's answer, used where the log has no outcome.
         """
         before = self._logged(log)
         exchange = self._exchange(self._commit_timeout)
@@ -365,7 +365,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         return CommitError(f"{self.hostname}: {told or 'no outcome is reported'}")
 
     def _logged(self, log: str) -> Operation | None:
-        """The last operation in a log of the device; None when it has no such log."""
+        """Return the last operation in a log of the device; None when it has no such log."""
         with self._clean(CommandErrorException):
             assert self.device is not None
             try:
@@ -378,11 +378,11 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             self._copy_run_start()
 
     def has_pending_commit(self) -> bool:
-        """Whether a commit waits for confirmation."""
+        """Return whether a commit waits for confirmation."""
         return any(hold.left_s is not None for hold in self.get_holds())
 
     def get_holds(self) -> list[Hold]:
-        """A commit that waits for confirmation, or a replace that is in progress, by `show config-replace status`.
+        """Return a commit that waits for confirmation, or a replace in progress, by `show config-replace status`.
 
         NX-OS does not report who made it. Not part of NAPALM.
         """
@@ -454,7 +454,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     # Printed forms of keys.
 
     def _printed_forms(self, text: str) -> dict[str, str]:
-        """How the device prints the lines with clear keys of a plan, where that was noted when they were set."""
+        """Return how the device prints a plan's lines with clear keys, where that was recorded when they were set."""
         keys = clear_keys(text)
         if not keys:
             return {}
@@ -505,24 +505,24 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return nxos_views.ecmp_widths(*(self._send_command(command) for command in nxos_views.ROUTES))
 
     def _asked(self, command: str) -> Any:
-        """JSON of a command; None when this device refuses it or has nothing to say."""
+        """Return the JSON of a command; None when this device refuses it or the answer is empty."""
         try:
             return self._send_command(command) or None
         except NXAPICommandError:
             return None
 
     def get_identity(self) -> dict[str, str]:
-        """Hostname and serial number of the chassis; what this release does not report is empty. Not part of NAPALM."""
+        """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
         with self._clean(CommandErrorException):
             name = self._asked(nxos_views.HOSTNAME) or {}
             serial = nxos_views.chassis_serial(self._asked(nxos_views.INVENTORY) or {})
             return {"hostname": str(name.get("hostname") or ""), "serial_number": serial}
 
     def get_lossless_counters(self) -> Counters:
-        """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
+        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
 
         Raises:
-            NotImplementedError: the platform states none.
+            NotImplementedError: the platform reports none.
         """
         tally, classes = Tally(), nxos_views.Classes(canonical_interface_name)
         with self._clean(CommandErrorException):
@@ -532,10 +532,10 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return tally.counters()
 
     def get_alarms(self) -> list[str]:
-        """What NX-OS says of temperature, fans and power that is not well; not part of NAPALM.
+        """Return problems with temperature, fans and power that NX-OS reports; not part of NAPALM.
 
         Raises:
-            NotImplementedError: the platform states nothing of it.
+            NotImplementedError: the platform does not report them.
         """
         with self._clean(CommandErrorException):
             if (answer := self._asked(nxos_views.HEALTH)) is None:

@@ -152,7 +152,7 @@ def unprinted_commands(plan: str) -> list[str]:
     """Return commands of a plan that no running configuration shows, with the interfaces that they belong to.
 
     A Nexus sends router advertisements after `no ipv6 nd suppress-ra` alone, and does not print it: annet, whose
-    Cisco rules say so, types it beside the configuration. In a replace it would be a difference that never ends.
+    Cisco rules state so, enters it separately. In a replace it would be a difference that never ends.
     """
     return [
         command

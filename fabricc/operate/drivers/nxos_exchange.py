@@ -1,4 +1,4 @@
-"""Requests of NX-API: bounded in size and time, and long ones that others can be sent beside."""
+"""Requests of NX-API, bounded in size and time, and long requests that run in parallel with others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Remember how a switch prints keys that it encrypts, so that an unchanged key is no difference.
 
 NX-OS stores a TACACS+ key as type 7 in a way that Cisco does not publish. After a replace that set one in clear text,
-its printed form is written to a file on the switch beside a salted digest of the clear line. A key that was changed
+its printed form is written to a file on the switch with a salted digest of the clear line. A key that was changed
 has another digest, and is sent in clear text again.
 """
 
@@ -53,7 +53,7 @@ class PrintedForms:
 
 
 def _is_key(line: object) -> bool:
-    """Whether a line may set a key: the file lies on the switch, where others write."""
+    """Return whether a line may set a key: the file lies on the switch, where others write."""
     return isinstance(line, str) and " key " in line and line.isprintable()
 
 

@@ -2,7 +2,7 @@
 
 Forms: `show config-replace log exec` of Cisco's NX-API CLI reference 9.3(x), a published transcript of 9.3(1)
 (`verify-only`, the replace itself and its log), and "Performing Configuration Replace" for the status. No outcome is
-taken from a word in running text: a replace that succeeds says "this may lead to Config Replace failure".
+taken from a word in running text: a successful replace prints "this may lead to Config Replace failure".
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Operation:
 
     @property
     def succeeded(self) -> bool:
-        """Whether it took effect."""
+        """Return whether it took effect."""
         return self.status.casefold() == "success"
 
 
@@ -69,7 +69,7 @@ def is_idle(status: str) -> bool:
 def remaining_s(status: str) -> int:
     """Return the seconds that a commit timer still runs, from `show config-replace status`; 0 where none runs.
 
-    The chapter says that the status displays "the commit timer status remaining" and prints no example: a line that
+    The chapter states that the status displays "the commit timer status remaining" and has no example: a line that
     names what remains, with seconds or `hh:mm:ss`, is assumed.
     """
     for line in status.splitlines():
@@ -93,7 +93,7 @@ def is_verified(answer: str) -> bool:
 
 
 def patch_commands(answer: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Read the commands of a patch, each with what the switch says about it.
+    """Read the commands of a patch, each with the switch's messages about it.
 
     A transcript quotes each command with backticks between two rules; without rules, a command begins with a
     lower-case letter, as every command of NX-OS does, and what else is printed begins with a capital or a sign.
@@ -128,10 +128,10 @@ def changes(answer: str) -> list[str]:
 
 
 def refused_lines(answer: str, plan: str) -> list[tuple[str, int]]:
-    """Read what `verify-only` did not validate: the command with what the switch says, and its line in a plan or 0.
+    """Read what `verify-only` did not validate: the command with the switch's message, and its line in a plan or 0.
 
-    It says so of commands of a valid patch too (`Syntax error while parsing`, `Skip non dme command`): whether they
-    are accepted is then open until the replace.
+    Commands of a valid patch have such messages too (`Syntax error while parsing`, `Skip non dme command`): whether
+    they are accepted is then open until the replace.
     """
     lines = [" ".join(line.split()) for line in plan.splitlines()]
     heads = {lines[at]: at for at, line in enumerate(plan.splitlines()) if line[:1].strip()}

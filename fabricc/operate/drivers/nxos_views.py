@@ -1,4 +1,4 @@
-"""NX-OS's JSON answers: routes, lossless classes and the device's own health.
+"""Read NX-OS's JSON answers: routes, lossless classes and the device's own health.
 
 Tables and fields are those of Cisco's "Nexus 9000 Series NX-OS Show Commands" (`__readonly__` of each command), and
 `show queuing tabular` as Cisco's own tools read it.
@@ -30,7 +30,7 @@ _AGGREGATES = ("q-aggr-pkt-dropped", "q-ing-aggr-pkt-dropped")
 
 
 def rows(answer: Any, name: str) -> Iterator[Mapping[str, Any]]:
-    """The rows of a table, however deep it stands: NX-API puts one row as itself, several as a list."""
+    """Yield the rows of a table, however deep it stands: NX-API puts one row as itself, several as a list."""
     if isinstance(answer, list):
         for one in answer:
             yield from rows(one, name)
@@ -65,14 +65,14 @@ def ecmp_widths(*answers: Mapping[str, Any]) -> dict[str, int]:
 
 
 class Classes:
-    """The PFC priority of each qos-group of each port, as the device tells it; the same number where it does not."""
+    """The PFC priority of each qos-group of each port as the device reports it; otherwise the same number."""
 
     def __init__(self, name: Callable[[str], str]) -> None:
         self._name = name
         self._known: dict[tuple[str, str], str] = {}
 
     def port(self, row: Mapping[str, Any]) -> str:
-        """The whole name of a row's port."""
+        """Return the whole name of a row's port."""
         return self._name(str(row["if_name_str"]))
 
     def learn(self, port: str, group: object, priority: object) -> None:
@@ -81,7 +81,7 @@ class Classes:
             self._known[port, str(group)] = str(priority)
 
     def of(self, port: str, group: object) -> str:
-        """The priority of a qos-group."""
+        """Return the priority of a qos-group."""
         return self._known.get((port, str(group)), str(group))
 
 
@@ -102,7 +102,7 @@ def queues(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
 
 
 def pfc(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
-    """`show interface priority-flow-control`: PFC frames of all priorities together, for ports not told apart above."""
+    """`show interface priority-flow-control`: PFC frames of all priorities, for ports without counts by priority."""
     for row in rows(answer, "pfc_interface"):
         if not tally.has(PFC_RX, port := classes.port(row)):
             tally.add(PFC_RX, port, ALL, row.get("rx-stats"))
@@ -133,7 +133,7 @@ def marks(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
 
 
 QUESTIONS = ((WATCHDOG, watchdog), (QUEUES, queues), (PFC, pfc), (MARKS, marks))
-"""Command and its reader; those that tell the priority of a qos-group come first."""
+"""Command and its reader; those that contain the priority of a qos-group come first."""
 
 
 def alarms(answer: Mapping[str, Any]) -> list[str]:

@@ -79,7 +79,7 @@ def excerpt(text: str, *known: str, longest: int = 300, end: bool = False) -> st
 
 
 def secrets_in(text: str) -> frozenset[str]:
-    """The words of a text that `redacted` would hide without knowing any."""
+    """Return the words of a text that `redacted` would hide without knowing any."""
     return frozenset(match[4] for match in _AFTER_WORD.finditer(text) if match[4].lower() not in _PLAIN)
 
 

@@ -122,7 +122,7 @@ class Shell:
 
     @property
     def alive(self) -> bool:
-        """Whether the connection stands, as far as this end knows."""
+        """Return whether the connection stands, as far as this end knows."""
         transport = self._client.get_transport() if self._client is not None else None
         return bool(transport and transport.is_active())
 

@@ -1,4 +1,4 @@
-"""What the drivers of devices with one configuration text share: candidates, TLS and host keys, clean exceptions."""
+"""The common base of drivers for devices with one configuration text: candidates, TLS, host keys, clean exceptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = {
 
 
 def one_text(filename: str | None, config: str | None, name: str, failure: type[NapalmException]) -> str:
-    """The one text of a candidate: a file, a folder that holds only `name`, or the text itself.
+    """Return the one text of a candidate: a file, a folder that contains only `name`, or the text itself.
 
     Raises:
         NapalmException: `failure`; it cannot be read, or there are other files.
@@ -40,7 +40,7 @@ def one_text(filename: str | None, config: str | None, name: str, failure: type[
 
 
 def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
-    """The TLS context of `ssl_verify`: True (the system's authorities), a file of authorities, or False.
+    """Return the TLS context of `ssl_verify`: True (the system's authorities), a file of authorities, or False.
 
     Raises:
         NapalmException: the file of authorities cannot be read.
@@ -58,7 +58,7 @@ def tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
 
 
 def plain_words(error: BaseException) -> str:
-    """Return the words of a library's exception that say something to a user: not its advice to programmers."""
+    """Return the part of a library's exception that is useful to a user: not its advice to programmers."""
     name, text = type(error).__name__, str(error)
     if name in _WORDS:
         return _WORDS[name]
@@ -95,18 +95,18 @@ def clean(
 
 
 class CleanCommits(NetworkDriver):  # type: ignore[misc]
-    """What of a candidate and a commit NAPALM's own driver does well; stands before it among a driver's bases.
+    """The calls of NAPALM's own driver for candidates and commits; precedes it among a driver's bases.
 
     A driver has `_clean(failure)`: the context of `clean` with its own exceptions.
     """
 
     def compare_config(self) -> str:
-        """The device's own difference of candidate and running configuration."""
+        """Return the device's own difference between candidate and running configuration."""
         with self._clean(CommitError):
             return str(super().compare_config())
 
     def has_pending_commit(self) -> bool:
-        """Whether a commit waits for confirmation."""
+        """Return whether a commit waits for confirmation."""
         with self._clean(CommitError):
             return bool(super().has_pending_commit())
 

@@ -356,7 +356,7 @@ class SonicDriver(LinuxSession):
         return {"phase": self._kept("phase") or "idle", "why": redacted(self._kept("why"), self.password)}
 
     def has_pending_commit(self) -> bool:
-        """Whether a commit waits for confirmation."""
+        """Return whether a commit waits for confirmation."""
         return bool(self._kept("pending"))
 
     def _commit_left_s(self) -> float | None:
@@ -391,7 +391,7 @@ class SonicDriver(LinuxSession):
     # Getters.
 
     def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:  # noqa: ARG002 - none has defaults
-        """Each as a bundle of `config_db.json` and `frr.conf`."""
+        """Return each as a bundle of `config_db.json` and `frr.conf`."""
         files = {"candidate": self._files}
         if "running" in wanted:
             frr = self._run("vtysh -c 'show running-config'")
@@ -437,16 +437,16 @@ class SonicDriver(LinuxSession):
         return said[0] if len(said) == 1 else ""  # words are a complaint
 
     def get_interfaces(self) -> dict[str, Any]:
-        """Interfaces of the kernel, with speed and description of CONFIG_DB."""
+        """Return interfaces of the kernel, with speed and description of CONFIG_DB."""
         running, (links,) = self._running(), self._json(linux_views.LINKS)
         return sonic_views.interfaces(running, links)
 
     def get_interfaces_counters(self) -> dict[str, Any]:
-        """Counters of the ASIC, from COUNTERS_DB."""
+        """Return counters of the ASIC, from COUNTERS_DB."""
         return sonic_views.counters(self._json(shlex.split(sonic_views.COUNTERS))[0])
 
     def get_lossless_counters(self) -> Counters:
-        """Counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
+        """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
         tally = Tally()
         sonic_views.lossless(self._json(shlex.split(sonic_views.COUNTERS))[0], tally)
         return tally.counters()

@@ -1,4 +1,4 @@
-"""Bound what a device can make this process hold over SSH: packets, and data that it sends past its window.
+"""Bound the memory that a device can fill over SSH: packets, and data that it sends past its window.
 
 Paramiko checks neither: it reads a packet of any length, and buffers what a device sends although nobody reads it.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PACKET_BYTES = 256 << 10
-"""Bytes of a packet: OpenSSH's own limit (`PACKET_MAX_SIZE` in packet.c); RFC 4253, section 6.1, asks for 35,000."""
+"""Bytes of a packet: OpenSSH's own limit (`PACKET_MAX_SIZE` in packet.c); RFC 4253, section 6.1, requires 35,000."""
 BUFFERED_BYTES = 4 << 20
 """Bytes of a stream that nobody has read yet: twice the window that paramiko grants for both streams of a channel."""
 

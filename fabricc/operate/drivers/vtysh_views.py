@@ -1,4 +1,4 @@
-"""FRR's JSON answers as NAPALM's dictionaries; FRR routes on SONiC and Cumulus too."""
+"""Convert FRR's JSON answers to NAPALM's dictionaries; FRR routes on SONiC and Cumulus too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFAULT = "default"
 def bgp_neighbors(summary: Mapping[str, Any], neighbors: Mapping[str, Any]) -> dict[str, Any]:
     """NAPALM's `get_bgp_neighbors` from `show bgp vrf all summary json` and `… neighbors json`.
 
-    An unnumbered neighbour is named after its interface. The uptime is in seconds, -1 when the session is down.
+    An unnumbered neighbor is named after its interface. The uptime is in seconds, -1 when the session is down.
     """
     tables: dict[str, Any] = {"global": {"router_id": "", "peers": {}}}
     for vrf, families in summary.items():

@@ -1,4 +1,4 @@
-"""Predicted against observed: what a trial compares, fact by fact, and what came of each failure."""
+"""The results of a trial: predicted and observed facts, and the outcome of each failure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Check:
 
     Attributes:
         group: part of the trial, such as `steady` or a failure's name.
-        name: what is compared.
-        predicted: what the plan says, in words or figures.
-        facts, agreed: how many were compared, and how many are so in the live network.
+        name: the kind of fact.
+        predicted: the planned value, in words or figures.
+        facts, agreed: number of facts compared, and of those that hold in the live network.
         wrong: the others, a sentence each.
     """
 
@@ -33,7 +33,7 @@ class Check:
     wrong: list[str] = field(default_factory=list)
 
     def add(self, agrees: bool, what: str) -> None:
-        """Count one fact; `what` tells it when it does not agree."""
+        """Count one fact; `what` describes it when it does not agree."""
         self.facts += 1
         if agrees:
             self.agreed += 1
@@ -79,13 +79,13 @@ class Trial:
     events: list[Event] = field(default_factory=list)
 
     def check(self, group: str, name: str, predicted: str) -> Check:
-        """A new kind of fact."""
+        """Add a kind of fact."""
         made = Check(group, name, predicted)
         self.checks.append(made)
         return made
 
     def settles(self, group: str, settled_s: float | None, limit_s: float) -> None:
-        """Whether the predicted next hops were reached, and not only after the limit."""
+        """Check that the predicted next hops were reached within the limit."""
         check = self.check(group, "next hops settle", "as predicted")
         check.add(settled_s is not None, f"not within {limit_s:.0f} s")
 

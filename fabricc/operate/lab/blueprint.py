@@ -1,7 +1,7 @@
-"""Turns a fabric into what the lab must make: namespaces, cables, addresses, and each box's files, as text says them.
+"""Convert a fabric into the parts of a lab: namespaces, cables, addresses, and the files of each box.
 
-Cables come from the cabling plan; everything on a device is read back from the files that a build writes for it, so
-that the lab runs what is deployed and not what was meant.
+Cables come from the cabling plan. Everything on a device is read back from the files that a build writes for it, so
+that the lab runs the deployed configuration.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Blueprint:
 
 
 def blueprint(fabric: Fabric) -> Blueprint:
-    """The lab of a fabric whose switches all run FRR."""
+    """Return the blueprint of a fabric whose switches all run FRR."""
     cables = (*fabric.cables(), *outside.cables(fabric))
     used: dict[str, set[str]] = {}
     for cable in cables:
@@ -82,13 +82,13 @@ def blueprint(fabric: Fabric) -> Blueprint:
 
 
 def _gateway(switch: Switch) -> str:
-    """The gateway of a switch's management subnet, with prefix length."""
+    """Return the gateway of a switch's management subnet, with prefix length."""
     management = switch.management
     return f"{management.gateway}/{management.address.partition('/')[2]}"
 
 
 def swapped(plan: Blueprint, first: End, second: End) -> Blueprint:
-    """The lab with the far ends of two cables exchanged, as a technician may plug them.
+    """Return a blueprint with the far ends of two cables exchanged, as a technician may plug them.
 
     Raises:
         LabError: FAB8011, no cable of the plan ends there, or both ends are of one cable.
@@ -111,7 +111,7 @@ def _cable_at(cables: list[CableRow], end: End) -> int:
 
 
 def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node:
-    """A switch from its own files.
+    """Return the node of a switch, from its own files.
 
     Of its ports only those that are `used` have an interface in the lab; its management port is the lab's to address if
     `managed`.
@@ -150,7 +150,7 @@ def _management_commands(facts: Facts) -> Iterator[str]:
 
 
 def host_node(host: Host) -> Node:
-    """A host from its netplan file and kernel settings; NIC and RDMA settings have nothing to act on here."""
+    """Return a host's node, from its netplan file and kernel settings; NIC and RDMA settings have no effect here."""
     facts = host_files.read(host_files.render(host)).facts
     commands = ["link set lo up"]
     for port in host.ports:

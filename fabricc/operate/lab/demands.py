@@ -1,4 +1,4 @@
-"""What a lab needs of the machine, asked before anything is made: root, programs, memory, room for neighbours."""
+"""Check the machine before a lab is created: root, programs, memory, space for neighbor entries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROGRAMS = ("ip", "setpriv", "unshare", "nsenter", "vtysh")
 _DAEMONS = tuple(Path("/usr/lib/frr", name) for name in ("zebra", "bgpd", "bfdd", "staticd"))
 _KIB = 1024
 # Measured with FRR 8.4.4 on Linux 6.18: proportional set size of zebra, staticd, bfdd and bgpd at rest, and bgpd's
-# buffers per neighbour; the kernel's side is namespaces, veth pairs and routes.
+# buffers per neighbor; the kernel's side is namespaces, veth pairs and routes.
 _SWITCH_KIB, _SESSION_KIB, _CABLE_KIB, _HOST_KIB = 20 * _KIB, 750, 60, 400
 _BFD_SHARE, _BFD_INTERVAL_MS, _MOST_BFD = 0.0008, 300, 0.5
 """Share of a processor that one end of a BFD session takes at that interval, measured as above; how much is well."""
@@ -35,7 +35,7 @@ _RESERVE = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a fabric takes."""
+    """The resources that a fabric needs."""
 
     switches: int
     hosts: int
@@ -54,12 +54,12 @@ class Demand:
 
     @property
     def neighbours(self) -> int:
-        """Entries of one family in the kernel's neighbour table, which all namespaces share."""
+        """Entries of one family in the kernel's neighbor table, which all namespaces share."""
         return 2 * self.cables + self.switches
 
 
 def demand(fabric: Fabric) -> Demand:
-    """What this fabric takes: sessions count both ends, and once per family where links are numbered."""
+    """Estimate the resources of a fabric: sessions count both ends, and once per family where links are numbered."""
     counts = fabric.counts()
     between = counts["spine_cables"] + counts["core_cables"]
     addresses = fabric.addresses
@@ -77,7 +77,7 @@ def require_root() -> None:
 
 
 def missing_programs() -> list[str]:
-    """Programs the lab needs and this machine lacks."""
+    """Return programs the lab needs and this machine lacks."""
     found = [name for name in _PROGRAMS if shutil.which(name) is None]
     return found + [str(path) for path in _DAEMONS if not path.exists()]
 
@@ -94,7 +94,7 @@ def require_programs() -> None:
 
 
 def frr_version() -> str:
-    """Version of the FRR installed, `8.4.4`."""
+    """Return version of the FRR installed, `8.4.4`."""
     ran = subprocess.run([str(_DAEMONS[0]), "--version"], capture_output=True, text=True, check=False)
     found = re.search(r"version (\d+(?:\.\d+)*)", ran.stdout)
     return found[1] if found else "unknown"
@@ -106,7 +106,7 @@ def require_room(fabric: Fabric, held_kib: int = 0) -> None:
     `held_kib`: memory that a part of it, already running, holds.
 
     Raises:
-        LabError: FAB8003, too little memory, with the largest slice that fits; FAB8004, too few neighbour entries.
+        LabError: FAB8003, too little memory, with the largest slice that fits; FAB8004, too few neighbor entries.
     """
     wanted = demand(fabric)
     usable = int(available_kib() * (1 - _RESERVE)) + held_kib
@@ -121,7 +121,7 @@ def require_room(fabric: Fabric, held_kib: int = 0) -> None:
 
 
 def strain(fabric: Fabric) -> str | None:
-    """What to expect when BFD alone takes most of the processors; None when it does not."""
+    """Return a warning when BFD alone takes most of the processors; None when it does not."""
     interval = fabric.routing.bfd_interval_ms
     if interval is None:
         return None
@@ -140,14 +140,14 @@ def _units(fabric: Fabric) -> int:
 
 
 def largest_slice(fabric: Fabric, usable_kib: int) -> int:
-    """How many units, with the spines they reach, fit into so much memory; 0 when not one does."""
+    """Return how many units, with the spines they reach, fit into so much memory; 0 when not one does."""
     return bisect_right(
         range(1, _units(fabric) + 1), usable_kib, key=lambda n: demand(sliced(fabric, n)).memory_kib
     )
 
 
 def _remedy(fabric: Fabric, usable_kib: int) -> str:
-    """The largest part that fits."""
+    """Return the largest part that fits."""
     if fits := largest_slice(fabric, usable_kib):
         return (
             f"The largest slice that fits: --units {fits} of {_units(fabric)}. "

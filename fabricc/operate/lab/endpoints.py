@@ -1,4 +1,4 @@
-"""The rail addresses of a lab as sockets, each opened inside its host's namespace by this one process."""
+"""Sockets for the rail addresses of a lab, each opened in its host's namespace by this one process."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Arrival:
 
 
 def rail_endpoints(hosts: Iterable[Host], switches: Iterable[Switch]) -> list[Endpoint]:
-    """Every rail address, with the aggregate that its ToR announces."""
+    """Return every rail address, with the aggregate that its ToR announces."""
     aggregates = {switch.name: [ip_network(p) for p in switch.bgp.aggregates] for switch in switches}
     found = []
     for host in hosts:
@@ -75,7 +75,7 @@ def rail_endpoints(hosts: Iterable[Host], switches: Iterable[Switch]) -> list[En
 
 
 def loopback_endpoints(switches: Iterable[Switch]) -> list[Endpoint]:
-    """Every switch's loopback."""
+    """Return every switch's loopback."""
     return [
         Endpoint(switch.name, "lo", address, switch.name, f"{address}/{bits}")
         for switch in switches
@@ -88,7 +88,7 @@ def loopback_endpoints(switches: Iterable[Switch]) -> list[Endpoint]:
 def opened(
     lab: Lab, endpoints: Sequence[Endpoint], port: int = 0
 ) -> Iterator[list[tuple[socket.socket, int]]]:
-    """A bound UDP socket and the interface number for each endpoint, closed at the end."""
+    """Open a bound UDP socket for each endpoint, with its interface number; close all at the end."""
     _allow_descriptors(len(endpoints))
     with ExitStack() as stack:
         sockets = []
@@ -135,7 +135,7 @@ def never_fragment(channel: socket.socket, version: int) -> None:
 
 
 def arrivals(channel: socket.socket, size: int = 64) -> Iterator[Arrival]:
-    """Everything that waits in a socket."""
+    """Yield the datagrams that wait in a socket."""
     while True:
         try:
             payload, extra, _, source = channel.recvmsg(size, 256)

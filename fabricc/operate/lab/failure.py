@@ -1,4 +1,4 @@
-"""The one exception of the lab: the environment or the running lab does not allow what was asked."""
+"""The exception of the lab: the environment or the running lab does not allow the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Breaks cables and switches of a running lab and heals them; what is broken is remembered in the state folder."""
+"""Break and heal cables and switches of a running lab; the state folder records the faults."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _DROP = "bpf direct-action bytecode '1,6 0 0 2,'"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What was done to some link ends: taken down, or, when `silent`, made to drop everything both ways."""
+    """A fault of some link ends: they are down, or, when `silent`, drop all packets both ways."""
 
     ends: tuple[End, ...]
     silent: bool
 
 
 Faults = dict[str, Fault]
-"""What was broken, as it was named -> how."""
+"""Name of the broken link or switch -> its fault."""
 
 
 def faults(lab: Lab) -> Faults:
-    """What is broken now."""
+    """Return the present faults."""
     try:
         found = json.loads((lab.folder / state.FAULTS).read_text())
     except FileNotFoundError:
@@ -52,10 +52,10 @@ def require_none(lab: Lab) -> None:
 
 
 def ends_of(lab: Lab, target: str) -> list[End]:
-    """The link ends whose loss is the loss of a link (`DEVICE:PORT`, either end) or of a switch (`DEVICE`).
+    """Return the link ends whose loss is the loss of a link (`DEVICE:PORT`, either end) or of a switch (`DEVICE`).
 
     A host's link goes down at the switch, as when the switch loses power, so the host keeps its own settings; a
-    switch loses all its links at its own end, so its neighbours see the light go out.
+    switch loses all its links at its own end, so its neighbors see the light go out.
 
     Raises:
         LabError: FAB8011, there is no such link or switch.
@@ -75,7 +75,7 @@ def ends_of(lab: Lab, target: str) -> list[End]:
 
 
 def break_(lab: Lab, target: str, *, silent: bool = False) -> list[End]:
-    """Take a link or a switch away; the link ends that were broken.
+    """Break a link or a switch; return the link ends that were broken.
 
     A `silent` one drops every packet both ways and leaves the carrier up, as a broken transceiver or a switch whose
     forwarding hangs may; only timers notice. Targets are those of `ends_of`.
@@ -97,7 +97,7 @@ def break_(lab: Lab, target: str, *, silent: bool = False) -> list[End]:
 
 
 def heal(lab: Lab, target: str | None = None) -> list[str]:
-    """Give back one thing that was broken, or everything; what was given back.
+    """Heal one fault, or all; return the names of those that were healed.
 
     Raises:
         LabError: FAB8011, it was not broken.

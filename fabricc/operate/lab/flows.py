@@ -1,4 +1,4 @@
-"""A steady stream of datagrams over many flows, to see what a failure or a change costs them."""
+"""Send a steady stream of datagrams over many flows, to measure the effect of a failure or a change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PROBE = struct.Struct("IId")
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """What the flows saw.
+    """The losses of the flows.
 
     Attributes:
         flows, hit, silent: how many there were, how many lost datagrams, how many had not come back at the end.
@@ -137,7 +137,7 @@ class Stream:
                 flow.last = max(flow.last, sent)
 
     def start(self) -> None:
-        """Warm neighbour tables up, then forget what was counted."""
+        """Warm neighbor tables up, then forget what was counted."""
         self.run(_WARM_S)
         self._drain()
         self._round += 1
@@ -147,7 +147,7 @@ class Stream:
             flow.worst_s, flow.last = 0.0, self._due
 
     def outage(self) -> Outage:
-        """What was seen since `start`."""
+        """Return the losses since `start`."""
         self._drain()
         silent = self._silent()
         for flow in silent:
@@ -163,7 +163,7 @@ class Stream:
         )
 
     def _drain(self) -> None:
-        """Take in what is still on its way."""
+        """Receive datagrams that are still on their way."""
         for _ in range(10):
             time.sleep(INTERVAL_S)
             self._receive()

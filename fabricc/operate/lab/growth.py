@@ -1,4 +1,4 @@
-"""Grows a running lab from one spec to the next: new devices join, old ones reload, and traffic runs on."""
+"""Grow a running lab from one spec to the next: new devices join, old ones reload, and traffic continues."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = F
 
 
 def _by_hands(old: Sequence[state.Cable], new: Iterable[state.Cable]) -> tuple[state.Cable, ...]:
-    """The cables of before, and new ones between ports that are free."""
+    """Return the cables of before, and new ones between ports that are free."""
     busy = set(state.ends(old))
     return (*old, *(cable for cable in new if busy.isdisjoint(state.ends([cable]))))
 

@@ -1,4 +1,4 @@
-"""What the lab asks of the Linux kernel: namespaces, batches of `ip`, settings, and the identity of processes."""
+"""Access to the Linux kernel: namespaces, batches of `ip`, settings, and the identity of processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fabricc.operate.lab.failure import LabError
 NAMESPACES = Path("/run/netns")
 """Where iproute2 binds named network namespaces (ip-netns(8))."""
 IPV6 = "-6 "
-"""Before a command whose family `ip` cannot tell from its words (a rule without an IPv4 address)."""
+"""Prefix of a command whose family `ip` cannot derive from its arguments (a rule without an IPv4 address)."""
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
 _SIOCGIFFLAGS, _IFF_UP_RUNNING = 0x8913, 0x41  # netdevice(7)
 _PARALLEL = 4
@@ -69,7 +69,7 @@ def ip_batch(lines: Iterable[str], namespace: str | None = None, *, force: bool 
     a command that fails.
 
     Raises:
-        LabError: FAB8009 with what `ip` said, unless `force`.
+        LabError: FAB8009 with the message of `ip`, unless `force`.
     """
     wanted = list(lines)
     six = [line.removeprefix(IPV6) for line in wanted if line.startswith(IPV6)]
@@ -82,7 +82,7 @@ def tc_batch(lines: Iterable[str], namespace: str, *, force: bool = False) -> No
     """Run many `tc` commands in a namespace in one process.
 
     Raises:
-        LabError: FAB8009 with what `tc` said, unless `force`: then it goes on after a command that fails.
+        LabError: FAB8009 with the message of `tc`, unless `force`: then it continues after a command that fails.
     """
     _batch("tc", ["-n", namespace], list(lines), force)
 
@@ -100,7 +100,7 @@ def ip_batches(batches: Mapping[str, Iterable[str]]) -> None:
     """Run a batch in each of several namespaces, a few at a time.
 
     Raises:
-        LabError: FAB8009 with what `ip` said.
+        LabError: FAB8009 with the message of `ip`.
     """
     with ThreadPoolExecutor(_PARALLEL) as pool:
         for _ in pool.map(lambda item: ip_batch(item[1], item[0]), batches.items()):
@@ -108,7 +108,7 @@ def ip_batches(batches: Mapping[str, Iterable[str]]) -> None:
 
 
 def has_carrier(namespace: str, port: str) -> bool:
-    """Whether a port is up and sees light.
+    """Return whether a port is up and sees light.
 
     Raises:
         OSError: there is no such namespace or port.
@@ -138,7 +138,7 @@ def write_sysctls(namespace: str, settings: Mapping[str, int]) -> None:
 
 
 def is_own_setting(name: str) -> bool:
-    """Whether a kernel setting is one of the network's, which each network namespace has for itself."""
+    """Return whether a kernel setting is one of the network's, which each network namespace has for itself."""
     return _OWN_SETTING.fullmatch(name) is not None
 
 
@@ -152,7 +152,7 @@ def start_time(pid: int) -> str | None:
 
 
 def children(pid: int) -> list[int]:
-    """The children of a process's main thread."""
+    """Return the children of a process's main thread."""
     try:
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
@@ -160,7 +160,7 @@ def children(pid: int) -> list[int]:
 
 
 def family(pid: int) -> list[int]:
-    """A process and everything below it."""
+    """Return a process and all its descendants."""
     found, waiting = [], [pid]
     while waiting:
         one = waiting.pop()
@@ -173,7 +173,7 @@ def family(pid: int) -> list[int]:
 
 
 def memory_kib(pids: Iterable[int]) -> int:
-    """Proportional share of memory of some processes, KiB (proc(5), `smaps_rollup`)."""
+    """Return proportional share of memory of some processes, KiB (proc(5), `smaps_rollup`)."""
     total = 0
     for pid in pids:
         with suppress(OSError):
@@ -184,7 +184,7 @@ def memory_kib(pids: Iterable[int]) -> int:
 
 
 def available_kib() -> int:
-    """Memory that can be used without swapping, KiB (proc(5), `MemAvailable`)."""
+    """Return memory that can be used without swapping, KiB (proc(5), `MemAvailable`)."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1])

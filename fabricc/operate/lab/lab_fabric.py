@@ -1,4 +1,4 @@
-"""From a spec to the fabric that the lab runs: through the FRR back end, whole or a slice of units."""
+"""Plan the fabric of a lab from a spec: through the FRR back end, whole or a part of the units."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ MULTIPATH_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class LabFabric:
-    """What a lab is made from.
+    """The source of a lab.
 
     Attributes:
         fabric: as it runs, every switch through the FRR back end.
         compiled: what reading and planning the spec found.
         differences: what the lab does differently from the spec, a sentence each.
-        units, sample: how it was cut down, as `read_source` was asked.
+        units, sample: how it was cut down, the arguments of `read_source`.
     """
 
     fabric: Fabric
@@ -74,7 +74,7 @@ def read_source(
     """
     compiled = compile_spec(spec_path, ethernet_only=True)
     fabric = compiled.planned
-    # What a NOS cannot express (FAB5...) is no matter here: the lab has no queues, and runs none of them.
+    # Settings that a NOS cannot express (FAB5...) are ignored: the lab has no queues, and runs only FRR.
     errors = [
         d for d in compiled.diagnostics if d.severity is Severity.ERROR and not d.code.startswith("FAB5")
     ]
@@ -93,7 +93,7 @@ def read_source(
 def planned(
     spec_path: Path, units: int | None, *, sample: bool = False, network: str | None = None
 ) -> tuple[Fabric, tuple[str, ...]]:
-    """The fabric of a spec under its own NOSes, whole or in part, and what was left out, a sentence each.
+    """Return the fabric of a spec under its own NOSes, whole or in part, and what was left out, a sentence each.
 
     Raises:
         UnsoundError: the spec does not plan, or a NOS cannot express it.
@@ -125,7 +125,7 @@ def _part(fabric: Fabric, units: int | None, sample: bool, differences: list[str
 
 
 def _through_frr(fabric: Fabric, release: str, differences: list[str]) -> Fabric:
-    """The same fabric with FRR on every switch; ports are renamed where another NOS named them."""
+    """Return the same fabric with FRR on every switch; ports are renamed where another NOS named them."""
     others = {plan.nos for plan in fabric.tiers.values()} | {c.nos for c in fabric.changes.values() if c.nos}
     others.discard(FRR)
     if others:
@@ -150,7 +150,7 @@ def _through_frr(fabric: Fabric, release: str, differences: list[str]) -> Fabric
 
 
 def _renamed(fabric: Fabric) -> External:
-    """The ways out by FRR's port names."""
+    """Return the ways out by FRR's port names."""
     external, exits, splits = fabric.external, dict[str, dict[str, Exit]](), dict[str, dict[int, Split]]()
     frr, new = back_ends.load(FRR).port_name, _frr_names(fabric)
     for at in fabric.switch_ids() if external.exits else ():
@@ -188,7 +188,7 @@ def _frr_names(fabric: Fabric) -> dict[tuple[str, str], tuple[str, ...]]:
 
 
 def _change(fabric: Fabric, name: str, change: DeviceChange) -> DeviceChange:
-    """An override without its NOS, and with its ports by FRR's names."""
+    """Return an override without its NOS, and with its ports by FRR's names."""
     if not change.ports:
         return replace(change, nos=None, release=None)
     at = next(at for at in fabric.switch_ids() if fabric.name(at) == name)

@@ -1,4 +1,4 @@
-"""Making a lab, and taking away whatever is left of one, however it ended."""
+"""Create a lab, and remove all that is left of one, however it ended."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _GONE_S = 10.0
 
 
 def overlay_for(frr: str) -> tuple[str, ...]:
-    """Lines added to every `frr.conf`.
+    """Return lines added to every `frr.conf`.
 
     FRR 8.4 leaves a shrunken next-hop group in the kernel after a port flap (corrected upstream by FRRouting pull
-    request 13413), so it is told not to use them.
+    request 13413), so these groups are disabled.
     """
     return (_NO_NEXT_HOP_GROUPS,) if frr.startswith("8.4") else ()
 
 
 def known_release(frr: str) -> str:
-    """The nearest release that the FRR back end renders for."""
+    """Return the nearest release that the FRR back end renders for."""
     back_end = nos.load("frr")
     wanted = ".".join(frr.split(".")[:2])
     return wanted if wanted in back_end.releases else back_end.default_release
@@ -155,7 +155,7 @@ def _record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state
 
 
 def _require_own_system(source: LabFabric, network: str | None, release: str) -> list[str]:
-    """What a push to the lab finds other than the lab booted.
+    """Return the differences that a push to the lab finds.
 
     Raises:
         LabError: FAB8019, a switch is of another system than FRR: no driver of that system has anybody to speak to.

@@ -1,4 +1,4 @@
-"""Asks each switch's lldpd what it hears: the cabling as it is, seen from both ends of every cable between switches."""
+"""Read the neighbors of each switch's lldpd: the present cabling, from both ends of every cable between switches."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Neighbours = dict[str, dict[str, "End"]]
 
 
 def installed() -> bool:
-    """Whether this machine has lldpd."""
+    """Return whether this machine has lldpd."""
     return all(shutil.which(name) for name in (DAEMON, "lldpcli"))
 
 
 def neighbours(lab: Lab, switches: Iterable[str] | None = None) -> Neighbours:
-    """What the switches hear now; a port without a neighbour is absent.
+    """Return the present neighbors of switches; a port without a neighbor is absent.
 
     Raises:
         LabError: FAB8012, a switch does not run, or its lldpd does not answer.
@@ -50,7 +50,7 @@ def _heard(lab: Lab, switch: str) -> dict[str, End]:
 
 
 def parse(answer: Mapping[str, Any]) -> dict[str, End]:
-    """Port -> neighbour, of lldpcli's `json0` form, in which everything is a list (lldpcli(8)).
+    """Port -> neighbor, of lldpcli's `json0` form, in which everything is a list (lldpcli(8)).
 
     Raises:
         KeyError, IndexError, TypeError: not such an answer.
@@ -63,7 +63,7 @@ def parse(answer: Mapping[str, Any]) -> dict[str, End]:
 
 
 def wait(lab: Lab, wanted: Neighbours, limit_s: float) -> Neighbours:
-    """The neighbours once every wanted port hears the one it is to hear, or as they are at the limit."""
+    """Wait until every port has its wanted neighbor, or until the limit, and return the neighbors."""
     until = time.monotonic() + limit_s
     seen: Neighbours = {}
     waiting = list(wanted)

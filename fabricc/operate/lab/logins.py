@@ -1,4 +1,4 @@
-"""Logins of a lab's switches: an sshd in each, files where the driver looks for them, and an access file."""
+"""Create the logins of a lab's switches: an sshd in each, files where the driver expects them, and an access file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def prepare(lab: Lab, nodes: Iterable[Node]) -> None:
 
 
 def furnish(lab: Lab, node: Node) -> None:
-    """What a switch finds in its root besides what the machine has: its files at their places, and its sshd's."""
+    """Write the additional files of a switch's root: its own files at their places, and those of its sshd."""
     folder, root = lab.folder / FOLDER, lab.files(node.name)
     for name, (path, _) in FILES.items():
         if name in node.files and not path.startswith("/etc/frr/"):

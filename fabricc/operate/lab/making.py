@@ -1,4 +1,4 @@
-"""Makes the parts of a lab: namespaces and cables between them, and switches that boot in theirs."""
+"""Create the parts of a lab: namespaces, cables between them, and the switches that boot in them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _FINE = re.compile(r"\s*|Waiting for .*|\[\d+\|\w+\].*|Configuration file\[.*")
-"""What `vtysh -b` says when all is well."""
+"""Lines that `vtysh -b` prints when there is no error."""
 _REMEDY = "Remove the line from the overlay or template that adds it."
 _LLDP_PORTS = "configure lldp portidsubtype ifname\n"
-"""Ports by name, not by MAC address, on switches whose own files say nothing about lldpd."""
+"""Ports by name, not by MAC address, on switches whose own files do not configure lldpd."""
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,62}[A-Za-z0-9])?")
 _LLDP_PACE = "configure lldp tx-interval 1\n"
 """A second between announcements, not 30 (IEEE 802.1AB, msgTxInterval): set by the lab after the switch's own lines."""
@@ -86,7 +86,7 @@ def plug(lab: Lab, cables: Iterable[Cable]) -> None:
 def unplug(lab: Lab, ports: Iterable[End], *, dark: bool = True) -> None:
     """Take away what ports lead to; a dark one stays without light, as a port without a cable does.
 
-    What is at its far end is a port that nobody sets up.
+    Its far end is a port that is never set up.
     """
     name, bridge = lab.record.namespace, lab.record.namespace(MANAGEMENT_NODE)
     for device, port in ports:
@@ -97,12 +97,12 @@ def unplug(lab: Lab, ports: Iterable[End], *, dark: bool = True) -> None:
 
 
 def _short(kind: str, name: str) -> str:
-    """A port's name of 13 characters, the same for good."""
+    """Return a port's name of 13 characters, the same for good."""
     return f"{kind}{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 def management_port(switch: str) -> str:
-    """The bridge's port towards a switch."""
+    """Return the bridge's port towards a switch."""
     return _short("m", switch)
 
 
@@ -142,7 +142,7 @@ def _boot_log(lab: Lab, switch: str) -> str:
 
 
 def _furnish(lab: Lab, node: Node) -> None:
-    """Write the folder of a box, ending with the file that asks the supervisor to start it.
+    """Write the folder of a box; the last file lets the supervisor start it.
 
     Raises:
         LabError: FAB8020, its host name or its `daemons` holds something else than such a file does.

@@ -1,4 +1,4 @@
-"""A device of a lab, as text says what it is made of."""
+"""A device of a lab, described as text."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ class Node:
     speeds: Mapping[str, int] = field(default_factory=dict)
 
     def at_ports(self, ports: AbstractSet[str]) -> tuple[str, ...]:
-        """The commands that name one of some ports."""
+        """Return the commands that name one of some ports."""
         return tuple(line for line in self.commands if ports & set(line.split()))

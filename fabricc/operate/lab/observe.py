@@ -1,4 +1,4 @@
-"""What the live network is, set beside what was predicted: sessions from the daemons, next hops from the kernel."""
+"""Compare the live network with the prediction: sessions from the daemons, next hops from the kernel."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _POLL_S = 0.02
 
 Difference = tuple[str, str, object, object]
-"""A switch, a prefix or neighbour, what was predicted, what is observed."""
+"""A switch, a prefix or neighbor, the predicted and the observed value."""
 
 
 def width_differences(
     lab: Lab, prediction: Prediction, switches: Iterable[str] | None = None
 ) -> list[Difference]:
-    """Prefixes whose next hops in the kernel are not as many as predicted."""
+    """Return prefixes whose next hops in the kernel are not as many as predicted."""
     return [
         one
         for switch in (switches if switches is not None else lab.record.switches)
@@ -41,7 +41,7 @@ def _differing(
 
 
 def sessions(lab: Lab, switch: str) -> dict[str, bool]:
-    """Neighbour -> whether its session is Established, for every neighbour that the daemon has."""
+    """Neighbor -> whether its session is Established, for every neighbor that the daemon has."""
     answer = lab.ask(switch, "bgpd", "show bgp neighbors json")
     return {
         name: found.get("bgpState") == "Established"
@@ -51,7 +51,7 @@ def sessions(lab: Lab, switch: str) -> dict[str, bool]:
 
 
 def status(lab: Lab) -> Iterator[tuple[str, str]]:
-    """Each node's name, and what is to be said of it."""
+    """Yield each node's name and status."""
     memory = lab.memory_kib()
     for switch in lab.record.switches:
         yield switch, _switch(lab, switch, memory[switch])
@@ -73,7 +73,7 @@ def _switch(lab: Lab, switch: str, memory_kib: int) -> str:
 
 
 def session_differences(lab: Lab, prediction: Prediction) -> list[Difference]:
-    """Sessions that are not in the state predicted, and neighbours that are not planned."""
+    """Sessions that are not in the state predicted, and neighbors that are not planned."""
     return [
         one
         for switch, wanted in prediction.sessions.items()

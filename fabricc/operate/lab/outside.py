@@ -1,4 +1,4 @@
-"""Outside parties in a lab: a box each at the far ends of their links, which announces what they are accepted with."""
+"""Outside parties in a lab: each is a box at the far ends of its links, which announces its accepted prefixes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _DAEMONS = "zebra=yes\nbgpd=yes\nbfdd=yes\nstaticd=yes\n"
 
 
 def name_of(party: Outsider) -> str:
-    """What the box of a party is called."""
+    """Return the name of the box of a party."""
     return f"outside-{party.name}"
 
 
 def links_of(fabric: Fabric) -> dict[Outsider, list[ExternalLink]]:
-    """The links of each party at switches that the lab has; parties without any are left out."""
+    """Return the links of each party at switches that the lab has; parties without any are left out."""
     present = {fabric.name(at) for at in fabric.switch_ids()}
     found: dict[Outsider, list[ExternalLink]] = {party: [] for party in fabric.external.outsiders}
     for switch, exits in fabric.external.exits.items():
@@ -38,14 +38,14 @@ def links_of(fabric: Fabric) -> dict[Outsider, list[ExternalLink]]:
 
 
 def cables(fabric: Fabric) -> Iterator[CableRow]:
-    """What joins them with the switches."""
+    """Yield the cables between outside parties and switches."""
     for party, links in links_of(fabric).items():
         for number, link in enumerate(links):
             yield replace(link.cable, b_device=name_of(party), b_port=f"out{number}")
 
 
 def answers(fabric: Fabric) -> dict[tuple[str, str], Outside]:
-    """(switch, port) -> what answers there."""
+    """Return the outside party at each (switch, port)."""
     return {
         (link.at, link.port): Outside(
             name_of(party), party.asn, tuple(ip_network(rule.prefix) for rule in party.accept)
@@ -56,7 +56,7 @@ def answers(fabric: Fabric) -> dict[tuple[str, str], Outside]:
 
 
 def endpoints(fabric: Fabric) -> list[Endpoint]:
-    """An address in every prefix that hosts have a route to, at the box of the party that it is accepted from."""
+    """Return an address in every prefix that hosts have a route to, at the box of the party that announces it."""
     return [
         Endpoint(name_of(party), "lo", _inside(rule.prefix), name_of(party), rule.prefix)
         for party in links_of(fabric)
@@ -66,7 +66,7 @@ def endpoints(fabric: Fabric) -> list[Endpoint]:
 
 
 def nodes(fabric: Fabric, switches: Sequence[Switch]) -> Iterator[Node]:
-    """A box for each party: a router with its AS number, or for static routes one that knows the way back alone."""
+    """Yield a box for each party: a router with its AS number, or for static routes one with return routes alone."""
     known = {switch.name: switch for switch in switches}
     pools = fabric.addresses.pools()
     for number, (party, links) in enumerate(links_of(fabric).items()):
@@ -92,7 +92,7 @@ def nodes(fabric: Fabric, switches: Sequence[Switch]) -> Iterator[Node]:
 
 
 def _back(pool: str, links: Sequence[ExternalLink]) -> Iterator[str]:
-    """The route of a party without BGP to the hosts, over all its links."""
+    """Yield the route of a party without BGP to the hosts, over all its links."""
     hops = [
         f"nexthop via {own.partition('/')[0]}"
         for link in links
@@ -139,6 +139,6 @@ def _router(
 
 
 def _inside(prefix: str) -> str:
-    """An address in a prefix: its second, or the only one."""
+    """Return an address in a prefix: its second, or the only one."""
     network = ip_network(prefix)
     return str(network[min(1, network.num_addresses - 1)])

@@ -91,7 +91,7 @@ def release(folder: Path) -> None:
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    """The entries of a state folder that a lab writes; its record and its lock are last."""
+    """Yield the entries of a state folder that a lab writes; its record and its lock are last."""
     for name in (*state.FOLDERS, state.FAULTS, state.SUPERVISOR, state.SUPERVISOR_LOG, state.RECORD):
         yield state.draft(folder / name)
         yield folder / name

@@ -1,7 +1,7 @@
-"""Predicts what the live network must do: sessions, next hops of every prefix, and who reaches whom.
+"""Predict the live network: sessions, next hops of every prefix, and reachability.
 
 The prediction follows the planned policy objects by the rules of BGP (RFC 4271 section 9.1 with multipath, RFC 7938
-section 5.2.3) on the links that are up. It reads no configuration and asks no daemon.
+section 5.2.3) on the links that are up. It reads no configuration and queries no daemon.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ End = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """One direction of a session: what `sender` announces, `receiver` hears on `port`."""
+    """One direction of a session: `receiver` receives the announcements of `sender` on `port`."""
 
     receiver: str
     port: str
@@ -43,11 +43,11 @@ class Adjacency:
 
 @dataclass(slots=True)
 class Prediction:
-    """What the network must come to.
+    """The predicted state of the network.
 
     Attributes:
         widths: switch -> prefix -> equal-cost next hops.
-        sessions: switch -> neighbour (address, or port when unnumbered) -> whether it must be Established.
+        sessions: switch -> neighbor (address, or port when unnumbered) -> whether it must be Established.
         following: switch -> prefix -> the switches next on the way.
         cut: host ports whose link is down.
     """
@@ -77,7 +77,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What answers at the far end of a port that leads outside.
+    """The party at the far end of a port that leads outside.
 
     Attributes:
         node: its name.
@@ -95,10 +95,10 @@ def predict(
     down: frozenset[End] = frozenset(),
     outside: Mapping[End, Outside] = MappingProxyType({}),
 ) -> Prediction:
-    """What a network of these switches comes to while some link ends are down.
+    """Predict the state of a network of these switches while some link ends are down.
 
-    A drained switch's policy already says so. A link is up only when neither of its ends is `down`; `outside` is what
-    answers at ports that lead outside, where elsewhere nobody does.
+    A drained switch has a policy that drains it. A link is up only when neither of its ends is `down`; `outside` has
+    the parties at ports that lead outside.
     """
     known = {switch.name: switch for switch in switches}
     live = {
@@ -159,7 +159,7 @@ def _sessions(
 def _adjacencies(
     switch: Switch, known: Mapping[str, Switch], live: Mapping[str, set[str]]
 ) -> Iterator[Adjacency]:
-    """What a switch hears: a session runs while its link is up."""
+    """Yield the adjacencies of a switch: a session runs while its link is up."""
     groups = {group.name: group for group in switch.bgp.groups}
     opposite = {"UPSTREAM": "DOWNSTREAM", "DOWNSTREAM": "UPSTREAM"}
     for session in switch.bgp.sessions:
@@ -178,7 +178,7 @@ def _families(switch: Switch, session: Session) -> list[int]:
 
 
 def _originated(switch: Switch, live: set[str]) -> set[Network]:
-    """Its loopbacks, and each of its aggregates while a link in it is up."""
+    """Return the loopbacks of a switch, and each of its aggregates while a link in it is up."""
     own: set[Network] = {ip_network(address) for address in (switch.loopback4, switch.loopback6) if address}
     below = [
         ip_address(text.partition("/")[0])
@@ -192,7 +192,7 @@ def _originated(switch: Switch, live: set[str]) -> set[Network]:
 
 
 def _own(switch: Switch, live: set[str], beyond: Mapping[str, Outside]) -> dict[Network, Route]:
-    """What a switch announces by itself: its own, and what static routes lead to, as its policy marks that."""
+    """Return the routes that a switch originates: its own prefixes and static routes, as marked by its policy."""
     found = {prefix: Route((), frozenset(), 100, switch.name, "") for prefix in _originated(switch, live)}
     for party in beyond.values():
         for prefix in party.prefixes if party.asn is None else ():
@@ -203,7 +203,7 @@ def _own(switch: Switch, live: set[str], beyond: Mapping[str, Outside]) -> dict[
 
 
 def _from_outside(switch: Switch, beyond: Mapping[str, Outside]) -> Table:
-    """What a switch hears from outside parties, as its policy lets it in."""
+    """Return the routes from outside parties that the policy of a switch accepts."""
     groups = {group.name: group for group in switch.bgp.groups}
     table: Table = defaultdict(list)
     for session in switch.bgp.sessions:
@@ -252,7 +252,7 @@ def _solve(
 
 
 def _announced(switch: Switch, table: Table) -> dict[tuple[str, int], list[tuple[Network, Route]]]:
-    """(export map, family) -> what is announced through it."""
+    """Return the routes that are announced through each (export map, family)."""
     found: dict[tuple[str, int], list[tuple[Network, Route]]] = {}
     for group in switch.bgp.groups:
         for family in (4, 6):
@@ -285,6 +285,6 @@ def _heard(
 
 
 def _best(routes: list[Route]) -> list[Route]:
-    """The routes of equal cost: highest local preference, then shortest path."""
+    """Return the routes of equal cost: highest local preference, then shortest path."""
     key = min((-route.local_preference, len(route.path)) for route in routes)
     return [route for route in routes if (-route.local_preference, len(route.path)) == key]

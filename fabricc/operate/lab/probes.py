@@ -1,4 +1,4 @@
-"""Sends a datagram between every pair of rail addresses, and the largest there may be, and keeps what arrived."""
+"""Send datagrams between pairs of rail addresses, also of the largest size, and record those that arrive."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What arrived of a pair: switches passed, and whether source, interface and traffic class are right."""
+    """The arrival of a pair's datagram: switches passed, and whether source, interface and traffic class are right."""
 
     hops: int
     source: bool
@@ -58,7 +58,7 @@ def pairs(endpoints: Sequence[Endpoint], prediction: Prediction) -> list[Pair]:
 
 
 def candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int, int]]:
-    """Numbers of endpoints on different nodes in one family, in a fixed random order, at most so many pairs."""
+    """Return pairs of endpoint numbers on different nodes in one family, in a fixed random order, at most so many."""
     order = random.Random(len(endpoints))
     numbers = range(len(endpoints))
     if len(endpoints) ** 2 <= 4 * most:
@@ -77,7 +77,7 @@ def candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int, int]
 def exchange(
     lab: Lab, endpoints: Sequence[Endpoint], wanted: Sequence[Pair], marks: Sequence[int]
 ) -> dict[int, Heard]:
-    """Send one datagram for each pair, again for those that do not arrive; number of the pair -> what was heard.
+    """Send one datagram for each pair, again for those that do not arrive; return the arrivals by number of the pair.
 
     `wanted` has also pairs that are not expected to work; `marks` are traffic class bytes, used in turn.
     """
@@ -106,7 +106,7 @@ class _Exchange:
     heard: dict[int, Heard] = field(default_factory=dict)
 
     def send(self) -> bool:
-        """Whether a pair that should work had not been heard yet."""
+        """Send the missing datagrams; return whether one was missing that should arrive."""
         missing = False
         for number, pair in enumerate(self.wanted):
             if number in self.heard:

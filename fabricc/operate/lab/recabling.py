@@ -1,4 +1,4 @@
-"""Moves cables of a running lab as the worksheet of a migration lists them: pulled, and plugged elsewhere."""
+"""Move cables of a running lab as the worksheet of a migration lists them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WAS = ("device", "port", "far_device", "far_port")
 
 
 class Row(NamedTuple):
-    """A cable of a worksheet: pulled where `was` says, plugged where `now` says."""
+    """A cable of a worksheet: unplugged at `was`, plugged at `now`."""
 
     round: int
     was: Cable | None
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 def read(worksheet: Path) -> list[Row]:
-    """The rows of a worksheet.
+    """Return the rows of a worksheet.
 
     Raises:
         LabError: FAB9480, it is none.

@@ -1,4 +1,4 @@
-"""A trial for people (tables), for programs (JSON) and for CI (JUnit)."""
+"""Render a trial as tables, JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EVENT = (
 
 
 def lines(trial: Trial) -> list[str]:
-    """The trial as tables, a blank line between them."""
+    """Return the trial as tables, a blank line between them."""
     parts = [_head(trial), _grid(("fact", "predicted", "facts", "agreed"), _rows(trial.checks))]
     if trial.events:
         parts.append(_grid(_EVENT, [_event(event) for event in trial.events]))
@@ -51,7 +51,7 @@ def _head(trial: Trial) -> list[str]:
 
 
 def _rows(checks: Iterable[Check]) -> list[Sequence[str]]:
-    """A row a kind in the steady state; a row for all of a kind in an event."""
+    """Return a row a kind in the steady state; a row for all of a kind in an event."""
     rows: dict[tuple[str, str], list[Check]] = {}
     for check in checks:
         name = check.name if check.group == STEADY else check.name.partition(":")[0]
@@ -98,12 +98,12 @@ def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def as_json(trial: Trial) -> Rendered:
-    """The trial as JSON, every fact's kind with its count and every disagreement."""
+    """Return the trial as JSON, every fact's kind with its count and every disagreement."""
     return json_document({**asdict(trial), "facts": trial.facts, "agreed": trial.agreed}, indent=1)
 
 
 def as_junit(trial: Trial) -> Rendered:
-    """The trial as a JUnit file: a test case a kind of fact."""
+    """Return the trial as a JUnit file: a test case a kind of fact."""
     counts = {"tests": str(len(trial.checks)), "failures": str(len(trial.wrong))}
     suite = Element("testsuite", {"name": f"fabricc lab {trial.cluster}", **counts})
     for check in trial.checks:

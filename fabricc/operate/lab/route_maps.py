@@ -1,4 +1,4 @@
-"""Applies a planned route map to a route, as RFC 7938 networks use them: the first clause that matches decides."""
+"""Apply a planned route map to a route, as in RFC 7938 networks: the first clause that matches decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Route:
 
     Attributes:
         path: AS_PATH, the nearest first.
-        sender: the switch it was heard from, or the switch itself; `learned_from`: from whom the sender had it.
+        sender: the switch that sent it, or the switch itself; `learned_from`: the switch that the sender had it from.
     """
 
     path: tuple[int, ...]
@@ -29,7 +29,7 @@ class Route:
 
 
 def applied(bgp: Bgp, name: str, prefix: IPv4Network | IPv6Network, route: Route) -> Route | None:
-    """The route after the route map `name`, or None when it is denied."""
+    """Return the route after the route map `name`, or None when it is denied."""
     clauses = next(found.clauses for found in bgp.route_maps if found.name == name)
     for clause in clauses:
         if not _matches(bgp, clause, prefix, route):

@@ -1,4 +1,4 @@
-"""Reads the kernel's forwarding tables over rtnetlink: prefix -> number of next hops."""
+"""Read the kernel's forwarding tables over rtnetlink: prefix -> number of next hops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lab that runs: its nodes, their processes, and how to speak to them."""
+"""A running lab: its nodes, their processes, and the access to them."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class Lab:
         return cls(folder, state.load(folder))
 
     def box(self, switch: str) -> Path:
-        """The folder of a switch's files."""
+        """Return the folder of a switch's files."""
         return self.folder / state.BOXES / switch
 
     def files(self, switch: str) -> Path:
-        """The files that a switch finds in its root when it boots, below this folder."""
+        """Return the files that a switch finds in its root when it boots, below this folder."""
         return self.box(switch) / "files"
 
     def inside(self, switch: str) -> Path:
-        """The root of a running switch as this machine sees it.
+        """Return the root of a running switch as this machine sees it.
 
         Raises:
             LabError: FAB8012, the switch does not run.
@@ -71,7 +71,7 @@ class Lab:
         return Path(f"/proc/{self._alive(switch)}/root")
 
     def filled(self, text: str) -> str:
-        """A text with the lab's values in place of references to secrets; as it is where nobody logs in."""
+        """Return a text with the lab's values in place of references to secrets; as it is where nobody logs in."""
         places = {name: self.folder / SECRETS / name for name in REFERENCE.findall(text)}
         known = {name: place.read_text() for name, place in places.items() if place.exists()}
         return REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)
@@ -86,19 +86,19 @@ class Lab:
         return below[0] if below and self._is_mine(holder) else None
 
     def _is_mine(self, holder: int) -> bool:
-        """Whether a process still is the one that the supervisor started: it runs this lab's boot script."""
+        """Return whether a process still is the one that the supervisor started: it runs this lab's boot script."""
         try:
             return str(self.folder / state.BOXES).encode() in Path(f"/proc/{holder}/cmdline").read_bytes()
         except OSError:
             return False
 
     def ready(self, switch: str) -> bool:
-        """Whether a switch has loaded its configuration."""
+        """Return whether a switch has loaded its configuration."""
         process = self.process(switch)
         return process is not None and Path(f"/proc/{process}/root/{READY}").exists()
 
     def daemon(self, switch: str, name: str) -> Path:
-        """The vty socket of a daemon.
+        """Return the vty socket of a daemon.
 
         Raises:
             LabError: FAB8012, the switch does not run.
@@ -112,7 +112,7 @@ class Lab:
         return process
 
     def ask(self, switch: str, name: str, command: str) -> dict[str, Any]:
-        """The JSON answer of a switch's daemon.
+        """Return the JSON answer of a switch's daemon.
 
         Raises:
             LabError: FAB8012, it does not answer.
@@ -123,7 +123,7 @@ class Lab:
             raise LabError("FAB8012", f"{name} of {switch} does not answer: {error}") from None
 
     def entry(self, node: str, *, privileged: bool = False) -> list[str]:
-        """The words before a command that make it run on a node.
+        """Return the words before a command that make it run on a node.
 
         `privileged`: it keeps all rights of root, for commands of the lab's own.
 
@@ -164,7 +164,7 @@ class Lab:
         self._reload(switch, configuration, "--reload", trouble=" did not take its new configuration")
 
     def pending(self, switch: str, configuration: str) -> list[str]:
-        """What frr-reload would change to bring a running switch to an `frr.conf`; empty when it is there already.
+        """Return the changes by frr-reload from the running state to an `frr.conf`; empty when there are none.
 
         Raises:
             LabError: FAB8013, frr-reload does not answer.
@@ -192,14 +192,14 @@ class Lab:
 
 
 def with_overlay(configuration: str, overlay: Sequence[str]) -> str:
-    """The configuration with the lab's own lines after its head, where `show running-config` has them."""
+    """Return the configuration with the lab's own lines after its head, where `show running-config` has them."""
     missing = [line for line in overlay if line not in configuration.splitlines()]
     head, mark, rest = configuration.partition("!\n")
     return head + "".join(f"{line}\n" for line in missing) + mark + rest
 
 
 def ask(path: Path, command: str) -> str:
-    """What a daemon answers to one command.
+    """Return the answer of a daemon to one command.
 
     Raises:
         OSError: the daemon does not listen, or closed the connection.
@@ -216,7 +216,7 @@ def ask(path: Path, command: str) -> str:
 
 
 def ask_json(path: Path, command: str) -> dict[str, Any]:
-    """The same for a command that answers in JSON; an empty answer is an empty object."""
+    """Return the same for a command that answers in JSON; an empty answer is an empty object."""
     found: dict[str, Any] = json.loads(ask(path, command).strip() or "{}")
     return found
 

@@ -1,4 +1,4 @@
-"""Failures and a drain on a running lab: what was predicted to remain, what remained, and what the traffic saw."""
+"""Run failures and a drain on a running lab, and compare paths and traffic with the prediction."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def fail(network: Network, scenario: Scenario, trial: Trial) -> Event:
 def _compare_silence(
     network: Network, ends: frozenset[End], after: Prediction, trial: Trial, name: str
 ) -> None:
-    """Whether timers alone found it: every broken end still has its carrier, and only its sessions are down."""
+    """Check that timers alone detected it: every broken end still has its carrier, and only its sessions are down."""
     carrier = trial.check(name, "carrier of the silent ports", "up all the while")
     for device, port in sorted(ends):
         lit = kernel.has_carrier(network.lab.record.namespace(device), port)
@@ -130,7 +130,7 @@ def _compare(
 
 
 def _came(trial: Trial, name: str, settled: float | None, outage: Outage) -> None:
-    """Whether the predicted state was reached, and every surviving flow carries again."""
+    """Check that the predicted state was reached, and that every surviving flow carries again."""
     trial.settles(name, settled, LIMIT_S)
     if outage.flows:
         check = trial.check(name, "surviving flows", "all carry again")
@@ -143,7 +143,7 @@ def _came(trial: Trial, name: str, settled: float | None, outage: Outage) -> Non
 def surviving(
     network: Network, *states: Prediction, near: frozenset[str] = frozenset()
 ) -> list[tuple[Endpoint, Endpoint]]:
-    """Pairs of rail addresses behind different ToRs that reach each other in all of these states.
+    """Return pairs of rail addresses behind different ToRs that reach each other in all of these states.
 
     Half of the pairs hang off the switches in `near`, if there are so many.
     """
@@ -160,7 +160,7 @@ def surviving(
 
 
 def _remaining(before: Prediction, after: Prediction) -> str:
-    """The largest loss of next hops: `1 of 2`; `no loss` when nothing loses any."""
+    """Return the largest loss of next hops: `1 of 2`; `no loss` when nothing loses any."""
     losses = [
         (width - after.widths[switch].get(prefix, 0), width)
         for switch, widths in before.widths.items()
@@ -215,7 +215,7 @@ def _away(
 
 
 def drained_network(network: Network, name: str) -> Network:
-    """The same network with one switch announcing graceful shutdown."""
+    """Return the same network with one switch announcing graceful shutdown."""
     known = network.fabric.changes.get(name)
     change = replace(known, drained=True) if known else DeviceChange(None, None, True, None, {})
     return Network.of(network.lab, replace(network.fabric, changes={**network.fabric.changes, name: change}))
@@ -240,7 +240,7 @@ def while_running(work: Callable[[], None], stream: Stream) -> None:
 
 
 def compare_lossless(trial: Trial, name: str, settled: float | None, outage: Outage) -> None:
-    """Whether the predicted state was reached, and no flow lost a datagram."""
+    """Check that the predicted state was reached, and that no flow lost a datagram."""
     trial.settles(name, settled, LIMIT_S)
     if outage.flows:
         check = trial.check(name, "flows", "no datagram lost")

@@ -1,4 +1,4 @@
-"""Cuts a part out of a fabric too large for one machine; what stays keeps its names, ports, addresses and ASNs."""
+"""Reduce a fabric that is too large for one machine; the rest keeps its names, ports, addresses and ASNs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PODS, _UNITS_PER_POD, _SPINES, _CORES = 2, 2, 2, 2
 
 
 def sliced(fabric: Fabric, units: int) -> Fabric:
-    """The first `units` units and all border leaves, with every spine and core, so that widths stay as planned.
+    """Return the first `units` units and all border leaves, with every spine and core, so that widths stay as planned.
 
     Raises:
         LabError: FAB8011, the fabric has not as many.
@@ -31,12 +31,12 @@ def sliced(fabric: Fabric, units: int) -> Fabric:
 
 
 def _serving(fabric: Fabric) -> list[int]:
-    """The units whose ToRs have hosts."""
+    """Return the units whose ToRs have hosts."""
     return [unit.coordinate for unit in fabric.places() if unit.border is None]
 
 
 def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
-    """A sample: few units of two pods and of every host group, all planes, and a part of the spines and cores.
+    """Return a sample: few units of two pods and of every host group, all planes, and a part of the spines and cores.
 
     Spines are kept in whole core groups unless one pod remains, and cores are left out only where one group remains:
     only then has every kept device the name and the ports that it has in the whole fabric.
@@ -72,7 +72,7 @@ def _spread(fabric: Fabric) -> list[int]:
 
 
 def _groups(fabric: Fabric, at: int) -> set[int]:
-    """The groups of the hosts on the ToRs of a unit."""
+    """Return the groups of the hosts on the ToRs of a unit."""
     return {fabric.units[each].group for each in (at, *fabric.units[at].guests)}
 
 
@@ -95,7 +95,7 @@ def _fewer_spines(shape: Shape) -> Shape:
 
 
 def _of_units(fabric: Fabric, coordinates: Iterable[int]) -> Fabric:
-    """Some units, with those beside them, and the pods up to their last."""
+    """Return a fabric with some units, their guests, and the pods up to the last of them."""
     chosen = list(coordinates)
     kept = {each: fabric.units[each] for at in chosen for each in (at, *fabric.units[at].guests)}
     pods = min(max(chosen) // fabric.shape.units_per_pod + 1, fabric.shape.pods)

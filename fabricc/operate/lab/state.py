@@ -39,8 +39,8 @@ class Record:
     Attributes:
         prefix: of its namespaces' names.
         spec: file name of the spec below the folder's copy; `origin`: where it came from.
-        network: as `--network` said.
-        units, sample: as `--units` and `--sample` said.
+        network: value of `--network`.
+        units, sample: values of `--units` and `--sample`.
         switches, hosts: names of the nodes.
         cables: as they are plugged.
         overlay: lines of configuration that the lab adds.
@@ -71,7 +71,7 @@ class Record:
     outside: tuple[str, ...] = ()
 
     def namespace(self, node: str) -> str:
-        """Name of a node's network namespace."""
+        """Return name of a node's network namespace."""
         return f"{self.prefix}.{node}"
 
     @property
@@ -83,7 +83,7 @@ class Record:
 
 
 def cable_ends(cables: Iterable[CableRow]) -> tuple[Cable, ...]:
-    """The cables of a plan as a record has them."""
+    """Return the cables of a plan as a record has them."""
     return tuple((cable.a_device, cable.a_port, cable.b_device, cable.b_port) for cable in cables)
 
 
@@ -98,7 +98,7 @@ def prefix_for(cluster: str, state: Path) -> str:
 
 
 def folder_of(cluster: str | None, state: Path | None) -> Path:
-    """The state folder meant.
+    """Return the state folder meant.
 
     `state` decides when given; without a name the only lab there is.
 
@@ -119,7 +119,7 @@ def folder_of(cluster: str | None, state: Path | None) -> Path:
 
 
 def load(state: Path) -> Record:
-    """The record of a lab.
+    """Return the record of a lab.
 
     Raises:
         LabError: FAB8006, the folder holds no lab or not one of this version.

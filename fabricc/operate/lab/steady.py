@@ -1,4 +1,4 @@
-"""The steady state of a lab against its prediction: sessions, next hops, reachability, policy routing, MTU, marking."""
+"""Compare a lab's steady state with its prediction: sessions, next hops, reachability, policy routing, MTU, marking."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ECT0 = 2  # RFC 3168: ECN-capable transport, as RoCEv2 senders mark
 _LLDP_LIMIT_S = 30.0
 _HEARD_LIMIT_S, _POLL_S = 15.0, 0.5
 _MOST_RELOADS, _PARALLEL = 48, 2
-"""frr-reload takes a quarter of a second of CPU a switch; beyond so many switches, the first ones are asked."""
+"""frr-reload takes a quarter of a second of CPU a switch; beyond so many switches, only the first ones are compared."""
 _LINE = re.compile(r"^(\S+) from (\S+) .*?dev (\S+)")
 
 
@@ -49,24 +49,24 @@ class Network:
 
     @classmethod
     def of(cls, lab: Lab, fabric: Fabric) -> Network:
-        """Every device of the fabric, expanded."""
+        """Return every device of the fabric, expanded."""
         switches = tuple(fabric.switch(at) for at in fabric.switch_ids())
         return cls(lab, fabric, switches, tuple(fabric.host(at) for at in fabric.host_ids()))
 
     def predict(self, down: frozenset[End] = frozenset()) -> Prediction:
-        """What it must come to while some link ends are down."""
+        """Predict the state of the network while some link ends are down."""
         return predict(self.switches, down, outside.answers(self.fabric))
 
     def miswired(self) -> frozenset[End]:
-        """Ports whose cable leads elsewhere than the plan says."""
+        """Return the ports whose cable leads elsewhere than planned."""
         return frozenset(ends(self.unplugged()))
 
     def unplugged(self) -> set[Cable]:
-        """Cables of the plan that are not where they are to be."""
+        """Return cables of the plan that are not where they are to be."""
         return {*cable_ends(self.fabric.cables())} - {*self.lab.record.cables}
 
     def neighbours(self) -> lldp.Neighbours:
-        """What the cabling plan has each switch hear from other switches; a port shut down hears nobody."""
+        """Return the planned LLDP neighbors of each switch among switches; a port that is shut down has none."""
         known = {switch.name for switch in self.switches}
         lit = {(switch.name, port.name) for switch in self.switches for port in switch.ports if port.enabled}
         found: lldp.Neighbours = {name: {} for name in known}
@@ -78,16 +78,16 @@ class Network:
         return found
 
     def rails(self) -> list[Endpoint]:
-        """Every rail address."""
+        """Return every rail address."""
         return rail_endpoints(self.hosts, self.switches)
 
     def marks(self) -> list[int]:
-        """The traffic class byte of each class: its code point, and ECN-capable."""
+        """Return the traffic class byte of each class: its code point, and ECN-capable."""
         return [traffic.data_dscp << 2 | ECT0 for traffic in self.switches[0].qos.classes] or [ECT0]
 
 
 def compare_steady(network: Network, trial: Trial, *, quick: bool = False) -> None:
-    """Compare everything that holds while nothing fails; `quick` asks one configuration of each kind of switch."""
+    """Compare everything that holds while nothing fails; `quick` compares one configuration of each kind of switch."""
     prediction = network.predict()
     compare_cabling(network, trial)
     compare_configurations(network, trial, one_of_each=quick)
@@ -100,7 +100,7 @@ def compare_steady(network: Network, trial: Trial, *, quick: bool = False) -> No
 
 
 def compare_cabling(network: Network, trial: Trial) -> None:
-    """What each switch's lldpd hears on every port towards another switch, against the cabling plan."""
+    """Compare the LLDP neighbors of every port toward another switch with the cabling plan."""
     if not network.lab.record.lldp:
         return
     check = trial.check(STEADY, "cables between switches", "both ends as planned, by LLDP")
@@ -114,7 +114,7 @@ def compare_cabling(network: Network, trial: Trial) -> None:
 
 
 def compare_configurations(network: Network, trial: Trial, *, one_of_each: bool = False) -> None:
-    """Whether frr-reload finds nothing to change between a switch's emitted file and its running daemons."""
+    """Check that frr-reload finds nothing to change between a switch's emitted file and its running daemons."""
     fabric = network.fabric
     chosen = fabric.kinds() if one_of_each else islice(fabric.switch_ids(), _MOST_RELOADS)
     check = trial.check(STEADY, "running configuration", "frr-reload finds nothing to change")
@@ -132,7 +132,7 @@ def configuration(switch: Switch) -> str:
 
 
 def compare_sessions(network: Network, prediction: Prediction, check: Check) -> None:
-    """Every planned session in its predicted state, and no neighbour that is not planned."""
+    """Every planned session in its predicted state, and no neighbor that is not planned."""
     wrong = observe.session_differences(network.lab, prediction)
     known = sum(len(found) for found in prediction.sessions.values())
     unplanned = [found for found in wrong if found[2] is None]
@@ -200,7 +200,7 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
 
 
 def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> None:
-    """Between hosts and the prefixes that lead outside, both ways; and what outside parties hear of the fabric."""
+    """Compare reachability between hosts and outside prefixes both ways, and the prefixes that parties receive."""
     far = outside.endpoints(network.fabric)
     if far:
         rails = network.rails()
@@ -235,7 +235,7 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
 
 
 def _heard(namespace: str, wanted: set[str]) -> set[str]:
-    """Prefixes that a party hears, once they are those wanted: what switches know reaches it a little later."""
+    """Wait for the wanted prefixes of a party, and return the received ones: they arrive later than on switches."""
     limit = time.monotonic() + _HEARD_LIMIT_S
     while (seen := set(bgp_widths(namespace))) != wanted and time.monotonic() < limit:
         time.sleep(_POLL_S)
@@ -243,7 +243,7 @@ def _heard(namespace: str, wanted: set[str]) -> set[str]:
 
 
 def compare_policy_routes(network: Network, trial: Trial) -> None:
-    """What each host's kernel decides for a datagram from each rail address: it leaves by that rail."""
+    """Check the routing decision of each host's kernel for each rail address: a datagram leaves by that rail."""
     check = trial.check(STEADY, "policy routes", "each rail's source leaves by its own port")
     endpoints = network.rails()
     for host in network.hosts:

@@ -1,4 +1,4 @@
-"""Keeps the boxes of one lab alive: starts each that is asked for, and takes all of them along when it ends.
+"""Keep the boxes of one lab alive: start each requested box, and end all of them at the end.
 
 Run as `python -m fabricc.operate.lab.supervisor STATE`. Every box is its child and dies with it, however it ends,
 because the kernel kills them then (prctl(2), PR_SET_PDEATHSIG).
@@ -24,7 +24,7 @@ _IDLE_S = 0.2
 
 
 def main(state: Path) -> None:
-    """Start boxes as they are asked for, until a signal ends the process."""
+    """Start boxes as they are requested, until a signal ends the process."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     boxes: dict[str, subprocess.Popen[bytes]] = {}

@@ -23,7 +23,7 @@ _QUICK = "ToR up-link"
 
 
 def network_of(lab: Lab) -> Network:
-    """The lab with the plan it was made from, planned again from the copy of its spec.
+    """Return the lab with the plan it was made from, planned again from the copy of its spec.
 
     Raises:
         LabError: FAB8006, the copy cannot be planned any more.
@@ -43,7 +43,7 @@ def network_of(lab: Lab) -> Network:
 
 
 def trial_of(lab: Lab) -> Trial:
-    """A trial of this lab, with nothing compared yet."""
+    """Return a trial of this lab, with nothing compared yet."""
     record = lab.record
     return Trial(
         record.cluster, record.frr, len(record.switches), len(record.hosts), record.boot_s,

@@ -1,4 +1,4 @@
-"""One switch asked: every getter that its driver has, read only, and what of it differs from the plan."""
+"""Verify one switch: call the getters of its driver, read-only, and compare the answers with the plan."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What every switch is asked.
+    """The comparisons to make on every switch.
 
     Attributes:
-        aspects: of what.
-        errors: interface errors that are not worth a word.
+        aspects: which aspects to compare.
+        errors: number of interface errors of a port that is not reported.
         widths: planned next hops; None when they are not compared.
     """
 
@@ -46,17 +46,17 @@ class Question:
 
 @dataclass(slots=True)
 class Answer:
-    """What one switch said, reduced to what differs.
+    """The result for one switch, reduced to the differences.
 
     Attributes:
-        failures: why it, or a part of it, could not be asked.
-        ears: what it hears, for the comparison of the whole cabling.
+        failures: why the switch, or an aspect of it, could not be read.
+        ears: its LLDP neighbors, for the comparison of the whole cabling.
         compared: aspect -> how many things were compared.
-        unanswered: what its driver has no getter for.
-        unknown_lines: of its running configuration, that no reader knows.
-        untold: files of the tree that its driver does not tell.
-        counters: of lossless classes, as it states them; None when not asked.
-        device: which device answers; None when it did not say.
+        unanswered: aspects for which its driver has no getter.
+        unknown_lines: number of lines of its running configuration that no reader knows.
+        untold: files of the tree that its driver does not return.
+        counters: its counters of lossless classes; None when they were not read.
+        device: the device that answers; None when its identity was not read.
     """
 
     failures: list[Diagnostic] = field(default_factory=list)
@@ -70,13 +70,13 @@ class Answer:
     device: Answering | None = None
 
     def take(self, aspect: Aspect, result: tuple[list[Found], int]) -> None:
-        """Add a comparison's findings and count."""
+        """Add the findings and the count of a comparison."""
         self.found += result[0]
         self.compared[aspect] = self.compared.get(aspect, 0) + result[1]
 
 
 def ask(question: Question, name: str) -> Answer:
-    """Ask one switch; a failure is part of the answer, and what else the switch tells is compared."""
+    """Compare one switch with the plan. A failure is part of the answer; the other aspects are still compared."""
     answer = Answer()
     try:
         with connected(question.source.devices[name], question.access) as live:
@@ -95,7 +95,7 @@ def ask(question: Question, name: str) -> Answer:
 
 
 def _identified(question: Question, name: str, live: Connection, answer: Answer) -> bool:
-    """Return whether a device may be the switch that the plan has at its address; nothing of another one is compared.
+    """Return whether a device may be the switch that the plan has at its address. Another device is not compared.
 
     The running configuration is read where the hostname proves nothing.
 
@@ -118,7 +118,7 @@ def _identified(question: Question, name: str, live: Connection, answer: Answer)
 
 
 def _acts(question: Question, planned: Switch, live: Connection, answer: Answer) -> list[Callable[[], None]]:
-    """What is asked, each apart from the others."""
+    """Return the comparisons to run; each one can fail without affecting the others."""
     aspects = question.aspects
     name, at = planned.name, question.source.places[planned.name]
 

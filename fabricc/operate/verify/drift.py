@@ -1,4 +1,4 @@
-"""Drift: the facts of a running configuration against those of the tree, each with the tree's line."""
+"""Compare the facts of a running configuration with those of the tree, and quote the lines of the tree."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from fabricc.proof.compare import compare as compare_facts
 
 Files = Mapping[str, str]
 LOSSLESS = ("qos/", "watchdog/", "pool/", "trimming/", "link_retry")
-"""What facts of the lossless policy begin with."""
+"""Prefixes of the facts of the lossless policy."""
 _OF_PORTS = ("trust", "pfc", "watchdog", "headroom/", "queue[")
-"""What they begin with below a port."""
+"""Prefixes of these facts below a port."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How a running configuration differs.
+    """The differences between a running configuration and the tree.
 
     Attributes:
         counts: aspect -> how many facts were compared.
-        unknown_lines: how many running lines no reader knows.
-        untold: files of the tree that the device does not tell.
+        unknown_lines: number of running lines that no reader knows.
+        untold: files of the tree that the device does not return.
     """
 
     found: list[Found]
@@ -38,7 +38,7 @@ class Drift:
 def compare(
     device: str, nos: str, tree: Path, ours: Files, theirs: Files, aspects: Collection[Aspect]
 ) -> Drift:
-    """Compare the facts of the files that the device told."""
+    """Compare the facts of the files that the device returned."""
     planned = running.read(nos, {name: text for name, text in ours.items() if name in theirs})
     live = running.read(nos, theirs)
     counts = dict.fromkeys((one for one in (Aspect.QOS, Aspect.CONFIG) if one in aspects), 0)

@@ -1,4 +1,4 @@
-"""Counters of lossless classes: pauses of classes that are not lossless, storms, and packets that were dropped."""
+"""Check the counters of lossless classes: PFC frames of other classes, storms and dropped packets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def compare(switch: Switch, told: Counters) -> tuple[list[Found], int]:
-    """Findings, and how many ports were compared."""
+    """Return the findings and the number of ports that were compared."""
     ports = [port.name for port in switch.ports if port.peer and port.enabled]
     findings = [one for port in ports for one in (*_pauses(switch, port, told), *_losses(switch, port, told))]
     counted = {port for kind in KINDS for port in told.get(kind, {})}
@@ -26,7 +26,7 @@ def compare(switch: Switch, told: Counters) -> tuple[list[Found], int]:
 
 
 def _pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
-    """PFC frames of priorities that are not lossless here: the far end, or this one, has another policy."""
+    """Report PFC frames of priorities that are not lossless here: one end of the link has another policy."""
     lossless = {one.priority for one in switch.qos.lossless}
     for kind, verb in ((PFC_RX, "was sent"), (PFC_TX, "sent")):
         counts = told.get(kind, {}).get(port, {})

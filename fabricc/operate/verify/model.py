@@ -1,4 +1,4 @@
-"""What verify finds, and of which kind."""
+"""Findings and the report of a verification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Aspect(StrEnum):
-    """What is compared, in the order of the report; `--only` chooses among all but the identity."""
+    """The aspects that are compared, in the order of the report. `--only` chooses among all but the identity."""
 
     IDENTITY = "identity"
     CABLING = "cabling"
@@ -31,7 +31,7 @@ class Aspect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing that is not as planned.
+    """One difference from the plan.
 
     Attributes:
         device: the switch it was found on.
@@ -55,25 +55,25 @@ def found(
     position: Position | None = None,
     port_down: str = "",
 ) -> Found:
-    """A finding whose message names the device."""
+    """Return a finding whose message names the device."""
     told = Diagnostic(code, severity, f"{device}: {message}", position, remedy)
     return Found(aspect, device, told, port_down)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a whole verification says.
+    """The report of a whole verification.
 
     Attributes:
         tree: the tree it was compared with.
         compared: aspect -> how many things were compared on each switch that could be.
-        unasked: switch -> why it, or a part of it, could not be asked.
-        unanswered: aspect -> switches whose driver cannot tell.
-        found: everything that is not as planned.
+        unasked: switch -> why it, or an aspect of it, could not be read.
+        unanswered: aspect -> switches whose driver has no getter for it.
+        found: all differences from the plan.
         moves: for each disturbance of the cabling, the fewest moves that end it, in their order.
         unknown_lines: lines of running configurations that no reader knows.
         remarks: what was left out, and why.
-        counters: switch -> counters of lossless classes; empty when they were not asked for.
+        counters: switch -> counters of lossless classes; empty when they were not read.
     """
 
     tree: str
@@ -89,12 +89,12 @@ class Report:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing of any switch was compared."""
+        """Return whether nothing was compared on any switch."""
         return not any(self.compared.values())
 
     @property
     def exit_status(self) -> int:
-        """0 all as planned, 1 something is not, 3 a switch could not be asked, or none told anything to compare."""
+        """0 when all is as planned, 1 for differences, 3 when a switch could not be read or nothing was compared."""
         if self.unasked or self.empty:
             return 3
         return 1 if any(one.diagnostic.severity is Severity.ERROR for one in self.found) else 0

@@ -1,4 +1,4 @@
-"""The fewest moves that turn the cabling as it is into the cabling as planned.
+"""Find the fewest moves that turn the present cabling into the planned one.
 
 Planned and found cables together form paths and cycles: at every port at most one planned cable meets at most one
 found one. A cycle of k planned and k found cables is a cycle of a permutation, and k - 1 swaps undo it: a swap splits
@@ -20,7 +20,7 @@ Cable = tuple[End, End]
 
 
 class Act(StrEnum):
-    """What is done to the cabling."""
+    """The kind of a change of the cabling."""
 
     SWAP = "swap"
     MOVE = "move"
@@ -30,7 +30,7 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One act, in the order in which they are done.
+    """One change of the cabling.
 
     Attributes:
         a, b: the ports that exchange their cables (swap); from where and to where (move); what a new cable connects
@@ -43,7 +43,7 @@ class Move:
 
     @property
     def words(self) -> str:
-        """For the person at the rack."""
+        """The instruction for the person at the rack."""
         (device, port), (other, far), a, b = self.a, self.b, _port(self.a), _port(self.b)
         if self.act is Act.SWAP:
             both = f"ports {port} and {far} of {device}" if device == other else f"{a} and {b}"
@@ -58,11 +58,10 @@ def _port(end: End) -> str:
 
 
 def fewest(planned: Iterable[Cable], found: Iterable[Cable]) -> list[list[Move]]:
-    """The moves of each disturbance, in the order in which the plan names its cables; right cables need none.
+    """Return the moves of each disturbance, in the order in which the plan names its cables.
 
-    Costs time proportional to the cables. Among sets of equally few moves, one is chosen that stays on few devices.
-
-    No port stands twice among the cables as they are to be, nor among those that are there.
+    Cables that are right need no move. The time is proportional to the number of cables. Among sets of equally few
+    moves, the one on fewer devices is chosen. No port may occur twice among the planned cables, nor among the found.
     """
     wanted, actual = _both_ways(planned), _both_ways(found)
     ends = [*wanted, *(end for end in actual if end not in wanted)]
@@ -88,7 +87,7 @@ def _both_ways(cables: Iterable[Cable]) -> dict[End, End]:
 
 
 def _chain(start: End, wanted: dict[End, End], actual: dict[End, End]) -> list[End]:
-    """The ends of a path from one of its two, or of a cycle, along a planned cable first where there is one."""
+    """Return the ends of a path or a cycle from a start on, along a planned cable first where there is one."""
     chain, by_plan = [start], start in wanted
     while True:
         following = (wanted if by_plan else actual).get(chain[-1])
@@ -99,9 +98,9 @@ def _chain(start: End, wanted: dict[End, End], actual: dict[End, End]) -> list[E
 
 
 def _path(chain: Sequence[End], *, begins: bool, ends: bool) -> list[Move]:
-    """The moves of a path.
+    """Return the moves that repair a path.
 
-    Planned and found cables alternate; `begins` and `ends` say whether the first and the last is a planned one.
+    Planned and found cables alternate. `begins` and `ends`: whether the first and the last cable is a planned one.
     """
     if len(chain) == 1:
         return []
@@ -114,18 +113,18 @@ def _path(chain: Sequence[End], *, begins: bool, ends: bool) -> list[Move]:
 
 
 def _shift(chain: Sequence[End]) -> list[Move]:
-    """Moves along a path whose first port is free and planned for: the cable at every second port comes two nearer."""
+    """Return the moves along a path whose first port is free and planned: every second cable moves by two ports."""
     return [Move(Act.MOVE, chain[at + 2], chain[at]) for at in range(0, len(chain) - 2, 2)]
 
 
 def _cycle(chain: Sequence[End]) -> list[Move]:
-    """The swaps of a cycle that begins with a planned cable; among the ports at one end of its cables."""
+    """Return the swaps for a cycle that begins with a planned cable; they use the ports at one end of its cables."""
     other = [chain[1], chain[0], *reversed(chain[2:])]
     return min((_swaps(way[::2]) for way in (list(chain), other)), key=_apart)
 
 
 def _swaps(ports: Sequence[End]) -> list[Move]:
-    """Swaps that undo a cycle of ports whose cables belong one place further back; first those within a device."""
+    """Return swaps for a cycle of ports whose cables belong one port further back; those within a device come first."""
     moves: list[Move] = []
     left: list[End] = []
     for port in ports:
@@ -138,5 +137,5 @@ def _swaps(ports: Sequence[End]) -> list[Move]:
 
 
 def _apart(moves: Sequence[Move]) -> int:
-    """How many moves lead from one device to another."""
+    """Return the number of moves from one device to another."""
     return sum(1 for move in moves if move.act in (Act.SWAP, Act.MOVE) and move.a[0] != move.b[0])

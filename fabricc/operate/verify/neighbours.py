@@ -1,4 +1,4 @@
-"""From what switches hear over LLDP to the cables that are there, and the comparison with the cabling plan."""
+"""Derive the present cables from the LLDP neighbors of switches, and compare them with the cabling plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.operate.verify.moves import Cable, End, Move
 
 Heard = dict[str, list["Neighbor"]]
-"""Port -> who announces themselves there."""
+"""Port -> the LLDP announcements received there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Neighbor:
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """One switch: what is planned at its ports, and what it hears there.
+    """The planned and the actual LLDP neighbors of one switch.
 
     Attributes:
         planned: port -> far end.
         dark: ports that are planned and shut.
-        ports: every port of the fabric; what is heard elsewhere, as on the management port, does not matter.
+        ports: every port of the fabric; neighbors on other ports, such as the management port, are ignored.
     """
 
     planned: dict[str, End]
@@ -47,7 +47,7 @@ class Ears:
 
 
 def ears(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -> Ears:
-    """A switch's plan and NAPALM's `get_lldp_neighbors_detail` of it."""
+    """Return the planned neighbors of a switch and those of NAPALM's `get_lldp_neighbors_detail`."""
     planned = {port.name: (port.peer.device, port.peer.port) for port in switch.ports if port.peer}
     ports = frozenset(port.name for port in switch.ports)
     said = ("remote_system_name", "remote_port", "remote_port_description")
@@ -62,10 +62,10 @@ def ears(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -
 
 @dataclass(slots=True)
 class Cabling:
-    """The plan and what is there, between switches that were asked and whatever they lead to.
+    """The planned and the present cables of the switches that were read.
 
     Attributes:
-        silent: planned cables to hosts that announce themselves nowhere: not compared.
+        silent: number of planned cables to hosts that send no LLDP; they are not compared.
     """
 
     planned: list[Cable] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Cabling:
 
 
 def compare(asked: Mapping[str, Ears], names: Callable[[str], Mapping[str, str] | None]) -> Cabling:
-    """Compare what switches hear with the plan.
+    """Compare the LLDP neighbors of switches with the plan.
 
     `names` gives for a switch of the plan other name of a port -> its name, such as the alias that it announces; None
     for a system that is no switch of the plan.
@@ -94,7 +94,7 @@ def compare(asked: Mapping[str, Ears], names: Callable[[str], Mapping[str, str] 
 def _resolved(
     asked: Mapping[str, Ears], names: Callable[[str], Mapping[str, str] | None]
 ) -> dict[End, list[End]]:
-    """Local end -> far ends that it hears, each by the name that the plan has for it."""
+    """Return for each local end the far ends that announce themselves there, by their names in the plan."""
     hosts: dict[str, set[str]] = {}
     for one in asked.values():
         for device, port in one.planned.values():
@@ -131,7 +131,7 @@ def _end(
 
 
 def _partners(asked: Mapping[str, Ears], heard: Mapping[End, list[End]], cabling: Cabling) -> dict[End, End]:
-    """Both ends of every cable that is there: first those that both ends tell of, then those that one does."""
+    """Return both ends of every present cable: first those that both ends report, then those that one end reports."""
     partner: dict[End, End] = {}
     later: list[tuple[End, End]] = []
     for end, others in heard.items():
@@ -169,7 +169,7 @@ def _doubt(end: End, message: str) -> Found:
 def _plan(
     asked: Mapping[str, Ears], heard: Mapping[End, list[End]], partner: Mapping[End, End], cabling: Cabling
 ) -> None:
-    """The planned cables that can be judged, lower end first."""
+    """Select the planned cables that can be compared, lower end first."""
     speaking = {other[0] for others in heard.values() for other in others}
     planned: dict[Cable, None] = {}
     for device, one in asked.items():
@@ -186,7 +186,7 @@ def _plan(
 
 
 def _tell(cabling: Cabling, partner: Mapping[End, End]) -> None:
-    """A finding for each planned cable that is not there, and each found one that neither end is planned for."""
+    """Report each planned cable that is missing, and each present cable that is planned at neither end."""
     wanted = {end: other for a, b in cabling.planned for end, other in ((a, b), (b, a))}
     for moves in cabling.moves:
         remedy = "; then ".join(move.words for move in moves[:3])
@@ -203,7 +203,7 @@ def _tell(cabling: Cabling, partner: Mapping[End, End]) -> None:
 
 
 def _touched(moves: Iterable[Move], wanted: Mapping[End, End], partner: Mapping[End, End]) -> list[Cable]:
-    """The planned cables of a disturbance that are not there, from the end that is near to the moves."""
+    """Return the missing planned cables of a disturbance, from the end that is near the moves."""
     moves = list(moves)
     near = {end[0] for move in moves for end in (move.a, move.b)}
     cables: dict[Cable, Cable] = {}

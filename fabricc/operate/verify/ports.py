@@ -1,4 +1,4 @@
-"""Interfaces: state, speed, MTU and errors of every planned port."""
+"""Compare state, speed, MTU and errors of every planned port."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
 
 LAYER_2_BYTES = 22
-"""What an operating system may count on top of an IP MTU: Ethernet's header (14), a VLAN tag (4), its check sum (4)."""
+"""Bytes that an operating system may add to an IP MTU: Ethernet header (14), VLAN tag (4), checksum (4)."""
 _MBIT = 1000
 _wrong = partial(found, Aspect.INTERFACES)
 _ERRORS = ("rx_errors", "tx_errors")
@@ -23,7 +23,7 @@ _ERRORS = ("rx_errors", "tx_errors")
 def compare(
     switch: Switch, told: Mapping[str, Any], counters: Mapping[str, Any] | None, errors: int
 ) -> tuple[list[Found], int]:
-    """Findings, and how many ports were compared.
+    """Return the findings and the number of ports that were compared.
 
     `counters` is None when the driver has none; fewer `errors` of a port since they were last cleared are not worth a
     word.

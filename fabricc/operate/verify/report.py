@@ -1,4 +1,4 @@
-"""A verification for people and machines: a table, Markdown, JSON and JUnit XML."""
+"""Render the report of a verification as tables, Markdown, JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "b
 
 
 def rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
-    """Aspect, switches compared, things compared there, and the result in words."""
+    """Yield for each aspect the number of switches and of things compared, and the result in words."""
     for aspect in report.aspects:
         counts = report.compared[aspect]
         of = [one for one in report.found if one.aspect is aspect]
@@ -57,14 +57,14 @@ def rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
 
 
 def counters(report: Report) -> Iterator[tuple[str, ...]]:
-    """Switch, and in words what it counts of each kind; those that count anything, the worst first."""
+    """Yield each switch with a count above zero and its counts of each kind; the highest counts come first."""
     for name, sums in lossless.totals(report.counters):
         if any(sums):
             yield name, *("not stated" if one is None else f"{one:,}" for one in sums)
 
 
 def verdict(report: Report) -> str:
-    """The whole in a line."""
+    """Return the result in one line."""
     errors = sum(1 for one in report.found if one.diagnostic.severity is Severity.ERROR)
     moves = sum(len(moves) for moves in report.moves)
     words = ["nothing was compared" if report.empty else "what was compared is as planned"]
@@ -79,19 +79,19 @@ def verdict(report: Report) -> str:
 
 
 def remarks(report: Report) -> list[str]:
-    """What to know about the comparison itself."""
+    """Return remarks about the comparison itself."""
     lines = f"lines of running configurations that no reader knows, and that are not compared: {report.unknown_lines:,}"
     return [*report.remarks, *([lines] if report.unknown_lines else [])]
 
 
 def failures(report: Report) -> Iterator[str]:
-    """Why switches, or parts of them, could not be asked."""
+    """Yield the reasons why switches, or aspects of them, could not be read."""
     for diagnostics in report.unasked.values():
         yield from (one.message for one in diagnostics)
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """What to show of it; of each aspect the first findings."""
+    """Yield the parts of the printed report, with the first findings of each aspect."""
     yield Table("", ("compared", "switches", "with", "result"), list(rows(report)))
     yield from _counted(list(counters(report)))
     for aspect in report.aspects:
@@ -135,7 +135,7 @@ def _place(one: Found) -> str:
 
 
 def as_markdown(report: Report) -> Markdown:
-    """For a comment or a ticket."""
+    """Return the report as Markdown, for a comment or a ticket."""
     lines = [
         Markdown("**{}**").format(verdict(report)),
         Markdown(),
@@ -169,7 +169,7 @@ def _row(cells: Iterable[str]) -> Markdown:
 
 
 def as_json(report: Report) -> Rendered:
-    """Everything, for programs; `moves` has a list for each disturbance."""
+    """Return the whole report as JSON; `moves` has a list for each disturbance."""
     answer: dict[str, Any] = {
         "tree": report.tree,
         "exit_status": report.exit_status,
@@ -204,7 +204,7 @@ def as_json(report: Report) -> Rendered:
 
 
 def as_junit(report: Report) -> Rendered:
-    """JUnit XML: a suite for each aspect, a case for each switch; an error for one that could not be asked."""
+    """Return JUnit XML: a suite for each aspect, a case for each switch, an error for a switch that was not read."""
     root = ElementTree.Element("testsuites", {"name": "fabricc verify"})
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     for aspect in report.aspects:
@@ -228,7 +228,7 @@ def as_junit(report: Report) -> Rendered:
 
 
 def _judge(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Found]) -> str:
-    """Put the result of one case below it; the count that it adds to, "" for one that passes."""
+    """Add the result of one case; return the name of its count, "" for a case that passes."""
     errors = [one for one in wrong if one.diagnostic.severity is Severity.ERROR]
     text = "\n".join(f"{one.diagnostic.code}: {one.diagnostic.message}{_place(one)}" for one in wrong)
     if errors:

@@ -1,4 +1,4 @@
-"""Routes: every planned prefix is there with the planned number of equal-cost next hops, and no other is."""
+"""Compare routes: every planned prefix has the planned number of equal-cost next hops, and there is no other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 2
 
 
 def compare(device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]) -> tuple[list[Found], int]:
-    """Findings, one for each class of prefixes and width, and how many prefixes were compared."""
+    """Return one finding for each class of prefixes and width, and the number of prefixes compared."""
     expected = widths.expected(at)
     groups: dict[tuple[str, int, int], list[str]] = defaultdict(list)
     totals: dict[str, int] = defaultdict(int)

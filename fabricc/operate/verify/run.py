@@ -1,4 +1,4 @@
-"""A verification from end to end: every switch asked, a bounded number at once, and the cabling judged as a whole."""
+"""Verify switches against the plan: a bounded number at once, and the cabling as a whole."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def verify(
     errors: int = 100,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Report:
-    """Ask switches and compare them with the plan; nothing is changed on them.
+    """Compare switches with the plan; nothing is changed on them.
 
     Args:
         source: tree and fabric.
         access: how to log in.
-        only: switches to ask; empty for all.
+        only: switches to verify; empty for all.
         aspects: what to compare.
         parallel: connections at once.
-        errors: interface errors that are not worth a word.
-        progress: told a phase, how many are done, of how many.
+        errors: number of interface errors of a port that is not reported.
+        progress: called with a phase, how many switches are done, and of how many.
 
     Raises:
         RefusedError: FAB9127, a switch that the fabric does not have.
@@ -93,7 +93,7 @@ def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
 
 
 def _require_distinct(question: Question, answers: Mapping[str, Answer]) -> None:
-    """Report names that lead to one device in place of what was compared with the second of them."""
+    """Report two names that lead to one device; this replaces the findings of the second one."""
     devices = {name: answer.device for name, answer in answers.items() if answer.device is not None}
     places = [question.source.devices[name] for name in devices]
     for first, second in (*shared_devices(devices), *shared_endpoints(question.access, places)):
@@ -110,7 +110,7 @@ def _cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:
 
     @cache
     def names(system: str) -> Mapping[str, str] | None:
-        """Port and alias of a switch of the plan -> port."""
+        """Return the port for each port name and alias of a planned switch."""
         if system not in source.places:
             return None
         switch = source.switch(system)

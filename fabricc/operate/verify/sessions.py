@@ -1,4 +1,4 @@
-"""BGP sessions: the planned ones are Established, with the planned AS, and there is no other."""
+"""Compare BGP sessions: the planned ones are Established with the planned AS, and there is no other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _wrong = partial(found, Aspect.BGP)
 
 
 def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
-    """Findings, and how many sessions were compared."""
+    """Return the findings and the number of sessions that were compared."""
     peers = {_key(name): peer for name, peer in told.get("global", {}).get("peers", {}).items()}
     lit = {port.name for port in switch.ports if port.enabled}
     findings: list[Found] = []
@@ -45,7 +45,7 @@ def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
 
 
 def _key(name: str) -> str:
-    """A neighbour as facts name it: an address in canonical form, or the port of a link-local one."""
+    """Return a neighbor as facts name it: an address in canonical form, or the port of a link-local one."""
     address, _, port = name.partition("%")
     with suppress(ValueError):
         parsed = ip_address(address)

@@ -1,8 +1,8 @@
-"""How many equal-cost next hops every prefix must have on a switch, in closed form from the shape of the fabric.
+"""Compute the equal-cost next hops of every prefix on a switch from the shape of the fabric.
 
-Holds where nothing is drained or shut on purpose: then every switch of a tier is like the others, but for the links of
-ToRs to each spine, which their host group sets, and a route leads straight up to what both ends share and straight down
-(RFC 7938, section 5.2.3).
+The closed form holds where nothing is drained or shut on purpose. Then all switches of a tier are equal, except for
+the links of ToRs to each spine, which their host group sets. A route leads straight up to a common switch and straight
+down (RFC 7938, section 5.2.3).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Shape, SwitchId
 
 LARGEST_SOLVED = 256
-"""Switches up to which routes are computed one by one where something is drained or shut: our judgement."""
+"""Switches up to which routes are computed one by one where something is drained or shut: our judgment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """Who originates which prefix, and how many ways lead there.
+    """The owner of each prefix, and the number of next hops to it.
 
     Attributes:
         owners: prefix -> switch.
@@ -37,7 +37,7 @@ class Widths:
 
     @classmethod
     def of(cls, fabric: Fabric) -> Widths | None:
-        """The widths of a fabric; None for a large one in which something is drained or shut."""
+        """Return the widths of a fabric; None for a large one in which something is drained or shut."""
         owners = {
             prefix: at for at in fabric.switch_ids() for prefix in expand.originated_prefixes(fabric, at)
         }
@@ -49,7 +49,7 @@ class Widths:
         return cls(fabric, owners, predict(fabric.switch(at) for at in places).widths)
 
     def expected(self, at: SwitchId) -> dict[str, int]:
-        """Prefix -> next hops on a switch."""
+        """Return the number of next hops of each prefix on a switch."""
         if self.solved is not None:
             return self.solved[self.fabric.name(at)]
         limit, fabrics = self.fabric.routing.maximum_paths, self.fabric.shape.fabrics
@@ -61,7 +61,7 @@ class Widths:
         return found
 
     def kind(self, at: SwitchId, prefix: str) -> str:
-        """The class of a prefix, as seen from a switch: `ToR aggregates of other pods`."""
+        """Return the class of a prefix, as seen from a switch: `ToR aggregates of other pods`."""
         owner = self.owners[prefix]
         tier = {TierName.TOR: "ToR", TierName.SPINE: "spine", TierName.CORE: "core"}[owner.tier]
         what = "loopbacks" if prefix.endswith(("/32", "/128")) else "aggregates"
@@ -73,7 +73,7 @@ class Widths:
 
 
 def _disturbed(fabric: Fabric) -> bool:
-    """Whether something is drained or shut, or a unit has no host whose links it could aggregate."""
+    """Return whether something is drained or shut, or a unit has no host whose links it could aggregate."""
     shut = any(
         change.drained or any(port[2] for port in change.ports.values()) for change in fabric.changes.values()
     )
@@ -81,7 +81,7 @@ def _disturbed(fabric: Fabric) -> bool:
 
 
 def _width(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
-    """Links that lead towards a switch that cables join with this one; 0 where no route may lead."""
+    """Return the number of links toward a connected switch; 0 where no route may lead."""
     shape = fabric.shape
     if at.tier is TierName.TOR:
         return _from_tor(shape, _links(fabric, at), at, owner)
@@ -94,7 +94,7 @@ def _width(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
 
 
 def _links(fabric: Fabric, tor: SwitchId) -> int:
-    """Links of a ToR to each spine."""
+    """Return the number of links of a ToR to each spine."""
     return fabric.tor_links[fabric.units[tor.unit].group]
 
 
@@ -117,7 +117,7 @@ def _from_spine(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
 
 
 def _set(at: SwitchId) -> tuple[int, int]:
-    """Of a ToR or spine: the set of spines that it belongs to."""
+    """Return the set of spines that a ToR or spine belongs to."""
     return at.pod, at.plane
 
 

@@ -25,7 +25,7 @@ _MACHINE_WIDE = ".neigh.default.gc_thresh"  # not a setting of a namespace: Dock
 
 
 def containerlab(topology: Topology) -> dict[str, str]:
-    """The files of the export: path -> text; `<cluster>.clab.yml` and a folder for each switch."""
+    """Return the files of the export: path -> text; `<cluster>.clab.yml` and a folder for each switch."""
     files: dict[str, str] = {}
     nodes: dict[str, Any] = {}
     groups: dict[str, Any] = {}

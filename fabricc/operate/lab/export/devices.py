@@ -1,4 +1,4 @@
-"""The devices of an exported topology, which emulation runs each, what its ports are called there; and its YAML."""
+"""The devices of an exported topology with their emulation and its port names, and the YAML output."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Emulated:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Everything that a topology file tells of.
+    """The contents of a topology file.
 
     Attributes:
         cables: the cabling plan, lower end first.
@@ -56,7 +56,7 @@ class Topology:
     cables: tuple[tuple[End, End], ...]
 
     def unverified(self) -> Iterator[str]:
-        """What is assumed of each NOS's image."""
+        """Yield the assumptions about each NOS's image."""
         told = set()
         for found in self.switches.values():
             if found.switch.nos not in told:
@@ -65,7 +65,7 @@ class Topology:
 
 
 def topology(fabric: Fabric) -> Topology:
-    """The devices and cables of a fabric.
+    """Return the devices and cables of a fabric.
 
     Raises:
         LabError: FAB8018, a NOS has no emulation.
@@ -86,7 +86,7 @@ def topology(fabric: Fabric) -> Topology:
 
 
 def as_yaml(document: Mapping[str, Any], head: Iterable[str]) -> str:
-    """A document in the order of its keys, one line a device where it is short, below comment lines."""
+    """Return a document in the order of its keys, one line a device where it is short, below comment lines."""
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     comments = "".join(f"# {line}\n" for line in head)
     return comments + yaml.dump(

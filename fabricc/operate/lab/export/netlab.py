@@ -1,7 +1,7 @@
 """A netlab topology: the plan in netlab's own words, which renders configurations of its own from it.
 
 Devices, cables, addresses, AS numbers, BFD and MTU are the plan's; policy, queues and host routing are not netlab's
-to express, and stay in the emitted files. netlab names the ports of most devices itself, so a cable is told by the
+to express, and stay in the emitted files. netlab names the ports of most devices itself, so a cable is given by the
 place of its ports in panel order. Attributes as in netlab's documentation of nodes, links and the BGP module
 (netlab.tools), tried with networklab from PyPI.
 """
@@ -25,7 +25,7 @@ _NAME = 16
 
 
 def netlab(topology: Topology) -> dict[str, str]:
-    """The files of the export: `topology.yml`."""
+    """Return the files of the export: `topology.yml`."""
     fabric = topology.fabric
     count = len(topology.switches) + len(topology.hosts)
     document: dict[str, Any] = {

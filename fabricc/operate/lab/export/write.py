@@ -1,4 +1,4 @@
-"""Writes an exported topology as an output tree: whole or not at all, replacing only what an export wrote before."""
+"""Write an exported topology as an output tree: whole or not at all, replacing only an earlier export."""
 
 from __future__ import annotations
 
