@@ -10,7 +10,7 @@ from fabricc.cli import logins, output
 from fabricc.cli.auditing import audited
 from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.collect.run import collect
-from fabricc.operate.collect.targets import targets
+from fabricc.operate.collect.targets import parse_targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ def collected(
     words: Sequence[str], folder: Path, access_file: Path | None, parallel: int, *, audits: bool
 ) -> int:
     """Ask, write and tell; arguments as those of the command. The exit status."""
-    devices = targets(words)
+    devices = parse_targets(words)
     named = next((Path(word) for word in words if Path(word).is_file()), Path("targets.yaml"))
     access = logins.access(named, access_file)
     with output.progress() as bar:

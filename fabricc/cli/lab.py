@@ -15,7 +15,7 @@ from fabricc.cli import options, output
 from fabricc.cli.lab_words import labs, nodes, targets
 from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, recabling, report
 from fabricc.operate.lab import state as states
-from fabricc.operate.lab.export.write import export as write
+from fabricc.operate.lab.export.write import export_topology as write
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.steady import Network, compare_steady
@@ -91,14 +91,14 @@ def _boot(
     with output.progress() as bar:
         ends = (_end(swap[0]), _end(swap[1])) if swap else None
         told = bar or _in_lines()
-        lab, source = lifecycle.up(
+        lab, source = lifecycle.boot_lab(
             spec, state, units=units, sample=sample, network=part, swap=ends, ssh=ssh, progress=told
         )
     for sentence in source.differences:
         output.err(f"note: {sentence}")
     network = Network.of(lab, source.fabric)
     output.err(f"waiting for every planned route, {SETTLE_S:.0f} s at most")
-    settled = observe.settle(lab, network.predict(network.miswired()), SETTLE_S)
+    settled = observe.wait_until_settled(lab, network.predict(network.miswired()), SETTLE_S)
     if settled is None:
         raise LabError(
             "FAB8016",
@@ -136,7 +136,7 @@ def _end(text: str) -> tuple[str, str]:
 @_where
 def down(name: str | None, state: Path | None) -> int:
     """Take a lab away, also what a killed run left; nothing else is touched."""
-    record = lifecycle.down(states.folder_of(name, state))
+    record = lifecycle.take_down_lab(states.folder_of(name, state))
     output.out(f"{record.cluster}: gone")
     return 0
 
@@ -147,8 +147,8 @@ def status(name: str | None, state: Path | None) -> int:
     """Show each node: whether it runs, its sessions, its memory; and what is broken."""
     lab = _open(name, state)
     output.out(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
-    output.out(*output.columns(observe.status(lab)))
-    for broken, fault in sorted(faults.faults(lab).items()):
+    output.out(*output.columns(observe.list_status(lab)))
+    for broken, fault in sorted(faults.read_faults(lab).items()):
         output.out(f"broken: {broken}{' (silent)' if fault.silent else ''}")
     return 0
 
@@ -171,8 +171,8 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
     """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
     lab = _open(name, state)
-    with states.locked(lab.folder):
-        ends = faults.break_(lab, target, silent=silent)
+    with states.lock_lab(lab.folder):
+        ends = faults.break_target(lab, target, silent=silent)
     output.out(f"{target}: {plural(len(ends), 'link')} {'silent' if silent else 'down'}")
     return 0
 
@@ -183,8 +183,8 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
     """Give back what was broken: TARGET, or everything."""
     lab = _open(name, state)
-    with states.locked(lab.folder):
-        healed = faults.heal(lab, target)
+    with states.lock_lab(lab.folder):
+        healed = faults.heal_target(lab, target)
     output.out(f"healed: {', '.join(healed) or 'nothing was broken'}")
     return 0
 
@@ -215,13 +215,13 @@ def test(
         raise click.UsageError("--units, --sample and --network go with SPEC.")
     lab, running = _boot(spec, units, sample, network, state) if spec else (_open(name, state), None)
     try:
-        with states.locked(lab.folder), output.progress() as bar:
+        with states.lock_lab(lab.folder), output.progress() as bar:
             trial = try_out(lab, running or network_of(lab), quick=quick, progress=bar)
     finally:
         if spec:
-            lifecycle.down(lab.folder)
+            lifecycle.take_down_lab(lab.folder)
     if format_ == "text":
-        output.out(*report.lines(trial))
+        output.out(*report.table_lines(trial))
     else:
         output.document(report.as_json(trial) if format_ == "json" else report.as_junit(trial))
     return 1 if trial.wrong else 0
@@ -236,10 +236,10 @@ def test(
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None, cable: bool) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
     lab = _open(name, state)
-    with states.locked(lab.folder):
+    with states.lock_lab(lab.folder):
         step = growth.plan_step(network_of(lab), spec, units, hands=cable)
         if cable:
-            growth.cable(step)
+            growth.add_cables(step)
             joined = len(step.after.lab.nodes) - len(lab.nodes)
             output.out(f"{lab.record.cluster}: {plural(joined, 'new node')} wired and booted")
             if waiting := step.after.unplugged():
@@ -248,10 +248,10 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None, ca
                 )
             return 0
         trial = trial_of(step.after.lab)
-        trial.events.append(growth.grow(step, trial))
+        trial.events.append(growth.grow_lab(step, trial))
         compare_steady(step.after, trial)
         trial.memory_kib = step.after.lab.memory_kib()
-    output.out(*report.lines(trial))
+    output.out(*report.table_lines(trial))
     return 1 if trial.wrong else 0
 
 
@@ -262,8 +262,8 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None, ca
 def recable(name: str | None, state: Path | None, worksheet: Path, number: int | None) -> int:
     """Move the cables of WORKSHEET, a recabling.csv of `migrate`; first `grow --cable` to its spec."""
     lab = _open(name, state)
-    with states.locked(lab.folder):
-        after = recabling.recable(network_of(lab), recabling.read(worksheet), number)
+    with states.lock_lab(lab.folder):
+        after = recabling.recable_lab(network_of(lab), recabling.read_worksheet(worksheet), number)
     moved = len({*after.lab.record.cables} - {*lab.record.cables})
     output.out(f"{lab.record.cluster}: {plural(moved, 'cable')} moved, {len(after.unplugged())} to go")
     return 0

@@ -41,6 +41,6 @@ def targets(context: click.Context, _parameter: click.Parameter, begun: str) -> 
 def _lab(context: click.Context) -> Record | None:
     named = context.params.get("state")
     try:
-        return state.load(state.folder_of(context.params.get("name"), Path(named) if named else None))
+        return state.load_record(state.folder_of(context.params.get("name"), Path(named) if named else None))
     except (failure.LabError, OSError):
         return None

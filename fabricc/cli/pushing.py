@@ -16,7 +16,7 @@ from fabricc.cli.entry import INTERRUPTED
 from fabricc.compiler import accepted
 from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.devices.access import NAME, Access
-from fabricc.operate.devices.inventory import export
+from fabricc.operate.devices.inventory import write_inventory
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push import confirming, report, start, trying
 from fabricc.operate.push.built_tree import RefusedError, read_source
@@ -147,7 +147,7 @@ def _stated() -> frozenset[str]:
 
 
 def _export(setting: Setting, folder: Path) -> int:
-    for path in export(setting.source.fabric, setting.access, folder):
+    for path in write_inventory(setting.source.fabric, setting.access, folder):
         output.out(str(path))
     return 0
 

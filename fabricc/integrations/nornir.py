@@ -12,7 +12,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
 from fabricc.operate.devices.access import NAME, access_of
-from fabricc.operate.devices.device import device
+from fabricc.operate.devices.device import device_of_switch
 from fabricc.operate.devices.driver_classes import driver_name
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class FabriccInventory:
                 )
         hosts, groups, defaults = Hosts(), Groups(), Defaults(data={"cluster": fabric.cluster})
         for at in fabric.switch_ids():
-            known = device(fabric, at)
+            known = device_of_switch(fabric, at)
             host = Host(known.name, known.address, data=_task_data(fabric, at, known), defaults=defaults)
             for name in _group_names(fabric, at, known):
                 host.groups.append(groups.setdefault(name, Group(name, defaults=defaults)))

@@ -13,7 +13,7 @@ from fabricc.base.numbers import is_number, whole_number
 from fabricc.base.order import natural_key
 from fabricc.catalog.support import release_numbers
 from fabricc.fabric.vocabulary import Row
-from fabricc.operate.devices.kinds import KindError, number
+from fabricc.operate.devices.kinds import KindError, accept_number
 from fabricc.operate.devices.readings import of_classes
 from fabricc.review.diff.effects import OUTSIDE, Sides, direction
 
@@ -56,11 +56,11 @@ def test_numbers_of_devices(text: str) -> None:
 @pytest.mark.parametrize("value", ["--5", "-", "5-", "²", "٣", LONG, 10**20, float("inf"), float("nan")])
 def test_a_count_of_a_device_that_is_no_count_is_refused(value: object) -> None:
     with pytest.raises(KindError):
-        number(value, "here")
+        accept_number(value, "here")
 
 
 def test_counts_of_a_device() -> None:
-    assert [number(value, "here") for value in ("-5", "18446744073709551615", 7, None)] == [
+    assert [accept_number(value, "here") for value in ("-5", "18446744073709551615", 7, None)] == [
         -5,
         2**64 - 1,
         7,

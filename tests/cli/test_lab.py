@@ -28,7 +28,7 @@ def test_what_begins_is_told_at_once_where_no_terminal_is(
         progress("switches", 6, 6)
         raise LabError("FAB8010", "a switch does not boot")
 
-    monkeypatch.setattr(lifecycle, "up", up)
+    monkeypatch.setattr(lifecycle, "boot_lab", up)
     ran = fabricc("lab", "up", "cluster.yaml")
     assert ran.out == ""
     assert ran.err.splitlines()[:2] == ["starting 3 namespaces", "starting 6 switches"]

@@ -17,7 +17,7 @@ from fabricc.compiler.materials import list_materials
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
-from fabricc.operate.lab.slicing import sampled, sliced
+from fabricc.operate.lab.slicing import sample_fabric, slice_fabric
 from fabricc.operate.push.impact import Effect, Impact
 from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.waves import compute_waves
@@ -164,7 +164,7 @@ def test_reports_bills_and_labs_know_them() -> None:
         "tor": 4,
         "spine": 2,
     }
-    for part in (sliced(found.fabric, 1), sampled(found.fabric)):
+    for part in (slice_fabric(found.fabric, 1), sample_fabric(found.fabric)):
         names = {part.name(at) for at in part.switch_ids()}
         assert {*BORDER} < names
         assert all(part.switch(at).ports for at in part.switch_ids())

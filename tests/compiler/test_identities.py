@@ -80,7 +80,7 @@ def test_files_with_given_identities_are_proved_on_every_system(tmp_path: Path, 
 
 
 def test_access_goes_to_the_given_address(tmp_path: Path) -> None:
-    devices = inventory.devices(with_tables(tmp_path).fabric)
+    devices = inventory.devices_by_name(with_tables(tmp_path).fabric)
     assert devices["leaf-r07-u42"].address == "172.16.200.7"
     assert "su001-tor1a" not in devices
 

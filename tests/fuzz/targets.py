@@ -574,8 +574,8 @@ def _journals(arena: Arena) -> list[bytes]:
 
 def _open_bundle(arena: Arena, data: bytes) -> None:
     """A text as NAPALM's calls take it: files, or a ValueError that the drivers tell."""
-    from fabricc.operate.devices.running import packed, unpacked
-    from fabricc.operate.drivers.bundle import candidate_files, pack
+    from fabricc.operate.devices.running import pack_files, unpack_files
+    from fabricc.operate.drivers.bundle import candidate_files, pack_bundle
 
     text = data.decode("utf-8", "replace")
     path = arena.folder / "candidate"
@@ -584,20 +584,20 @@ def _open_bundle(arena: Arena, data: bytes) -> None:
         try:
             files = candidate_files(*ways, "frr.conf")
             assert (
-                unpacked(pack(files), files)
+                unpack_files(pack_bundle(files), files)
                 == {k: v if v.endswith("\n") or not v else f"{v}\n" for k, v in files.items()}
                 or len(files) == 1
             )
-            packed(files)
+            pack_files(files)
         except ValueError:
             continue
 
 
 def _bundles(arena: Arena) -> list[bytes]:
-    from fabricc.operate.drivers.bundle import pack
+    from fabricc.operate.drivers.bundle import pack_bundle
 
     folders = sorted((ROOT / "tests/back/nos/frr/golden").iterdir())
-    return [pack({f.name: f.read_text() for f in folder.iterdir()}).encode() for folder in folders]
+    return [pack_bundle({f.name: f.read_text() for f in folder.iterdir()}).encode() for folder in folders]
 
 
 # What devices say.
@@ -665,7 +665,7 @@ def _said(arena: Arena) -> dict[str, Any]:
 
 
 def _answers(arena: Arena) -> list[bytes]:
-    from fabricc.operate.drivers.bundle import pack
+    from fabricc.operate.drivers.bundle import pack_bundle
 
     tree = arena.labs["frr"] / "build" / "lab"
     rows = [line.split(",") for line in (tree / "plan/cabling.csv").read_text().splitlines()[1:]]
@@ -688,7 +688,7 @@ def _answers(arena: Arena) -> list[bytes]:
         "get_lossless_counters": {kind: {port: {"3": 1, "all": 2} for port in ports}
                                   for kind in ("pfc_rx", "pfc_tx", "ecn_marked", "storms", "dropped")},
         "get_alarms": ["fan 1: failed"],
-        "get_config": {"running": pack(files), "startup": "", "candidate": ""},
+        "get_config": {"running": pack_bundle(files), "startup": "", "candidate": ""},
         "has_pending_commit": False,
     }  # fmt: skip
     return [json.dumps(said).encode()]

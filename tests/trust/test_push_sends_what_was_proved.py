@@ -83,7 +83,7 @@ def test_a_folder_that_changes_while_a_push_runs_changes_nothing(
 
     network.edit(HITLESS)
     source = network.source
-    wanted = {name: running.packed(source.files(name)) for name in source.devices}
+    wanted = {name: running.pack_files(source.files(name)) for name in source.devices}
     waves = Push.carry_out
 
     def exchanged(push: Push, planned: object) -> None:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from fabricc.operate.devices.access import NAME, access_of, read_access
-from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.device import Device
 from fabricc.operate.devices.failure import DeviceError
 from tests.operate.drivers.servers.eos import eos_switch
@@ -77,7 +77,7 @@ def access(folder: Path, device: Any, **more: Any) -> Path:
 
 
 def reach(path: Path, nos: str) -> None:
-    with connected(Device("a", "tor", nos, "", "192.0.2.1"), read_access(path)) as live:
+    with open_connection(Device("a", "tor", nos, "", "192.0.2.1"), read_access(path)) as live:
         live.stated_identity()
 
 

@@ -28,7 +28,7 @@ from fabricc.operate.push.options import Options
 from fabricc.operate.push.start import Preview
 from fabricc.operate.push.waves import Wave
 from fabricc.operate.verify import report as verify_report
-from fabricc.operate.verify.model import Aspect, Report, found
+from fabricc.operate.verify.model import Aspect, Report, make_finding
 from fabricc.review.diff.findings import as_diagnostics
 from fabricc.review.diff.markdown import FORGES, failure, render
 from fabricc.review.diff.model import FileDiff, Fleet, Impact, SpecChange
@@ -170,7 +170,7 @@ def test_libraries_log_nothing_of_what_switches_say(tmp_path: Path) -> None:
 def hostile_report(text: str) -> Report:
     """A verification in which a neighbour, a device and a file are hostile."""
     place = Position(text, 3)
-    wrong = found(Aspect.CABLING, text, "FAB9211", f"port swp1 hears {text}", position=place)
+    wrong = make_finding(Aspect.CABLING, text, "FAB9211", f"port swp1 hears {text}", position=place)
     failed = Diagnostic("FAB9104", Severity.ERROR, f"{text} cannot be logged in to: {text}", None, text)
     silent: dict[Aspect, tuple[str, ...]] = {Aspect.CABLING: (text,)}
     counters: Any = {text: {"pfc_rx": {text: {"3": 7}}}}
@@ -240,7 +240,7 @@ def test_a_trial_shows_routers_as_text(said: Said, text: str) -> None:
     made = Trial(text, text, 6, 4, 8.0, {"a": 2048}, differences=(text,), overlay=(text,))
     check = made.check(text, text, text)
     check.add(False, text)
-    out, _ = said(by=lambda: output.out(*lab_report.lines(made)))
+    out, _ = said(by=lambda: output.out(*lab_report.table_lines(made)))
     assert harmless(out)
     assert harmless(lab_report.as_json(made))
     suite = ElementTree.fromstring(lab_report.as_junit(made))

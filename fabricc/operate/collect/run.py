@@ -11,11 +11,11 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, identity_of
-from fabricc.operate.drivers.bundle import unpack
+from fabricc.operate.drivers.bundle import unpack_bundle
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
 
@@ -68,7 +68,7 @@ def collect(
         folder.chmod(_OWNER)
     return for_each(
         devices,
-        lambda name: _fetch(devices[name], access, folder / name, claims),
+        lambda name: _fetch_switch(devices[name], access, folder / name, claims),
         parallel,
         partial(progress, "asking"),
         patience_s=PATIENCE_S,
@@ -101,11 +101,11 @@ class Claims:
             self._known[name] = identity
 
 
-def _fetch(device: Device, access: Access, folder: Path, claims: Claims) -> Fetched:
+def _fetch_switch(device: Device, access: Access, folder: Path, claims: Claims) -> Fetched:
     fetched = Fetched()
     try:
-        with connected(device, access) as live:
-            texts = dict(_configurations(device, live))
+        with open_connection(device, access) as live:
+            texts = dict(_read_configurations(device, live))
             facts = back_ends.load(device.nos).read(texts).facts
             claims.require(device.name, identity_of(live.stated_identity(), facts))
             for file, getter in GETTERS.items():
@@ -127,7 +127,7 @@ def _fetch(device: Device, access: Access, folder: Path, claims: Claims) -> Fetc
     return fetched
 
 
-def _configurations(device: Device, live: Connection) -> dict[str, str]:
+def _read_configurations(device: Device, live: Connection) -> dict[str, str]:
     """Return the running configuration by file, with other saved files that the driver returns.
 
     Raises:
@@ -136,8 +136,11 @@ def _configurations(device: Device, live: Connection) -> dict[str, str]:
     alone = getattr(getattr(back_ends.load(device.nos), "found", None), "FILE", "running-config.txt")
     found = live.configurations()
     try:
-        beside = unpack(found.get("startup") or "", alone)
-        return {**{name: text for name, text in beside.items() if text}, **unpack(found["running"], alone)}
+        beside = unpack_bundle(found.get("startup") or "", alone)
+        return {
+            **{name: text for name, text in beside.items() if text},
+            **unpack_bundle(found["running"], alone),
+        }
     except ValueError as error:
         raise DeviceError(
             "FAB9523", f"{device.name}: what it runs looks like several files: {error}"

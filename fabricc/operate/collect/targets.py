@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.:-]{0,252}")
 _FORM = "Write SYSTEM:ADDRESS, SYSTEM:NAME=ADDRESS, or a file of `SYSTEM: {NAME: ADDRESS}` or `SYSTEM: [ADDRESS]`."
 
 
-def targets(words: Iterable[str]) -> dict[str, Device]:
+def parse_targets(words: Iterable[str]) -> dict[str, Device]:
     """Return the switches by name, in the order given; a switch without a name is named by its address.
 
     Raises:
@@ -29,7 +29,7 @@ def targets(words: Iterable[str]) -> dict[str, Device]:
     """
     found: dict[str, Device] = {}
     for word in words:
-        for device in _in_file(Path(word)) if Path(word).is_file() else (_said(word),):
+        for device in _in_file(Path(word)) if Path(word).is_file() else (_parse_word(word),):
             if device.name in found:
                 message = f"two targets are called {device.name}"
                 raise DeviceError("FAB9522", message, "Give each a name of its own.")
@@ -37,12 +37,12 @@ def targets(words: Iterable[str]) -> dict[str, Device]:
     return found
 
 
-def _said(word: str) -> Device:
+def _parse_word(word: str) -> Device:
     system, colon, rest = word.partition(":")
     if not colon or not rest:
         raise DeviceError("FAB9520", f"{word!r} is no target, and no file of that name is there", _FORM)
     name, _, address = rest.rpartition("=")
-    return _device(system, name or address, address, word)
+    return _make_device(system, name or address, address, word)
 
 
 def _in_file(path: Path) -> Iterator[Device]:
@@ -62,19 +62,19 @@ def _in_file(path: Path) -> Iterator[Device]:
     if not isinstance(stated, dict):
         raise DeviceError("FAB9520", f"{path} is no mapping of systems", _FORM)
     for system, entries in stated.items():
-        named = entries.items() if isinstance(entries, dict) else ((each, each) for each in _listed(entries))
+        named = entries.items() if isinstance(entries, dict) else ((each, each) for each in _as_list(entries))
         for name, address in named:
             if not isinstance(address, str) or not isinstance(name, str):
                 message = f"{path}: a target of {system} is no text"
                 raise DeviceError("FAB9520", message, _FORM, Position(str(path), 1))
-            yield _device(str(system), name, address, f"{path}: {name}")
+            yield _make_device(str(system), name, address, f"{path}: {name}")
 
 
-def _listed(entries: object) -> list[object]:
+def _as_list(entries: object) -> list[object]:
     return entries if isinstance(entries, list) else [entries]
 
 
-def _device(system: str, name: str, address: str, where: str) -> Device:
+def _make_device(system: str, name: str, address: str, where: str) -> Device:
     nos, _, release = system.partition("-")
     if nos not in back_ends.names():
         known = f"Systems: {', '.join(back_ends.names())}."

@@ -20,7 +20,7 @@ from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.devices import allowed_options
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.login import Login
-from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret, fits
+from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret, is_safe_value
 from fabricc.operate.devices.trust import record_trust, require_trust
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Access:
                 found = place.resolve(name)
             except DeviceError as error:
                 raise DeviceError("FAB9131", f"the secret {name!r}: {error}", error.diagnostic.help) from None
-            if not fits(found.reveal()):
+            if not is_safe_value(found.reveal()):
                 message = f"the secret {name!r} has a character that some configuration cannot hold"
                 remedy = "Take printable ASCII without blanks, quotes, brackets, and \\ ; # & ?."
                 raise DeviceError("FAB9131", message, remedy)
@@ -177,7 +177,7 @@ def read_access(path: Path) -> Access:
         DeviceError: FAB9101, it cannot be read or has an invalid entry; FAB9102 for a literal secret;
             FAB9170, an option may not be set.
     """
-    return _parse(path, _content(path))
+    return _parse_access(path, _read_content(path))
 
 
 def access_of(spec: Path, stated: Path | None) -> Access:
@@ -193,9 +193,9 @@ def access_of(spec: Path, stated: Path | None) -> Access:
     if not path.exists():
         help_ = "See `fabricc docs push`, or use --access."
         raise DeviceError("FAB9101", f"there is no {path}, which says how to log in", help_)
-    content = _content(path)
+    content = _read_content(path)
     require_trust(path, content)
-    access = _parse(path, content)
+    access = _parse_access(path, content)
     require_trust(path, content, access.deciding)
     return access
 
@@ -206,20 +206,20 @@ def trust_access(path: Path) -> Access:
     Raises:
         DeviceError: as `read_access`; FAB9172, the trust cannot be recorded.
     """
-    content = _content(path)
-    access = _parse(path, content)
+    content = _read_content(path)
+    access = _parse_access(path, content)
     record_trust(path, content, access.deciding)
     return access
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return files.read(path, limit=_LARGEST)
     except OSError as error:
         raise DeviceError("FAB9101", f"cannot read {path}: {error.strerror}") from None
 
 
-def _parse(path: Path, content: bytes) -> Access:
+def _parse_access(path: Path, content: bytes) -> Access:
     rules = replace(
         STRICT,
         words={what: ("FAB9101", *texts[1:]) for what, texts in STRICT.words.items() if what != "empty"},
@@ -237,18 +237,21 @@ def _parse(path: Path, content: bytes) -> Access:
     if not isinstance(stated, dict):
         raise DeviceError("FAB9101", f"{path} is no mapping")
     secrets = {
-        name: _reference(path, value, f"secrets.{name}")
-        for name, value in _table(path, stated.pop("secrets", None) or {}, "secrets").items()
+        name: _parse_reference(path, value, f"secrets.{name}")
+        for name, value in _require_table(path, stated.pop("secrets", None) or {}, "secrets").items()
     }
-    nested = {name: _table(path, stated.pop(name, None) or {}, name) for name in ("nos", "devices")}
-    by_nos = {name: _login(path, table, f"nos.{name}", set()) for name, table in nested["nos"].items()}
+    nested = {name: _require_table(path, stated.pop(name, None) or {}, name) for name in ("nos", "devices")}
+    by_nos = {name: _parse_login(path, table, f"nos.{name}", set()) for name, table in nested["nos"].items()}
     by_device = {
-        name: _login(path, table, f"devices.{name}", {"address"}) for name, table in nested["devices"].items()
+        name: _parse_login(path, table, f"devices.{name}", {"address"})
+        for name, table in nested["devices"].items()
     }
     allowed = stated.pop("require_signature", None)
     if allowed is not None:
-        allowed = path.parent / Path(str(_typed(path, "the file", "require_signature", allowed))).expanduser()
-    default = _login(path, stated, "the file", set())
+        allowed = (
+            path.parent / Path(str(_parse_value(path, "the file", "require_signature", allowed))).expanduser()
+        )
+    default = _parse_login(path, stated, "the file", set())
     for where, nos, table in (
         ("the file", "", default),
         *((f"nos.{name}", name, table) for name, table in by_nos.items()),
@@ -266,18 +269,18 @@ def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:
     return Diagnostic("FAB9101", Severity.ERROR, "this is not YAML", place)
 
 
-def _table(path: Path, value: object, where: str) -> dict[str, Any]:
+def _require_table(path: Path, value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise DeviceError("FAB9101", f"{path}: {where} is no mapping")
     return value
 
 
-def _login(path: Path, value: object, where: str, more: set[str]) -> dict[str, Any]:
-    table = _table(path, value, where)
+def _parse_login(path: Path, value: object, where: str, more: set[str]) -> dict[str, Any]:
+    table = _require_table(path, value, where)
     if unknown := sorted(table.keys() - _KEYS - more):
         known = ", ".join(sorted(_KEYS | more))
         raise DeviceError("FAB9101", f"{path}: {where} has {unknown[0]!r}", f"It may have {known}.")
-    found = {name: _typed(path, where, name, entry) for name, entry in table.items()}
+    found = {name: _parse_value(path, where, name, entry) for name, entry in table.items()}
     for name in _PATHS:
         if name in found:
             found[name] = str(path.parent / Path(str(found[name])).expanduser())
@@ -287,9 +290,9 @@ def _login(path: Path, value: object, where: str, more: set[str]) -> dict[str, A
 _TYPES: Mapping[str, type] = {"verify": bool, "timeout_s": int, "port": int, "options": dict}
 
 
-def _typed(path: Path, where: str, name: str, value: object) -> object:
+def _parse_value(path: Path, where: str, name: str, value: object) -> object:
     if name == "password":
-        return _reference(path, value, "password")
+        return _parse_reference(path, value, "password")
     wanted = _TYPES.get(name, str)
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         raise DeviceError("FAB9101", f"{path}: {name} of {where} is no {wanted.__name__}")
@@ -300,7 +303,7 @@ def _typed(path: Path, where: str, name: str, value: object) -> object:
     return value
 
 
-def _reference(path: Path, value: object, where: str) -> Reference:
+def _parse_reference(path: Path, value: object, where: str) -> Reference:
     if isinstance(value, dict) and len(value) == 1:
         ((kind, place),) = value.items()
         if kind in KINDS and isinstance(place, str) and place:

@@ -38,7 +38,7 @@ def require_known(where: str, nos: str, driver: str, options: Mapping[str, Any])
         faults = [rules.fault(str(option), value) for rules in candidates]
         if all(faults):
             names = sorted({each for rules in candidates for each in rules.names})
-            raise _refused(f"{where}: the option {option!r} {_clearest(faults)}", names)
+            raise _refuse_option(f"{where}: the option {option!r} {_clearest_fault(faults)}", names)
 
 
 def require_login(device: Device, login: Login) -> None:
@@ -51,7 +51,7 @@ def require_login(device: Device, login: Login) -> None:
     rules = RULES.get(_plain_name(driver)) or _foreign_rules(device.nos, driver)
     for option, value in login.options.items():
         if fault := rules.fault(str(option), value):
-            raise _refused(
+            raise _refuse_option(
                 f"{device.name}: the option {option!r} {fault} for the driver {driver}", rules.names
             )
     if login.verify and not rules.verifies(login.options):
@@ -74,10 +74,10 @@ def _plain_name(driver: str) -> str:
     return driver.lower().replace("-", "").removeprefix("custom_napalm.").removeprefix("napalm.")
 
 
-def _clearest(faults: list[str]) -> str:
+def _clearest_fault(faults: list[str]) -> str:
     """Return why an option is refused: for its value, where some driver knows its name."""
     return next((fault for fault in faults if not fault.endswith("may set")), faults[0])
 
 
-def _refused(message: str, names: list[str]) -> DeviceError:
+def _refuse_option(message: str, names: list[str]) -> DeviceError:
     return DeviceError("FAB9170", message, f"It may set {', '.join(names)}.")

@@ -9,7 +9,7 @@ from fabricc.operate.devices.driver_classes import driver_class, napalm_base
 from fabricc.operate.devices.failure import DeviceError, RefusedLoginError, UnreachableError
 from fabricc.operate.devices.kinds import GETTERS, IDENTITY
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.redact import excerpt, masked
+from fabricc.operate.drivers.redact import excerpt, mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -64,7 +64,7 @@ class Connection:
 
     def _failed(self, code: str, what: str, error: Exception) -> DeviceError:
         text = f"{self.name}: {what} failed: {reason_of(error, self._clean)}"
-        late = _late(error)
+        late = _is_late(error)
         kind = RefusedLoginError if _refuses_login(error) else UnreachableError if late else DeviceError
         found = kind(code, text, _LATER)
         if late:
@@ -115,7 +115,7 @@ class Connection:
         except NotImplementedError:
             return {}
         except Exception as error:
-            if _refused(error):
+            if _is_refusal(error):
                 return {}
             raise self._failed("FAB9105", "asking for the identity", error) from None
         return found
@@ -221,7 +221,7 @@ class Connection:
             raise self._failed("FAB9105", method, error) from None
 
 
-def _late(error: Exception) -> bool:
+def _is_late(error: Exception) -> bool:
     """Return whether an exception means that a request timed out."""
     exceptions = napalm_base().exceptions
     return isinstance(
@@ -240,13 +240,13 @@ def _without_secrets(value: Any, mask: Callable[[str], str]) -> Any:
     return value
 
 
-def _refused(error: Exception) -> bool:
+def _is_refusal(error: Exception) -> bool:
     """Return whether a device rejected a command."""
     return isinstance(error, napalm_base().exceptions.CommandErrorException)
 
 
 @contextmanager
-def connected(
+def open_connection(
     device: Device, access: Access, session: str = "", *, ending: bool = False
 ) -> Iterator[Connection]:
     """Open a connection, and close it at the end.
@@ -276,7 +276,7 @@ def connected(
         return excerpt(text, *secrets(), longest=_LONGEST)
 
     def mask(text: str) -> str:
-        return masked(text, *secrets())
+        return mask_secrets(text, *secrets())
 
     address = login.address or device.address
     try:

@@ -30,7 +30,7 @@ class Device:
     former: str = ""
 
 
-def device(fabric: Fabric, at: SwitchId) -> Device:
+def device_of_switch(fabric: Fabric, at: SwitchId) -> Device:
     """Return the device of one switch of the fabric."""
     name, tier = fabric.name(at), fabric.tiers[at.tier]
     change = fabric.changes.get(name)
@@ -40,7 +40,7 @@ def device(fabric: Fabric, at: SwitchId) -> Device:
     return Device(name, at.tier.value, nos, release, address, fabric.moves.renamed.get(name, ""))
 
 
-def devices(fabric: Fabric) -> dict[str, Device]:
+def devices_by_name(fabric: Fabric) -> dict[str, Device]:
     """Return every switch by name, in the fabric's order."""
-    found = (device(fabric, at) for at in fabric.switch_ids())
+    found = (device_of_switch(fabric, at) for at in fabric.switch_ids())
     return {one.name: one for one in found}

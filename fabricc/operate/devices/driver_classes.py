@@ -42,15 +42,15 @@ def find_driver(nos: str, name: str) -> Any:
         DeviceError: FAB9104, there is no such driver.
     """
     if not _NAME.fullmatch(name):
-        raise _absent(nos, name)
+        raise _missing_driver(nos, name)
     base = napalm_base()
     try:
         return base.get_network_driver(name)
     except base.exceptions.ModuleImportError:
-        raise _absent(nos, name) from None
+        raise _missing_driver(nos, name) from None
 
 
-def _absent(nos: str, name: str) -> DeviceError:
+def _missing_driver(nos: str, name: str) -> DeviceError:
     return DeviceError(
         "FAB9104", f"NAPALM finds no driver {name!r} for {nos}", "Install it, or name one with `driver:`."
     )

@@ -54,16 +54,16 @@ class Identity:
     def words(self) -> str:
         """Return the name of the device for a message."""
         name = next(iter(sorted(self.hostnames - FACTORY)), "")
-        parts = [f"hostname {short(name)}"] if name else []
-        parts += [f"loopback {short(one)}" for one in sorted(self.addresses)[:1]] if not name else []
-        parts += [f"serial number {short(self.serial)}"] if self.serial and not parts else []
+        parts = [f"hostname {shorten_word(name)}"] if name else []
+        parts += [f"loopback {shorten_word(one)}" for one in sorted(self.addresses)[:1]] if not name else []
+        parts += [f"serial number {shorten_word(self.serial)}"] if self.serial and not parts else []
         return ", ".join(parts) or "no name"
 
     def named(self, others: Iterable[str], own: str) -> str:
         """Return the one among other names that is its hostname, "" for none and where its own fits too."""
-        known = {_plain(each): each for each in others}
-        labels = [label for name in sorted(self.hostnames) for label in _labels(name)]
-        if _plain(own) in labels:
+        known = {_normalize_hostname(each): each for each in others}
+        labels = [label for name in sorted(self.hostnames) for label in _hostname_forms(name)]
+        if _normalize_hostname(own) in labels:
             return ""
         return next((known[label] for label in labels if label in known), "")
 
@@ -76,7 +76,7 @@ class Identity:
         return bool(self.heard) and (self.hostnames, self.heard) == (other.hostnames, other.heard)
 
 
-def short(text: str) -> str:
+def shorten_word(text: str) -> str:
     """Return a word of a device in a length that fits into a message."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -88,18 +88,21 @@ def identity_of(stated: Mapping[str, str], facts: Mapping[str, object]) -> Ident
         stated: `hostname` and `serial_number` as its driver returns them.
         facts: of its running configuration; empty when that was not read.
     """
-    names = {_plain(stated.get("hostname", "")), _plain(str(facts.get("system/hostname", "")))} - {""}
+    names = {
+        _normalize_hostname(stated.get("hostname", "")),
+        _normalize_hostname(str(facts.get("system/hostname", ""))),
+    } - {""}
     serial = stated.get("serial_number", "").strip().lower()
     found = (str(facts[path]).partition("/")[0] for path in _ADDRESSES if path in facts)
     return Identity(frozenset(names), "" if serial in _NO_SERIAL else serial, frozenset(found))
 
 
-def _plain(name: str) -> str:
+def _normalize_hostname(name: str) -> str:
     """Return a hostname in lower case: names have no case (RFC 4343)."""
     return name.strip().strip('"').rstrip(".").lower()
 
 
-def _labels(name: str) -> tuple[str, ...]:
+def _hostname_forms(name: str) -> tuple[str, ...]:
     """Return the forms under which a hostname may be in the plan: as it is, and without its domain."""
     return tuple(dict.fromkeys((name, name.partition(".")[0])))
 
@@ -111,8 +114,8 @@ class Roster:
         """Index the names; addresses and ports are indexed when a name does not prove an identity."""
         self._fabric, self._places = fabric, places
         moves = fabric.moves
-        self._names = {_plain(name): name for name in places}
-        self._former = {name: _plain(old) for name, old in moves.renamed.items()}
+        self._names = {_normalize_hostname(name): name for name in places}
+        self._former = {name: _normalize_hostname(old) for name, old in moves.renamed.items()}
         self._past = {old: name for name, old in self._former.items() if name in places}
         self._serials = {
             name: box.serial.strip().lower() for name, box in moves.replaced.items() if box.serial.strip()
@@ -132,15 +135,19 @@ class Roster:
             identity: of the device.
             files: those that the switch is to run, which an overlay may give another hostname; None to leave them out.
         """
-        own = {_plain(name), self._former.get(name, "")} - {""}
+        own = {_normalize_hostname(name), self._former.get(name, "")} - {""}
         own -= {one for one in own if one in self._past and one in self._names}
         if files is not None and not own & identity.hostnames:
-            own |= self._stated(name, files) - self._names.keys()
-        return any(own.intersection(_labels(one)) for one in identity.hostnames)
+            own |= self._planned_hostnames(name, files) - self._names.keys()
+        return any(own.intersection(_hostname_forms(one)) for one in identity.hostnames)
 
-    def _stated(self, name: str, files: Mapping[str, str]) -> set[str]:
+    def _planned_hostnames(self, name: str, files: Mapping[str, str]) -> set[str]:
         """Return the hostname that the files of a switch give it."""
-        return {_plain(str(running.read(self.nos(name), files).facts.get("system/hostname", "")))} - {""}
+        return {
+            _normalize_hostname(
+                str(running.read_facts(self.nos(name), files).facts.get("system/hostname", ""))
+            )
+        } - {""}
 
     def other(
         self,
@@ -159,14 +166,14 @@ class Roster:
             return reason
         if self.accepted(name, identity, files):
             return ""
-        known = {_plain(name), self._former.get(name, "")}
+        known = {_normalize_hostname(name), self._former.get(name, "")}
         for host in sorted(identity.hostnames):
-            if known.intersection(_labels(host)):
+            if known.intersection(_hostname_forms(host)):
                 continue
-            for label in _labels(host):
+            for label in _hostname_forms(host):
                 owner = self._names.get(label) or self._past.get(label)
                 if owner and owner != name:
-                    return f"it is {owner} (hostname {short(host)})"
+                    return f"it is {owner} (hostname {shorten_word(host)})"
         return self._by_address(name, identity) or self._by_neighbors(name, identity.heard)
 
     def _by_serial(self, name: str, identity: Identity) -> str:
@@ -174,10 +181,12 @@ class Roster:
             return ""
         for other, serial in self._serials.items():
             if serial == identity.serial and other != name:
-                return f"it is {other} (serial number {short(serial)})"
+                return f"it is {other} (serial number {shorten_word(serial)})"
         planned = self._serials.get(name, identity.serial)
         if planned != identity.serial:
-            return f"its serial number is {short(identity.serial)}, the spec has {short(planned)}"
+            return (
+                f"its serial number is {shorten_word(identity.serial)}, the spec has {shorten_word(planned)}"
+            )
         return ""
 
     def _by_address(self, name: str, identity: Identity) -> str:
@@ -221,7 +230,7 @@ class Roster:
     def _ends(self) -> Mapping[tuple[str, str], str]:
         """Device in lower case and port -> the switch at the other end of its cable."""
         return {
-            (_plain(port.peer.device), port.peer.port): name
+            (_normalize_hostname(port.peer.device), port.peer.port): name
             for name, at in self._places.items()
             for port in self._fabric.switch(at).ports
             if port.peer
@@ -229,9 +238,9 @@ class Roster:
 
     def _end_of(self, system: str, port: str, text: str) -> str:
         """Return the switch that the plan connects to an announced port, "" for none."""
-        for label in _labels(_plain(system)):
+        for label in _hostname_forms(_normalize_hostname(system)):
             label = self._past_name(label)
-            for one in (port, text, *self._aliases(label, port, text)):
+            for one in (port, text, *self._match_aliases(label, port, text)):
                 if owner := self._ends.get((label, one)):
                     return owner
         return ""
@@ -239,9 +248,9 @@ class Roster:
     def _past_name(self, label: str) -> str:
         """Return the present name of a switch by the name that it announces, which may be its former one."""
         past = self._past.get(label, "") if label not in self._names else ""
-        return _plain(past) if past else label
+        return _normalize_hostname(past) if past else label
 
-    def _aliases(self, label: str, *announced: str) -> Iterator[str]:
+    def _match_aliases(self, label: str, *announced: str) -> Iterator[str]:
         """Generate the ports that a switch of the plan announces by an alias (SONiC)."""
         if (name := self._names.get(label)) is None:
             return
@@ -266,7 +275,7 @@ class Answering:
     wrong: str = ""
 
 
-def answering(
+def identify_device(
     roster: Roster, name: str, live: Connection, files: Mapping[str, str], planned: Mapping[str, str]
 ) -> Answering:
     """Read the identity of a device, and compare it with the plan.
@@ -283,7 +292,7 @@ def answering(
     Raises:
         DeviceError: FAB9105, it does not answer.
     """
-    facts = running.read(roster.nos(name), files).facts if files else {}
+    facts = running.read_facts(roster.nos(name), files).facts if files else {}
     identity = identity_of(live.stated_identity(), facts)
     proved = roster.accepted(name, identity, planned)
     if not proved and files:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.base.values import replace
-from fabricc.operate.devices.device import devices
+from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.devices.driver_classes import driver_name
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.tree import EmitError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.login import Login
 
 
-def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
+def write_inventory(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
     """Write Nornir's SimpleInventory: `hosts.yaml`, `groups.yaml`, `defaults.yaml`; no secret is in them.
 
     Raises:
@@ -29,7 +29,7 @@ def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
     """
     hosts: dict[str, Any] = {}
     groups: dict[str, Any] = {}
-    for one in devices(fabric).values():
+    for one in devices_by_name(fabric).values():
         login = access.login(one)
         hosts[one.name] = {
             "hostname": login.address or one.address,
@@ -37,14 +37,14 @@ def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
             "data": {"cluster": fabric.cluster, "tier": one.kind, "release": one.release},
         }
         if access.own(one):
-            hosts[one.name] |= {"username": login.username, "connection_options": _connection(login)}
+            hosts[one.name] |= {"username": login.username, "connection_options": _connection_options(login)}
         login = access.login(replace(one, name="", former=""))
         groups.setdefault(
             one.nos,
             {
                 "platform": driver_name(one.nos, login),
                 "username": login.username,
-                "connection_options": _connection(login),
+                "connection_options": _connection_options(login),
             },
         )
     written = []
@@ -59,7 +59,7 @@ def export(fabric: Fabric, access: Access, folder: Path) -> list[Path]:
     return written
 
 
-def _connection(login: Login) -> dict[str, Any]:
+def _connection_options(login: Login) -> dict[str, Any]:
     extras: dict[str, Any] = {"timeout": login.timeout_s, "optional_args": login.arguments()}
     found: dict[str, Any] = {"extras": extras}
     if login.port is not None:

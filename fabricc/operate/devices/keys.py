@@ -25,7 +25,7 @@ def public_key(private: Path) -> str:
     """
     try:
         found = _OPENSSH.search(files.read(private, root=Path("/"), limit=_LARGEST))
-        if found and (key := _held(base64.b64decode(found[1]))):
+        if found and (key := _public_key_in(base64.b64decode(found[1]))):
             return key
         words = files.read(private.with_name(f"{private.name}.pub"), root=Path("/"), limit=_LARGEST).split()
         return b" ".join(words[:2]).decode()
@@ -33,18 +33,18 @@ def public_key(private: Path) -> str:
         return ""
 
 
-def _held(content: bytes) -> str:
+def _public_key_in(content: bytes) -> str:
     if not content.startswith(_MAGIC):
         return ""
     rest = content[len(_MAGIC) :]
     for _ in range(_BEFORE):
-        _, rest = _string(rest)
-    key, _ = _string(rest[4:])
-    kind, _ = _string(key)
+        _, rest = _read_string(rest)
+    key, _ = _read_string(rest[4:])
+    kind, _ = _read_string(key)
     return f"{kind.decode()} {base64.b64encode(key).decode()}" if key else ""
 
 
-def _string(content: bytes) -> tuple[bytes, bytes]:
+def _read_string(content: bytes) -> tuple[bytes, bytes]:
     """Return a string that follows its length, and the rest."""
     size = int.from_bytes(content[:4], "big")
     return content[4 : 4 + size], content[4 + size :]

@@ -20,11 +20,11 @@ class KindError(ValueError):
     """A value of another type than promised; the text names the place."""
 
 
-def _refuse(value: object, where: str, promised: str) -> KindError:
+def _kind_error(value: object, where: str, promised: str) -> KindError:
     return KindError(f"{where} is {repr(value)[:_SHOWN]}, not {promised}")
 
 
-def number(value: Any, where: str) -> int | float:
+def accept_number(value: Any, where: str) -> int | float:
     """Accept a finite number or its digits; None becomes NAPALM's number for a value that is not reported."""
     if value is None:
         return _UNSTATED
@@ -32,83 +32,96 @@ def number(value: Any, where: str) -> int | float:
         return value
     if isinstance(value, str) and len(value) <= _DIGITS and _NUMBER.fullmatch(value):
         return int(value)
-    raise _refuse(value, where, "a number")
+    raise _kind_error(value, where, "a number")
 
 
-def count(value: Any, where: str) -> int:
+def accept_count(value: Any, where: str) -> int:
     """Accept a whole number."""
-    found = number(value, where)
+    found = accept_number(value, where)
     if found != int(found):
-        raise _refuse(value, where, "a whole number")
+        raise _kind_error(value, where, "a whole number")
     return int(found)
 
 
-def flag(value: Any, where: str) -> bool:
+def accept_flag(value: Any, where: str) -> bool:
     """Accept a boolean; None becomes False."""
     if value is not None and not isinstance(value, bool):
-        raise _refuse(value, where, "true or false")
+        raise _kind_error(value, where, "true or false")
     return bool(value)
 
 
-def text(value: Any, where: str) -> str:
+def accept_text(value: Any, where: str) -> str:
     """Accept text or a number; None becomes the empty text."""
     if isinstance(value, str | int | float) or value is None:
         return "" if value is None else str(value)
-    raise _refuse(value, where, "text")
+    raise _kind_error(value, where, "text")
 
 
-def several(of: Kind) -> Kind:
+def list_of(of: Kind) -> Kind:
     """Accept a list of values of a type."""
 
     def kind(value: Any, where: str) -> list[Any]:
         if not isinstance(value, list | tuple):
-            raise _refuse(value, where, "a list")
+            raise _kind_error(value, where, "a list")
         return [of(one, f"{where}[{at}]") for at, one in enumerate(value)]
 
     return kind
 
 
-def table(of: Kind) -> Kind:
+def table_of(of: Kind) -> Kind:
     """Accept a mapping of names to values of a type."""
 
     def kind(value: Any, where: str) -> dict[str, Any]:
-        return {name: of(one, f"{where}.{name[:_SHOWN]}") for name, one in _named(value, where).items()}
+        return {
+            name: of(one, f"{where}.{name[:_SHOWN]}") for name, one in _require_table(value, where).items()
+        }
 
     return kind
 
 
-def record(**fields: Kind) -> Kind:
+def record_of(**fields: Kind) -> Kind:
     """Accept a mapping with these fields. Each field may be absent; other fields are dropped."""
 
     def kind(value: Any, where: str) -> dict[str, Any]:
-        found = _named(value, where)
+        found = _require_table(value, where)
         return {name: of(found[name], f"{where}.{name}") for name, of in fields.items() if name in found}
 
     return kind
 
 
-def _named(value: Any, where: str) -> Mapping[str, Any]:
+def _require_table(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise _refuse(value, where, "a table")
+        raise _kind_error(value, where, "a table")
     return value
 
 
-_PEER = record(
-    is_up=flag, is_enabled=flag, remote_as=count, address_family=table(record(received_prefixes=count))
+_PEER = record_of(
+    is_up=accept_flag,
+    is_enabled=accept_flag,
+    remote_as=accept_count,
+    address_family=table_of(record_of(received_prefixes=accept_count)),
 )
-IDENTITY = record(hostname=text, serial_number=text)
+IDENTITY = record_of(hostname=accept_text, serial_number=accept_text)
 """The fields of `get_identity` of our drivers, which are read from `get_facts` of other drivers."""
 GETTERS: Mapping[str, Kind] = {
-    "get_alarms": several(text),
-    "get_bgp_neighbors": table(record(peers=table(_PEER))),
-    "get_ecmp_widths": table(count),
-    "get_facts": record(hostname=text, vendor=text, model=text, os_version=text),
-    "get_interfaces": table(record(is_enabled=flag, is_up=flag, speed=number, mtu=number)),
-    "get_interfaces_counters": table(record(rx_errors=count, tx_errors=count)),
-    "get_lldp_neighbors_detail": table(
-        several(record(remote_port=text, remote_port_description=text, remote_system_name=text))
+    "get_alarms": list_of(accept_text),
+    "get_bgp_neighbors": table_of(record_of(peers=table_of(_PEER))),
+    "get_ecmp_widths": table_of(accept_count),
+    "get_facts": record_of(
+        hostname=accept_text, vendor=accept_text, model=accept_text, os_version=accept_text
     ),
-    "get_lossless_counters": table(table(table(count))),
+    "get_interfaces": table_of(
+        record_of(is_enabled=accept_flag, is_up=accept_flag, speed=accept_number, mtu=accept_number)
+    ),
+    "get_interfaces_counters": table_of(record_of(rx_errors=accept_count, tx_errors=accept_count)),
+    "get_lldp_neighbors_detail": table_of(
+        list_of(
+            record_of(
+                remote_port=accept_text, remote_port_description=accept_text, remote_system_name=accept_text
+            )
+        )
+    ),
+    "get_lossless_counters": table_of(table_of(table_of(accept_count))),
 }
 """Getter -> the promised type of the fields that fabricc reads.
 

@@ -21,12 +21,12 @@ WORDS = {
 """Kind of counter -> what it counts, in words."""
 
 
-def unstated(counters: Mapping[str, object]) -> list[str]:
+def list_unstated(counters: Mapping[str, object]) -> list[str]:
     """Return the kinds of counters that a device does not report, in words."""
     return [WORDS[kind] for kind in KINDS if kind not in counters]
 
 
-def gaps(missing: Iterable[tuple[str, Sequence[str]]], so: str) -> list[str]:
+def describe_gaps(missing: Iterable[tuple[str, Sequence[str]]], so: str) -> list[str]:
     """Return a line for each system with switches that do not report some values.
 
     Args:

@@ -38,7 +38,7 @@ class Reverting:
         )
 
 
-def reverting(nos: str, login: Login) -> Reverting:
+def reverting_of_driver(nos: str, login: Login) -> Reverting:
     """Return the confirmation times of a login's driver, from its `CONFIRM_STEP` and `CONFIRM_LIMITS`.
 
     Raises:

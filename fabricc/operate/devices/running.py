@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.drivers.bundle import pack, unpack
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
+from fabricc.operate.drivers.redact import redact_text
 from fabricc.proof.compare import compare
 
 _ADDRESS = re.compile(r"(?:interface\[[^]]+\]|loopback)/ipv([46])")
@@ -21,43 +21,43 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Mismatch
 
 
-def packed(files: Mapping[str, str]) -> str:
+def pack_files(files: Mapping[str, str]) -> str:
     """Return the files of a switch as the one text that a driver loads: a single file unchanged, several as a bundle.
 
     Raises:
         DeviceError: FAB6042, a file has a line that marks where one begins.
     """
     try:
-        return next(iter(files.values())) if len(files) == 1 else pack(files)
+        return next(iter(files.values())) if len(files) == 1 else pack_bundle(files)
     except ValueError as error:
-        raise _several(error) from None
+        raise _ambiguous_files(error) from None
 
 
-def _several(error: ValueError) -> DeviceError:
+def _ambiguous_files(error: ValueError) -> DeviceError:
     remedy = "Take the line out of the file, the overlay or the template, or off the switch."
     return DeviceError("FAB6042", f"a configuration looks like several files: {error}", remedy)
 
 
-def unpacked(text: str, planned: Mapping[str, str]) -> dict[str, str]:
+def unpack_files(text: str, planned: Mapping[str, str]) -> dict[str, str]:
     """Split a configuration into files. A text without marks is the main file, the largest of those planned.
 
     Raises:
         DeviceError: FAB6042, it is no configuration of one switch.
     """
     try:
-        return unpack(text, max(planned, key=lambda name: (len(planned[name]), name)))
+        return unpack_bundle(text, max(planned, key=lambda name: (len(planned[name]), name)))
     except ValueError as error:
-        raise _several(error) from None
+        raise _ambiguous_files(error) from None
 
 
-def read(nos: str, files: Mapping[str, str]) -> Reading:
+def read_facts(nos: str, files: Mapping[str, str]) -> Reading:
     """Return the facts of some files of a switch."""
     return back_ends.load(nos).read(files)
 
 
-def versions(nos: str, files: Mapping[str, str]) -> frozenset[int]:
+def address_versions(nos: str, files: Mapping[str, str]) -> frozenset[int]:
     """Return the IP versions of the addresses of ports and the loopback; links may have none."""
-    found = (_ADDRESS.fullmatch(path) for path in read(nos, files).facts)
+    found = (_ADDRESS.fullmatch(path) for path in read_facts(nos, files).facts)
     return frozenset(int(one[1]) for one in found if one)
 
 
@@ -67,7 +67,7 @@ def is_secret(nos: str, path: str) -> bool:
     return "secret" in row.tags if row.declared else path.endswith("/secret")
 
 
-def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
+def find_differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> list[Mismatch]:
     """Return the facts that differ between a running configuration and the wanted one, in the files of the device.
 
     Lines that the reader does not know are no difference: a device prints its defaults, other tools their own. Values
@@ -76,7 +76,7 @@ def differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, str])
     told = {name: text for name, text in wanted.items() if name in running}
     if told == running:
         return []
-    found = compare(read(nos, told).facts, read(nos, running))
+    found = compare(read_facts(nos, told).facts, read_facts(nos, running))
     return [one for one in found if not is_secret(nos, one.path) and not _is_extra(nos, one)]
 
 
@@ -85,12 +85,12 @@ def _is_extra(nos: str, mismatch: Mismatch) -> bool:
     return mismatch.planned is None and "device" in back_ends.vocabulary(nos).row(mismatch.path).tags
 
 
-def unread(nos: str, files: Mapping[str, str]) -> Counter[str]:
+def count_unread_lines(nos: str, files: Mapping[str, str]) -> Counter[str]:
     """Count the lines that no fact describes; secrets in them are hidden."""
-    return Counter(redacted(one[2]) for one in read(nos, files).unknown)
+    return Counter(redact_text(one[2]) for one in read_facts(nos, files).unknown)
 
 
-def line(mismatch: Mismatch) -> str:
+def format_mismatch(mismatch: Mismatch) -> str:
     """Return a difference in words: `bgp/hold_s runs 12, wanted 9`."""
     runs = "nothing" if mismatch.found is None else mismatch.found
     wanted = "nothing" if mismatch.planned is None else mismatch.planned

@@ -59,19 +59,19 @@ class Reference:
         if self.kind == "env":
             value = os.environ.get(self.place)
             if not value:
-                raise _missing(f"the environment variable {self.place} is not set")
+                raise _missing_secret(f"the environment variable {self.place} is not set")
             return Secret(value)
         if self.kind == "file":
             return Secret(_from_file(Path(self.place), Path(self.root)))
         return Secret(_from_keyring(self.place, account))
 
 
-def named(text: str) -> frozenset[str]:
+def secret_names_in(text: str) -> frozenset[str]:
     """Return the names of the secrets that a configuration refers to."""
     return frozenset(REFERENCE.findall(text))
 
 
-def fits(value: str) -> bool:
+def is_safe_value(value: str) -> bool:
     """Return whether every configuration can contain a value: printable ASCII without blanks, quotes or brackets."""
     return _HELD.fullmatch(value) is not None and not _UNHELD & set(value)
 
@@ -85,11 +85,11 @@ def _from_file(path: Path, root: Path) -> str:
                 raise DeviceError("FAB9102", message, f"Run `chmod 600 {path}`.")
             value = file.read(_LONGEST).decode().partition("\n")[0].rstrip("\r")
     except OSError as error:
-        raise _missing(f"{path}: {error.strerror}") from None
+        raise _missing_secret(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise _missing(f"{path} is not UTF-8 text") from None
+        raise _missing_secret(f"{path} is not UTF-8 text") from None
     if not value:
-        raise _missing(f"{path} is empty")
+        raise _missing_secret(f"{path} is empty")
     return value
 
 
@@ -102,12 +102,12 @@ def _from_keyring(service: str, account: str) -> str:
     try:
         value = keyring.get_password(service, account)
     except keyring.errors.KeyringError:
-        raise _missing("the keyring does not answer; it may be locked") from None
+        raise _missing_secret("the keyring does not answer; it may be locked") from None
     if not value:
-        raise _missing(f"the keyring has nothing for {account} under {service}")
+        raise _missing_secret(f"the keyring has nothing for {account} under {service}")
     return value
 
 
-def _missing(what: str) -> DeviceError:
+def _missing_secret(what: str) -> DeviceError:
     remedy = "See `fabricc docs push` for the places a secret may be in."
     return DeviceError("FAB9102", f"a secret cannot be had: {what}", remedy)

@@ -41,21 +41,21 @@ def record_trust(path: Path, content: bytes, named: Iterable[Path]) -> None:
     Raises:
         DeviceError: FAB9172, it cannot be recorded.
     """
-    entry = _entry(path)
-    folder = _folder(entry)
+    entry = _entry_path(path)
+    folder = _record_folder(entry)
     if folder is None:
-        raise _unrecorded(path, "there is no state folder outside of the folder that it came with")
-    stated = {"path": str(entry), "digest": _digest(content), "files": _digests(path, named)}
+        raise _trust_error(path, "there is no state folder outside of the folder that it came with")
+    stated = {"path": str(entry), "digest": _digest_bytes(content), "files": _digest_files(path, named)}
     try:
         for each in (folder.parent, folder):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not is_private(each):
-                raise _unrecorded(path, f"{each} is not a folder that is yours alone (mode 0700)")
-        write_file(folder / _name(entry), (json.dumps(stated) + "\n").encode())
+                raise _trust_error(path, f"{each} is not a folder that is yours alone (mode 0700)")
+        write_file(folder / _record_name(entry), (json.dumps(stated) + "\n").encode())
     except EmitError as error:
-        raise _unrecorded(path, error.diagnostic.message) from None
+        raise _trust_error(path, error.diagnostic.message) from None
     except OSError as error:
-        raise _unrecorded(path, f"{error.filename}: {error.strerror}") from None
+        raise _trust_error(path, f"{error.filename}: {error.strerror}") from None
 
 
 def remove_trust(path: Path) -> bool:
@@ -64,12 +64,12 @@ def remove_trust(path: Path) -> bool:
     Raises:
         DeviceError: FAB9172, it cannot be removed.
     """
-    entry = _entry(path)
-    folder = _folder(entry)
+    entry = _entry_path(path)
+    folder = _record_folder(entry)
     try:
-        return folder is not None and folder.is_dir() and remove_file(folder / _name(entry))
+        return folder is not None and folder.is_dir() and remove_file(folder / _record_name(entry))
     except EmitError as error:
-        raise _unrecorded(path, error.diagnostic.message) from None
+        raise _trust_error(path, error.diagnostic.message) from None
 
 
 def list_trusted() -> list[Path]:
@@ -80,7 +80,7 @@ def list_trusted() -> list[Path]:
     with suppress(OSError):
         if folder and is_private(folder):
             records = list(folder.iterdir())
-    return sorted(Path(str(stated.get("path"))) for record in records if (stated := _read(record)))
+    return sorted(Path(str(stated.get("path"))) for record in records if (stated := _read_record(record)))
 
 
 def require_trust(path: Path, content: bytes, named: Iterable[Path] | None = None) -> None:
@@ -101,24 +101,24 @@ def require_trust(path: Path, content: bytes, named: Iterable[Path] | None = Non
 
 
 def _why_untrusted(path: Path, content: bytes, named: Iterable[Path] | None) -> str:
-    entry = _entry(path)
-    folder = _folder(entry)
+    entry = _entry_path(path)
+    folder = _record_folder(entry)
     stated: Mapping[str, Any] = {}
     with suppress(OSError):
         if folder is not None and is_private(folder.parent) and is_private(folder):
-            stated = _read(folder / _name(entry))
+            stated = _read_record(folder / _record_name(entry))
     if stated.get("path") != str(entry):
         return "nobody has trusted it yet"
-    if stated.get("digest") != _digest(content):
+    if stated.get("digest") != _digest_bytes(content):
         return "it changed since it was trusted"
     if named is None:
         return ""
-    known, now = stated.get("files", {}), _digests(path, named)
+    known, now = stated.get("files", {}), _digest_files(path, named)
     changed = [name for name, digest in now.items() if known.get(name) != digest]
     return f"{changed[0]}, which it names, changed since it was trusted" if changed else ""
 
 
-def _read(record: Path) -> Mapping[str, Any]:
+def _read_record(record: Path) -> Mapping[str, Any]:
     """Return what a record states, {} for none that can be read."""
     try:
         stated = json.loads(files.read_regular_file(record, limit=_LARGEST)[0])
@@ -127,15 +127,15 @@ def _read(record: Path) -> Mapping[str, Any]:
     return stated if isinstance(stated, dict) else {}
 
 
-def _entry(path: Path) -> Path:
+def _entry_path(path: Path) -> Path:
     """Return the path by which a file is known: its folder without links, and its own name there."""
     try:
         return Path(os.path.realpath(path.parent)) / path.name
     except (OSError, ValueError):  # no name that a folder can have
-        raise _unrecorded(path, "its name is none that a file can have") from None
+        raise _trust_error(path, "its name is none that a file can have") from None
 
 
-def _folder(entry: Path) -> Path | None:
+def _record_folder(entry: Path) -> Path | None:
     """Return the folder of the records; None where what a file came with holds it, and may have brought it."""
     home = state_home()
     return (
@@ -143,11 +143,11 @@ def _folder(entry: Path) -> Path | None:
     )
 
 
-def _name(entry: Path) -> str:
+def _record_name(entry: Path) -> str:
     return hashlib.sha256(os.fsencode(entry)).hexdigest()[:_DIGITS]
 
 
-def _digests(path: Path, named: Iterable[Path]) -> dict[str, str]:
+def _digest_files(path: Path, named: Iterable[Path]) -> dict[str, str]:
     """Return the digests of the named files in the folder, or the repository, that an access file came with.
 
     Raises:
@@ -167,10 +167,10 @@ def _digests(path: Path, named: Iterable[Path]) -> dict[str, str]:
     return found
 
 
-def _digest(content: bytes) -> str:
+def _digest_bytes(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _unrecorded(path: Path, reason: str) -> DeviceError:
+def _trust_error(path: Path, reason: str) -> DeviceError:
     help_ = "Set XDG_STATE_HOME to a folder of yours, or name the file with --access each time."
     return DeviceError("FAB9172", f"trust in {path} cannot be recorded: {reason}", help_)

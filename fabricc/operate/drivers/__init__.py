@@ -54,11 +54,11 @@ DOORS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
 """Network operating system -> transports that its driver speaks, its own first -> the ports that they are served on."""
 
 
-def door(nos: str, options: Mapping[str, Any]) -> str:
+def choose_transport(nos: str, options: Mapping[str, Any]) -> str:
     """Return the transport that a driver uses with these `optional_args`."""
     return str(options.get("transport") or next(iter(DOORS[nos])))
 
 
-def proofs(nos: str, options: Mapping[str, Any]) -> frozenset[str]:
+def list_proofs(nos: str, options: Mapping[str, Any]) -> frozenset[str]:
     """Return how a driver can log in with these `optional_args`; over SSH a key is always possible."""
-    return PROOFS[nos] | ({"key"} if door(nos, options) == "ssh" else frozenset())
+    return PROOFS[nos] | ({"key"} if choose_transport(nos, options) == "ssh" else frozenset())

@@ -48,7 +48,7 @@ def parse_json(content: str | bytes, what: str = "an answer", most: int = VALUES
     except RecursionError:
         raise AnswerError(f"{what} is nested too deeply") from None
     except ValueError:
-        raise AnswerError(f"{what} is not JSON: {quoted(text)}") from None
+        raise AnswerError(f"{what} is not JSON: {quote_words(text)}") from None
 
 
 def require_answer(status: int, reason: str, content: bytes) -> None:
@@ -58,13 +58,13 @@ def require_answer(status: int, reason: str, content: bytes) -> None:
         AnswerError: another status than 200, or nothing in it; its text has the status and the first words.
     """
     if status != HTTPStatus.OK:
-        words = quoted(content.decode("utf-8", "replace")) if content.strip() else "nothing"
+        words = quote_words(content.decode("utf-8", "replace")) if content.strip() else "nothing"
         raise AnswerError(f"HTTP status {status} {reason}".strip() + f" with {words}")
     if not content.strip():
         raise AnswerError("an answer is empty")
 
 
-def quoted(text: str) -> str:
+def quote_words(text: str) -> str:
     """Return the first words of a text in quotation marks, without control characters."""
     words = " ".join(text[: _SHOWN * 4].split())
     return repr(f"{words[:_SHOWN]}…" if len(words) > _SHOWN else words)

@@ -20,7 +20,7 @@ from fabricc.base.foreign.files import Folder, read
 _MARK = re.compile(r"==> ([A-Za-z0-9][\w.+-]*) <==")
 
 
-def pack(files: Mapping[str, str]) -> str:
+def pack_bundle(files: Mapping[str, str]) -> str:
     """Return the files as one text, in order of their names.
 
     Raises:
@@ -31,18 +31,18 @@ def pack(files: Mapping[str, str]) -> str:
         text = files[name]
         if not _MARK.fullmatch(f"==> {name} <=="):
             raise ValueError(f"{name!r} is not a plain file name")
-        if any(map(_mark, StringIO(text))):
+        if any(map(_match_mark, StringIO(text))):
             raise ValueError(f"{name} holds a line that marks the start of a file")
         parts.append(f"==> {name} <==\n{text}" + ("" if text.endswith("\n") or not text else "\n"))
     return "".join(parts)
 
 
-def _mark(line: str) -> re.Match[str] | None:
+def _match_mark(line: str) -> re.Match[str] | None:
     """Return the match of a mark. Lines end at a line feed only, not at other line separators of Unicode."""
     return _MARK.fullmatch(line.rstrip("\r\n"))
 
 
-def unpack(text: str, alone: str) -> dict[str, str]:
+def unpack_bundle(text: str, alone: str) -> dict[str, str]:
     """Return the files of a bundle; a text without marks is the one file `alone`.
 
     Raises:
@@ -54,7 +54,7 @@ def unpack(text: str, alone: str) -> dict[str, str]:
     current: list[str] = []
     before = current
     for line in StringIO(text):
-        mark = _mark(line)
+        mark = _match_mark(line)
         if mark is None:
             current.append(line)
             continue
@@ -86,7 +86,7 @@ def candidate_files(filename: str | None, config: str | None, alone: str) -> dic
             with Folder(place, root=Path("/")) as folder:
                 names = sorted(one.name for one in place.iterdir() if folder.has(one.name))
                 return {name: folder.read(name).decode() for name in names}
-        return unpack(read(place, root=Path("/")).decode(), alone)
+        return unpack_bundle(read(place, root=Path("/")).decode(), alone)
     if config is None:
         raise ValueError("neither a file name nor a configuration is given")
-    return unpack(config, alone)
+    return unpack_bundle(config, alone)

@@ -64,7 +64,7 @@ class Checking(NetworkDriver):  # type: ignore[misc]
     def _refusals(self, said: str, config: str) -> list[Refusal]:
         """Return the messages of a device as refusals, with the lines that it names."""
         said = said.removeprefix(f"{self.hostname}: ")
-        file, line = located(said, self._files_of(config))
+        file, line = locate_refusal(said, self._files_of(config))
         return [Refusal(said, file, line)]
 
     def _files_of(self, config: str) -> dict[str, str]:  # noqa: ARG002
@@ -78,7 +78,7 @@ def vtysh_refusals(said: str, file: str) -> Iterator[Refusal]:
         yield Refusal(text.strip(), file, int(number))
 
 
-def located(said: str, files: dict[str, str]) -> tuple[str, int]:
+def locate_refusal(said: str, files: dict[str, str]) -> tuple[str, int]:
     """Return the line that a device's message is about: the longest line that it repeats, else the line that it quotes.
 
     Returns:

@@ -27,7 +27,7 @@ from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.nvue_revisions import APPLIED, CONFIRM, PENDING, SETTLED, Revisions
-from fabricc.operate.drivers.redact import excerpt, redacted
+from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import one_text
 
 FILE = "startup.yaml"
@@ -158,7 +158,7 @@ class CumulusDriver(LinuxSession):
         try:
             return nvue_revisions.find_applied(self._ask_again(nvue_revisions.HISTORY), revisions)
         except AnswerError as error:
-            raise CommitError(f"{self.hostname}: {redacted(str(error), self.password)}") from None
+            raise CommitError(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
 
     def _waiting(self, revisions: Revisions) -> str:
         """Return the revision that waits for its confirmation, "" when none does.
@@ -404,14 +404,14 @@ class CumulusDriver(LinuxSession):
     def get_interfaces(self) -> dict[str, Any]:
         """Return interfaces of the kernel; Cumulus keeps descriptions as aliases."""
         (links,) = self._json(linux_views.LINKS)
-        speeds = linux_views.speeds(self._run("grep -s . /sys/class/net/*/speed || true"))
-        return linux_views.interfaces(links, speeds)
+        speeds = linux_views.read_speeds(self._run("grep -s . /sys/class/net/*/speed || true"))
+        return linux_views.read_interfaces(links, speeds)
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
         tally = Tally()
-        if ports := nvue_views.ports(self._json(nvue_views.INTERFACES)[0]):
-            nvue_views.lossless(self._run(nvue_views.counters_of(ports), limit_s=self._patience), tally)
+        if ports := nvue_views.front_panel_ports(self._json(nvue_views.INTERFACES)[0]):
+            nvue_views.read_lossless(self._run(nvue_views.counters_of(ports), limit_s=self._patience), tally)
         return tally.counters()
 
     def get_alarms(self) -> list[str]:
@@ -421,6 +421,6 @@ class CumulusDriver(LinuxSession):
             NotImplementedError: the release does not report its health.
         """
         try:
-            return nvue_views.alarms(self._json(nvue_views.HEALTH)[0])
+            return nvue_views.read_alarms(self._json(nvue_views.HEALTH)[0])
         except CommandErrorException:
             raise NotImplementedError("nv show system health is not there") from None

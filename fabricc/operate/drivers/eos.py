@@ -35,18 +35,18 @@ from fabricc.operate.drivers.answers import (
     VALUES,
     AnswerError,
     parse_json,
-    quoted,
+    quote_words,
     require_answer,
 )
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.eos_sessions import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_sessions import Sessions, read_sessions
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.limits import TIMES, bound, posted
+from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.quiet import silence_libraries
-from fabricc.operate.drivers.redact import redacted
-from fabricc.operate.drivers.single import CleanCommits, clean, one_text, tls_context
+from fabricc.operate.drivers.redact import redact_text
+from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text, tls_context
 from fabricc.operate.drivers.whole_texts import require_eos
 
 FILE = "running-config.cfg"
@@ -83,7 +83,7 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
     def __init__(self, *arguments: Any, timeout: float = 60, **named: Any) -> None:
         super().__init__(*arguments, timeout=timeout, **named)
         self._seconds = TIMES * timeout
-        self._cut = bound(self.transport)
+        self._cut = bound_connection(self.transport)
 
     def send(self, data: str) -> Any:
         """Return the answer to a request.
@@ -97,7 +97,7 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
         """
         headers = dict([("Content-type", "application/json-rpc"), self._auth])
         try:
-            status, reason, content = posted(
+            status, reason, content = post_request(
                 self.transport, "/command-api", data.encode(), headers, self._seconds, self._cut
             )
         except TimeoutError:
@@ -109,7 +109,7 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
         require_answer(status, reason, content)
         found = parse_json(content, "an answer of eAPI", self.most_values)
         if not isinstance(found, dict) or not ("error" in found or isinstance(found.get("result"), list)):
-            raise AnswerError(f"an answer is none of eAPI: {quoted(content.decode('utf-8', 'replace'))}")
+            raise AnswerError(f"an answer is none of eAPI: {quote_words(content.decode('utf-8', 'replace'))}")
         if "error" in found:
             code, said, refused, out = self._parse_error_message(found)
             raise CommandError(code, said, command_error=refused, output=out)
@@ -169,10 +169,10 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             AnswerError: ConnectionException,
             TimeoutError: CommandTimeoutException,
         }
-        return clean(self.hostname, foreign, self.password, self.enablepwd)
+        return clean_errors(self.hostname, foreign, self.password, self.enablepwd)
 
     def _run_commands(self, commands: list[Any], **kwargs: Any) -> Any:
-        keys = [_text(command) for command in commands]
+        keys = [_command_text(command) for command in commands]
         if kwargs.get("encoding", "json") == "json" and keys and all(key in self._ahead for key in keys):
             return self._held_answers(keys)
         try:
@@ -189,7 +189,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
 
     def _send(self, commands: list[Any], **kwargs: Any) -> Any:
         if self.transport == "ssh":
-            return [self._type(_text(command), kwargs.get("encoding", "json")) for command in commands]
+            return [
+                self._type(_command_text(command), kwargs.get("encoding", "json")) for command in commands
+            ]
         found = super()._run_commands(list(commands), **kwargs)
         if len(found) != len(commands):
             raise AnswerError(f"{len(commands)} commands have {len(found)} answers")
@@ -227,7 +229,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
 
     def _read_ahead(self, commands: Sequence[Any]) -> None:
         """Keep the answers to some commands; eAPI stops at a command that it refuses, so the rest is sent again."""
-        left = [command for command in commands if _text(command) not in self._ahead]
+        left = [command for command in commands if _command_text(command) not in self._ahead]
         while left:
             try:
                 run = self._run_routes if _ROUTES[0] in left else self._run_commands
@@ -238,7 +240,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
                 if not 0 < len(entries) <= len(left):
                     raise
                 found = [*entries[:-1], error]
-            self._ahead |= {_text(command): one for command, one in zip(left, found, strict=False)}
+            self._ahead |= {_command_text(command): one for command, one in zip(left, found, strict=False)}
             left = left[len(found) :]
 
     def open(self) -> None:
@@ -257,7 +259,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
                     )
                     self.device = pyeapi.client.Node(connection, enablepwd=self.enablepwd)
                 self._read_ahead((_VERSION, _HOSTNAME))
-                self._identity = _identity(self._ahead[_VERSION], self._ahead.pop(_HOSTNAME))
+                self._identity = _identity_of_answers(self._ahead[_VERSION], self._ahead.pop(_HOSTNAME))
             super().open()  # takes the answer to `show version`
 
     def close(self) -> None:
@@ -348,7 +350,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         lines = config.splitlines()
         sent = [number for number, line in enumerate(lines, 1) if not line.lstrip().startswith("!")]
         at = int(named[1]) - 1 - _BEFORE
-        texts = [number for number in sent if redacted(lines[number - 1].strip(), self.password) == named[2]]
+        texts = [
+            number for number in sent if redact_text(lines[number - 1].strip(), self.password) == named[2]
+        ]
         exact = sent[at] if 0 <= at < len(sent) and sent[at] in texts else next(iter(texts), 0)
         return [Refusal(named[3], FILE if exact else "", exact)]
 
@@ -358,7 +362,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and not 0 < revert_in < _DAY_S:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be 1 to {_DAY_S - 1} seconds")
-        timer = "" if revert_in is None else f" timer {_clock(revert_in)}"
+        timer = "" if revert_in is None else f" timer {_format_duration(revert_in)}"
         commands = [
             f"copy running-config {ROLLBACK}",
             f"configure session {self.config_session} commit{timer}",
@@ -426,9 +430,11 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             sessions = read_sessions(answer)
         left = sessions.left_s(version)
         waiting = [sessions.waiting] if sessions.waiting else []
-        found = [Hold(Claim.COMMIT, _owner(name), left, own=name == self._session_name) for name in waiting]
+        found = [
+            Hold(Claim.COMMIT, _session_owner(name), left, own=name == self._session_name) for name in waiting
+        ]
         found += [
-            Hold(Claim.CANDIDATE, _owner(name), own=name == self._session_name, blocks=False)
+            Hold(Claim.CANDIDATE, _session_owner(name), own=name == self._session_name, blocks=False)
             for name in sessions.opened()
         ]
         return found
@@ -481,7 +487,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         """
         with self._clean(CommandErrorException):
             if self._identity is None:
-                self._identity = _identity(self._asked(_VERSION, 1), self._asked(_HOSTNAME, 1))
+                self._identity = _identity_of_answers(self._asked(_VERSION, 1), self._asked(_HOSTNAME, 1))
             return dict(self._identity)
 
     def get_lossless_counters(self) -> Counters:
@@ -510,11 +516,11 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             return [alarm for answer, read in answers if answer is not None for alarm in read(answer)]
 
 
-def _text(command: Any) -> str:
+def _command_text(command: Any) -> str:
     return str(command["cmd"] if isinstance(command, dict) else command)
 
 
-def _identity(version: Any, name: Any) -> dict[str, str]:
+def _identity_of_answers(version: Any, name: Any) -> dict[str, str]:
     """Return hostname and serial number from two answers, each "" where the switch refused the question."""
     fields = (name, "hostname"), (version, "serialNumber")
     values = [str(one.get(key) or "") if isinstance(one, dict) else "" for one, key in fields]
@@ -532,10 +538,10 @@ def _take_out(lines: list[str], at: int) -> None:
         lines[below] = "!"
 
 
-def _owner(session: str) -> str:
+def _session_owner(session: str) -> str:
     """Return the owner of a configuration session: the name that a driver gave it, or that of a person."""
     return session.removeprefix(_PREFIX)
 
 
-def _clock(seconds: int) -> str:
+def _format_duration(seconds: int) -> str:
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from fabricc.operate.drivers.lossless import Tally
 
 
-def pfc(answer: Mapping[str, Any], tally: Tally) -> None:
+def read_pfc(answer: Mapping[str, Any], tally: Tally) -> None:
     """`show priority-flow-control counters`: frames of all priorities together."""
     for port, counts in answer.get("interfaceCounters", {}).items():
         tally.add(PFC_RX, port, ALL, counts.get("rxFrames"))
         tally.add(PFC_TX, port, ALL, counts.get("txFrames"))
 
 
-def watchdog(answer: Mapping[str, Any], tally: Tally) -> None:
+def read_watchdog(answer: Mapping[str, Any], tally: Tally) -> None:
     """`show priority-flow-control counters watchdog`: a port is missing until its first storm."""
     if "interfaces" in answer:
         tally.state(STORMS)
@@ -29,32 +29,32 @@ def watchdog(answer: Mapping[str, Any], tally: Tally) -> None:
             tally.add(STORMS, port, queue, counts.get("stuckCount"))
 
 
-def marks(answer: Mapping[str, Any], tally: Tally) -> None:
+def read_marks(answer: Mapping[str, Any], tally: Tally) -> None:
     """`show qos interfaces ecn counters queue`: a queue that does not mark has `-`."""
     for port, one in answer.get("intfQueueCounters", {}).items():
         for queue, count in one.get("queueCounters", {}).items():
-            tally.add(ECN_MARKED, port, _number(queue), count)
+            tally.add(ECN_MARKED, port, _class_number(queue), count)
 
 
-def drops(answer: Mapping[str, Any], tally: Tally) -> None:
+def read_drops(answer: Mapping[str, Any], tally: Tally) -> None:
     """`show interfaces counters queue detail`: packets dropped from egress queues of unicast."""
     for port, one in answer.get("egressQueueCounters", {}).get("interfaces", {}).items():
         for queue, counts in one.get("ucastQueues", {}).get("trafficClasses", {}).items():
             for level in counts.get("dropPrecedences", {}).values():
-                tally.add(DROPPED, port, _number(queue), level.get("droppedPackets"))
+                tally.add(DROPPED, port, _class_number(queue), level.get("droppedPackets"))
 
 
-def _number(queue: str) -> str:
+def _class_number(queue: str) -> str:
     """`TC3`, `UC3` or `3` as `3`; a range of classes stays as it is."""
     match = re.fullmatch(r"[A-Za-z]*(\d+)", queue)
     return match[1] if match else queue
 
 
 QUESTIONS: tuple[tuple[str, int, Callable[[Mapping[str, Any], Tally], None]], ...] = (
-    ("show priority-flow-control counters", 3, pfc),
-    ("show priority-flow-control counters watchdog", 1, watchdog),
-    ("show qos interfaces ecn counters queue", 1, marks),
-    ("show interfaces counters queue detail", 1, drops),
+    ("show priority-flow-control counters", 3, read_pfc),
+    ("show priority-flow-control counters watchdog", 1, read_watchdog),
+    ("show qos interfaces ecn counters queue", 1, read_marks),
+    ("show interfaces counters queue detail", 1, read_drops),
 )
 """Command, revision of its JSON, and its reader.
 
@@ -63,19 +63,19 @@ Fields as Arista's ANTA reads them (`VerifyInterfacesPFCCounters`, `VerifyInterf
 """
 
 
-def temperature(answer: Mapping[str, Any]) -> Iterator[str]:
+def read_temperature(answer: Mapping[str, Any]) -> Iterator[str]:
     """`show system environment temperature`."""
     if (status := answer.get("systemStatus", "temperatureOk")) != "temperatureOk":
         yield f"temperature: {status}"
 
 
-def cooling(answer: Mapping[str, Any]) -> Iterator[str]:
+def read_cooling(answer: Mapping[str, Any]) -> Iterator[str]:
     """`show system environment cooling`."""
     if (status := answer.get("systemStatus", "coolingOk")) != "coolingOk":
         yield f"cooling: {status}"
 
 
-def power(answer: Mapping[str, Any]) -> Iterator[str]:
+def read_power(answer: Mapping[str, Any]) -> Iterator[str]:
     """`show system environment power`."""
     for name, supply in answer.get("powerSupplies", {}).items():
         if (state := supply.get("state", "ok")) != "ok":
@@ -83,8 +83,8 @@ def power(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 HEALTH: tuple[tuple[str, int, Callable[[Mapping[str, Any]], Iterator[str]]], ...] = (
-    ("show system environment temperature", 1, temperature),
-    ("show system environment cooling", 1, cooling),
-    ("show system environment power", 1, power),
+    ("show system environment temperature", 1, read_temperature),
+    ("show system environment cooling", 1, read_cooling),
+    ("show system environment power", 1, read_power),
 )
 """Command, revision of its JSON, and its reader; fields as Arista's ANTA reads them."""

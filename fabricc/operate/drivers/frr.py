@@ -23,19 +23,19 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.drivers import linux_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, AnswerError, parse_json
-from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
+from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_files import FILES, MAIN, WITHOUT_SYSTEMD
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux import LinuxDriver
-from fabricc.operate.drivers.redact import excerpt, redacted
+from fabricc.operate.drivers.redact import excerpt, redact_text
 
 _START = "import sys;exec(compile(sys.stdin.buffer.read(int(sys.argv[1])),'napalm-frr','exec'),{'__name__':'__main__'})"
 _MOVING = ("committing", "reverting")
 
 
 @cache
-def _agent() -> bytes:
+def _agent_source() -> bytes:
     return package_files("fabricc.operate.drivers").joinpath("frr_agent.py").read_bytes()
 
 
@@ -82,8 +82,10 @@ class FrrDriver(LinuxDriver):
         self.profile = [self.platform]
         options = self.optional_args
         commands = {} if options.get("systemd", True) else WITHOUT_SYSTEMD
-        self._table = _table(options.get("files") or {}, {**commands, **(options.get("activate") or {})})
-        self._python = f'{"sudo -n " if options.get("sudo") else ""}python3 -c "{_START}" {len(_agent())}'
+        self._table = _file_table(options.get("files") or {}, {**commands, **(options.get("activate") or {})})
+        self._python = (
+            f'{"sudo -n " if options.get("sudo") else ""}python3 -c "{_START}" {len(_agent_source())}'
+        )
 
     # Connection.
 
@@ -106,7 +108,7 @@ class FrrDriver(LinuxDriver):
             "table": self._table,
             **more,
         }
-        ran = self._shell.run(self._python, _agent() + json.dumps(request).encode())
+        ran = self._shell.run(self._python, _agent_source() + json.dumps(request).encode())
         try:
             answer = parse_json(ran.out, most=ROUTE_VALUES)
         except AnswerError as error:
@@ -118,7 +120,7 @@ class FrrDriver(LinuxDriver):
 
     def _refuse(self, kind: str, text: str, failure: type[NapalmException]) -> NoReturn:
         kinds = {"locked": SessionLockedException, "pending": CommitConfirmException, "lost": CommitError}
-        raise kinds.get(kind, failure)(f"{self.hostname}: {redacted(text, self.password)}")
+        raise kinds.get(kind, failure)(f"{self.hostname}: {redact_text(text, self.password)}")
 
     # Configuration.
 
@@ -146,7 +148,7 @@ class FrrDriver(LinuxDriver):
         try:
             files = candidate_files(filename, config, MAIN)
         except (OSError, ValueError) as error:
-            raise failure(f"{self.hostname}: {redacted(str(error), self.password)}") from None
+            raise failure(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
         left_alone = {name for name, path in (self.optional_args.get("files") or {}).items() if path is None}
         files = {name: text for name, text in files.items() if name not in left_alone}
         if unknown := sorted(files.keys() - self._table.keys()):
@@ -155,7 +157,7 @@ class FrrDriver(LinuxDriver):
         self._loaded = True
 
     def _files_of(self, config: str) -> dict[str, str]:
-        return unpack(config, MAIN)
+        return unpack_bundle(config, MAIN)
 
     def _refusals(self, said: str, config: str) -> list[Refusal]:
         return list(vtysh_refusals(said, MAIN)) or super()._refusals(said, config)
@@ -195,7 +197,7 @@ class FrrDriver(LinuxDriver):
             if state["phase"] not in _MOVING and not (state["phase"] == "pending" and state["wish"]):
                 if state["phase"] == wanted:
                     return
-                why = redacted(state["why"], self.password)
+                why = redact_text(state["why"], self.password)
                 raise CommitError(f"{self.hostname}: {state['phase']}: {why or 'no reason given'}")
             time.sleep(pause)
             pause = min(1.0, pause * 1.5)
@@ -208,7 +210,7 @@ class FrrDriver(LinuxDriver):
         `reverting`, `reverted`, or `failed` (going back failed too); `why` is the reason why it went back.
         """
         state = self._ask("status")
-        why = redacted(state["why"], self.password)
+        why = redact_text(state["why"], self.password)
         return {"phase": state["phase"], "left_s": state["left_s"], "why": why}
 
     def has_pending_commit(self) -> bool:
@@ -285,8 +287,8 @@ class FrrDriver(LinuxDriver):
     def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:  # noqa: ARG002 - FRR prints no defaults
         """Return FRR's running configuration, and the saved files and the candidate as bundles."""
         read = self._ask("read")
-        texts = {"running": read["running"], "startup": pack(read["saved"])}
-        texts["candidate"] = pack(read["candidate"])
+        texts = {"running": read["running"], "startup": pack_bundle(read["saved"])}
+        texts["candidate"] = pack_bundle(read["candidate"])
         return {kind: texts[kind] for kind in wanted}
 
     def _outputs(self, *commands: Sequence[str]) -> list[str]:
@@ -339,14 +341,14 @@ class FrrDriver(LinuxDriver):
             ("vtysh", "-c", "show interface vrf all json"),
             ("sh", "-c", "grep -s . /sys/class/net/*/speed || true"),
         )
-        found = linux_views.interfaces(json.loads(links), linux_views.speeds(speeds))
+        found = linux_views.read_interfaces(json.loads(links), linux_views.read_speeds(speeds))
         for name, one in json.loads(told or "{}").items():
             if name in found and one.get("description"):
                 found[name]["description"] = one["description"]
         return found
 
 
-def _table(paths: dict[str, str | None], commands: dict[str, str]) -> dict[str, dict[str, str]]:
+def _file_table(paths: dict[str, str | None], commands: dict[str, str]) -> dict[str, dict[str, str]]:
     """Return the files in the order in which they are activated, `frr.conf` last."""
     known: dict[str, str | None] = {name: path for name, (path, _) in FILES.items()}
     places = {**{name: path for name, path in paths.items() if name not in known}, **known, **paths}

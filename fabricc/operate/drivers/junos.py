@@ -38,8 +38,8 @@ from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.netconf_session import bounded_sessions
 from fabricc.operate.drivers.quiet import silence_libraries
-from fabricc.operate.drivers.redact import redacted
-from fabricc.operate.drivers.single import CleanCommits, clean, one_text
+from fabricc.operate.drivers.redact import redact_text
+from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text
 from fabricc.operate.drivers.whole_texts import require_braces
 
 FILE = "juniper.conf"
@@ -51,7 +51,7 @@ _LOST = (ConnectClosedError, NCClientError, RpcTimeoutError, OSError, EOFError)
 _POLL_S = 1.0
 
 
-def _number(revision: str) -> int:
+def _commit_number(revision: str) -> int:
     """Return the number of a commit by its name, -1 where the name has none."""
     tail = revision.rpartition("-")[2]
     return int(tail) if is_number(tail) else -1
@@ -104,7 +104,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             XMLSyntaxError: failure,
             AnswerError: ConnectionException,
         }
-        return clean(self.hostname, foreign, self.password)
+        return clean_errors(self.hostname, foreign, self.password)
 
     def open(self) -> None:
         """Connect and log in."""
@@ -179,7 +179,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         path, element = (" ".join(str(error.get(key) or "").split()) for key in ("edit_path", "bad_element"))
         words = [path, element, " ".join(str(error.get("message") or "refused").split())]
         line = junos_views.line_of(text, path, element)
-        told = redacted(": ".join(word for word in words if word), self.password)
+        told = redact_text(": ".join(word for word in words if word), self.password)
         return Refusal(told, FILE if line else "", line)
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
@@ -247,7 +247,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         until = time.monotonic() + self.timeout
         while (now := self._revision()) == before and self._is_locked() and time.monotonic() < until:
             time.sleep(_POLL_S)
-        return now != before and _number(now) == _number(before) + 1
+        return now != before and _commit_number(now) == _commit_number(before) + 1
 
     def _is_locked(self) -> bool:
         """Return whether another session holds the lock, as one whose commit still runs does."""
@@ -305,7 +305,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
         with self._clean(CommandErrorException):
             answer = self._asked(lambda: self.device.rpc.get_system_information())
-            return junos_views.identity(answer)
+            return junos_views.read_identity(answer)
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
@@ -319,9 +319,9 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         rpc = self.device.rpc
         with self._clean(CommandErrorException):
             asked = {"interface_name": junos_views.PORTS, "extensive": True}
-            junos_views.pfc(self._asked(lambda: rpc.get_interface_information(**asked)), tally)
+            junos_views.read_pfc(self._asked(lambda: rpc.get_interface_information(**asked)), tally)
             queues = self._asked(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])
-            junos_views.queues(str(queues), tally)
+            junos_views.read_queues(str(queues), tally)
             return tally.counters()
 
     @staticmethod
@@ -341,4 +341,6 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 self.device.rpc.get_alarm_information(),
                 self.device.rpc.get_system_alarm_information(),
             )
-            return list(dict.fromkeys(alarm for answer in answers for alarm in junos_views.alarms(answer)))
+            return list(
+                dict.fromkeys(alarm for answer in answers for alarm in junos_views.read_alarms(answer))
+            )

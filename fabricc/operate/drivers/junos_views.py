@@ -22,35 +22,35 @@ _COUNT = re.compile(r"\s*(Tail-dropped|RED-dropped|ECN-CE) packets\s*:\s*([\d,]+
 _KINDS = {"Tail-dropped": DROPPED, "RED-dropped": DROPPED, "ECN-CE": ECN_MARKED}
 
 
-def _all(answer: Any, tag: str) -> Iterator[Any]:
+def _iterate_elements(answer: Any, tag: str) -> Iterator[Any]:
     """Elements of an answer; PyEZ makes True of an empty one."""
     return iter(()) if answer is None or answer is True else answer.iter(tag)
 
 
-def _text(node: Any, path: str) -> str:
+def _element_text(node: Any, path: str) -> str:
     return (node.findtext(path) or "").strip()
 
 
-def identity(answer: Any) -> dict[str, str]:
+def read_identity(answer: Any) -> dict[str, str]:
     """Return hostname and serial number of `show system information`, empty where the device does not report them."""
     if answer is None or answer is True:
         return {"hostname": "", "serial_number": ""}
-    found = (next(iter(_all(answer, tag)), None) for tag in ("host-name", "serial-number"))
+    found = (next(iter(_iterate_elements(answer, tag)), None) for tag in ("host-name", "serial-number"))
     hostname, serial = ("" if one is None else (one.text or "").strip() for one in found)
     return {"hostname": hostname, "serial_number": serial}
 
 
-def pfc(answer: Any, tally: Tally) -> None:
+def read_pfc(answer: Any, tally: Tally) -> None:
     """`show interfaces extensive`: the MAC's PFC frames by IEEE 802.1p code point."""
-    for port in _all(answer, "physical-interface"):
-        name = _text(port, "name")
+    for port in _iterate_elements(answer, "physical-interface"):
+        name = _element_text(port, "name")
         for one in port.iter("ethernet-mac-pfc-statistics"):
-            priority = _text(one, "mac-pfc-dot1p")
-            tally.add(PFC_RX, name, priority, _text(one, "input-mac-pfc-frames"))
-            tally.add(PFC_TX, name, priority, _text(one, "output-mac-pfc-frames"))
+            priority = _element_text(one, "mac-pfc-dot1p")
+            tally.add(PFC_RX, name, priority, _element_text(one, "input-mac-pfc-frames"))
+            tally.add(PFC_TX, name, priority, _element_text(one, "output-mac-pfc-frames"))
 
 
-def queues(text: str, tally: Tally) -> None:
+def read_queues(text: str, tally: Tally) -> None:
     """`show interfaces queue`: what each queue dropped and marked.
 
     Taken as text: of packets marked (`ECN-CE packets`), Juniper publishes the words and not the XML tag.
@@ -68,17 +68,20 @@ def queues(text: str, tally: Tally) -> None:
 def ecmp_widths(answer: Any) -> dict[str, int]:
     """Prefix -> next hops of the active route, from `show route protocol bgp`."""
     found = {}
-    for route in _all(answer, "rt"):
+    for route in _iterate_elements(answer, "rt"):
         for entry in route.iter("rt-entry"):
-            if _text(entry, "active-tag") in _ACTIVE and _text(entry, "protocol-name") == "BGP":
-                found[_text(route, "rt-destination")] = sum(1 for _ in entry.iter("nh"))
+            if (
+                _element_text(entry, "active-tag") in _ACTIVE
+                and _element_text(entry, "protocol-name") == "BGP"
+            ):
+                found[_element_text(route, "rt-destination")] = sum(1 for _ in entry.iter("nh"))
     return found
 
 
-def alarms(answer: Any) -> Iterator[str]:
+def read_alarms(answer: Any) -> Iterator[str]:
     """`show chassis alarms` and `show system alarms`."""
-    for one in _all(answer, "alarm-detail"):
-        yield f"{_text(one, 'alarm-class')}: {_text(one, 'alarm-description')}"
+    for one in _iterate_elements(answer, "alarm-detail"):
+        yield f"{_element_text(one, 'alarm-class')}: {_element_text(one, 'alarm-description')}"
 
 
 def line_of(text: str, path: str, element: str) -> int:

@@ -31,7 +31,7 @@ class AnswerTooLargeError(OSError):
 
 
 @contextmanager
-def cutting(seconds: float, cut: Callable[[], None]) -> Iterator[threading.Event]:
+def cut_after(seconds: float, cut: Callable[[], None]) -> Iterator[threading.Event]:
     """Cut a connection off when its use takes longer; the event is set when that happened.
 
     `cut`, which makes every wait for the device end, is called from another thread.
@@ -71,7 +71,7 @@ class BoundedResponse(http.client.HTTPResponse):
         return bytes(content)
 
 
-def bound(connection: http.client.HTTPConnection) -> Callable[[], None]:
+def bound_connection(connection: http.client.HTTPConnection) -> Callable[[], None]:
     """Bound the answers of a connection that is not open yet, and give what cuts it off, in its TLS handshake too."""
     twins: list[socket.socket] = []
 
@@ -92,7 +92,7 @@ def bound(connection: http.client.HTTPConnection) -> Callable[[], None]:
     return cut
 
 
-def posted(
+def post_request(
     connection: http.client.HTTPConnection,
     path: str,
     body: bytes,
@@ -108,7 +108,7 @@ def posted(
         TimeoutError: it took longer.
         OSError, http.client.HTTPException: the connection failed.
     """
-    with cutting(seconds, cut) as late:
+    with cut_after(seconds, cut) as late:
         try:
             connection.request("POST", path, body, headers)
             response = connection.getresponse()

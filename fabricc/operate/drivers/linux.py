@@ -13,7 +13,7 @@ from fabricc.operate.drivers import linux_views, vtysh_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, parse_json
 from fabricc.operate.drivers.checking import Checking, Options
 from fabricc.operate.drivers.lossless import Counters, Tally
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.shell import Shell
 
 _LONGEST = 60
@@ -75,7 +75,7 @@ class LinuxDriver(Checking):
         kinds = ("running", "startup", "candidate")
         wanted = [kind for kind in kinds if retrieve in ("all", kind)]
         texts = dict.fromkeys(kinds, "") | self._configurations(wanted, full)
-        return {kind: redacted(text) for kind, text in texts.items()} if sanitized else texts
+        return {kind: redact_text(text) for kind, text in texts.items()} if sanitized else texts
 
     def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:
         """Return the texts of these kinds of configuration."""
@@ -88,7 +88,7 @@ class LinuxDriver(Checking):
     def _json(self, *commands: Sequence[str]) -> list[Any]:
         answers = zip(commands, self._outputs(*commands), strict=True)
         most = ROUTE_VALUES if any("route" in " ".join(words) for words in commands) else VALUES
-        return [self._parsed(text.strip() or "{}", _named(words), most) for words, text in answers]
+        return [self._parsed(text.strip() or "{}", _name_answer(words), most) for words, text in answers]
 
     def _parsed(self, text: str, what: str, most: int = VALUES) -> Any:
         """Return the values of a program's JSON.
@@ -99,7 +99,7 @@ class LinuxDriver(Checking):
         try:
             return parse_json(text, what, most)
         except AnswerError as error:
-            raise ConnectionException(f"{self.hostname}: {redacted(str(error), self.password)}") from None
+            raise ConnectionException(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
 
     def _vtysh_json(self, *commands: str) -> list[Any]:
         return self._json(*((*self.VTYSH, "-c", command) for command in commands))
@@ -115,7 +115,7 @@ class LinuxDriver(Checking):
 
     def get_interfaces_counters(self) -> dict[str, Any]:
         """Return counters of the kernel."""
-        return linux_views.counters(self._json(linux_views.LINKS)[0])
+        return linux_views.read_counters(self._json(linux_views.LINKS)[0])
 
     def get_bgp_neighbors(self) -> dict[str, Any]:
         """Sessions of every VRF; an unnumbered one is named after its interface."""
@@ -149,10 +149,10 @@ class LinuxDriver(Checking):
             NotImplementedError: no port's Linux driver counts any.
         """
         tally = Tally()
-        linux_views.lossless(self._outputs(linux_views.ETHTOOL)[0], tally)
+        linux_views.read_lossless(self._outputs(linux_views.ETHTOOL)[0], tally)
         return tally.counters()
 
 
-def _named(words: Sequence[str]) -> str:
+def _name_answer(words: Sequence[str]) -> str:
     """Return how a message names the answer of a program."""
     return f"the answer to `{' '.join(words)[:_LONGEST]}`"

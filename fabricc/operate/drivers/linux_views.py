@@ -24,7 +24,7 @@ _PAUSE = re.compile(r"(?m)^\s*(rx|tx)_pause_prio_(\d): (\d+)$|^\s*(ecn_marked): 
 _CAPABILITIES = {"Wlan": "wlan-access-point", "Tel": "telephone", "Docsis": "docsis-cable-device"}
 
 
-def interfaces(links: list[Mapping[str, Any]], speeds: Mapping[str, float]) -> dict[str, Any]:
+def read_interfaces(links: list[Mapping[str, Any]], speeds: Mapping[str, float]) -> dict[str, Any]:
     """NAPALM's `get_interfaces` from `ip -j -d link show`.
 
     `speeds`: interface -> Mbit/s, of those that report it.
@@ -43,18 +43,20 @@ def interfaces(links: list[Mapping[str, Any]], speeds: Mapping[str, float]) -> d
     }
 
 
-def speeds(text: str) -> dict[str, float]:
+def read_speeds(text: str) -> dict[str, float]:
     """Interface -> Mbit/s from `grep . /sys/class/net/*/speed`; an interface that knows none is missing."""
     found = re.findall(r"(?m)^/sys/class/net/([^/]+)/speed:(\d+)$", text)
     return {name: float(speed) for name, speed in found}
 
 
-def counters(links: list[Mapping[str, Any]]) -> dict[str, Any]:
+def read_counters(links: list[Mapping[str, Any]]) -> dict[str, Any]:
     """NAPALM's `get_interfaces_counters` from `ip -j -s link show`; -1 for what Linux does not count."""
-    return {link["ifname"]: _counters(link.get("stats64") or link.get("stats") or {}) for link in links}
+    return {
+        link["ifname"]: _interface_counters(link.get("stats64") or link.get("stats") or {}) for link in links
+    }
 
 
-def _counters(stats: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def _interface_counters(stats: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     sent, heard = stats.get("tx", {}), stats.get("rx", {})
     multicast = int(heard.get("multicast", -1))
     return {
@@ -73,7 +75,7 @@ def _counters(stats: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     }
 
 
-def lossless(text: str, tally: Tally) -> None:
+def read_lossless(text: str, tally: Tally) -> None:
     """Counters of lossless classes from `ethtool -S` of each port, as Linux's driver of Spectrum names them.
 
     (drivers/net/ethernet/mellanox/mlxsw/spectrum_ethtool.c; other drivers count nothing of it under these names.)
@@ -94,31 +96,31 @@ def lldp_detail(answer: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
         if str(interface.get("via", "LLDP")) == "unknown":
             continue
         for chassis, port in zip(interface.get("chassis", []), interface.get("port", []), strict=False):
-            found.setdefault(interface["name"], []).append(_neighbor(chassis, port))
+            found.setdefault(interface["name"], []).append(_read_neighbor(chassis, port))
     return found
 
 
-def _neighbor(chassis: Mapping[str, Any], port: Mapping[str, Any]) -> dict[str, Any]:
+def _read_neighbor(chassis: Mapping[str, Any], port: Mapping[str, Any]) -> dict[str, Any]:
     capabilities = [(one["type"], bool(one.get("enabled"))) for one in chassis.get("capability", [])]
     return {
         "parent_interface": "",
-        "remote_port": _first(port.get("id")),
-        "remote_port_description": _first(port.get("descr")),
-        "remote_chassis_id": _first(chassis.get("id")),
-        "remote_system_name": _first(chassis.get("name")),
-        "remote_system_description": _first(chassis.get("descr")),
-        "remote_system_capab": list(_capabilities(capabilities, enabled_only=False)),
-        "remote_system_enable_capab": list(_capabilities(capabilities, enabled_only=True)),
+        "remote_port": _first_value(port.get("id")),
+        "remote_port_description": _first_value(port.get("descr")),
+        "remote_chassis_id": _first_value(chassis.get("id")),
+        "remote_system_name": _first_value(chassis.get("name")),
+        "remote_system_description": _first_value(chassis.get("descr")),
+        "remote_system_capab": list(_list_capabilities(capabilities, enabled_only=False)),
+        "remote_system_enable_capab": list(_list_capabilities(capabilities, enabled_only=True)),
     }
 
 
-def _capabilities(found: list[tuple[str, bool]], *, enabled_only: bool) -> Iterator[str]:
+def _list_capabilities(found: list[tuple[str, bool]], *, enabled_only: bool) -> Iterator[str]:
     for kind, enabled in found:
         if enabled or not enabled_only:
             yield _CAPABILITIES.get(kind, kind.lower())
 
 
-def _first(values: Any) -> str:
+def _first_value(values: Any) -> str:
     return str(values[0].get("value", "")) if values else ""
 
 

@@ -79,13 +79,13 @@ class BoundedSession(SSHSession):  # type: ignore[misc]
     def _dispatch_message(self, raw: str) -> None:
         """Hand on a whole answer; one that would take too much memory as a tree is not parsed."""
         self._size = 0
-        if self._bounded and _values(raw) > self.most_values:
+        if self._bounded and _count_values(raw) > self.most_values:
             self._dispatch_error(AnswerTooLargeError(f"{self.most_values:,} values"))
             return
         super()._dispatch_message(raw)
 
 
-def _values(text: str) -> int:
+def _count_values(text: str) -> int:
     """Return how many elements and attributes XML may have at most: a few bytes of it can take a hundred of memory."""
     return text.count("<") - text.count("</") + text.count('="') + text.count("='")
 

@@ -10,7 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.drivers.bundle import unpack
+from fabricc.operate.drivers.bundle import unpack_bundle
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
 
 if TYPE_CHECKING:
@@ -43,15 +43,15 @@ def counters_of(ports: Iterable[str]) -> str:
     )
 
 
-def ports(interfaces: Mapping[str, Any]) -> list[str]:
+def front_panel_ports(interfaces: Mapping[str, Any]) -> list[str]:
     """Return the front-panel ports among all interfaces."""
     return sorted(name for name in interfaces if re.fullmatch(r"swp[\ds]+", name))
 
 
-def lossless(text: str, tally: Tally) -> None:
+def read_lossless(text: str, tally: Tally) -> None:
     """Counters of lossless classes from what `counters_of` prints."""
-    for port, tables in unpack(text, "").items():
-        for row in _rows(tables):
+    for port, tables in unpack_bundle(text, "").items():
+        for row in _table_rows(tables):
             for traffic_class, column, kind in _COLUMNS:
                 if traffic_class in row and column in row:
                     tally.add(kind, port, row[traffic_class], row[column])
@@ -59,27 +59,27 @@ def lossless(text: str, tally: Tally) -> None:
                 tally.add(ECN_MARKED, port, ALL, row.get("Transmit"))
 
 
-def _rows(text: str) -> Iterator[dict[str, str]]:
+def _table_rows(text: str) -> Iterator[dict[str, str]]:
     """Rows of NVUE's tables, whose columns begin where a dash of the line below the heading does."""
     names: list[tuple[int, str]] = []
     before = ""
     for line in text.splitlines():
         if _RULE.fullmatch(line):
             starts = [match.start() for match in re.finditer(r"-+", line)]
-            names = [(start, cell) for start, cell in zip(starts, _cells(before, starts), strict=True)]
+            names = [(start, cell) for start, cell in zip(starts, _split_cells(before, starts), strict=True)]
         elif names and line.strip() and not line.strip("= "):
             names = []
         elif names and line.strip():
-            cells = _cells(line, [start for start, _ in names])
+            cells = _split_cells(line, [start for start, _ in names])
             yield {name: cell for (_, name), cell in zip(names, cells, strict=True)}
         before = line
 
 
-def _cells(line: str, starts: list[int]) -> list[str]:
+def _split_cells(line: str, starts: list[int]) -> list[str]:
     return [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
 
-def alarms(answer: Mapping[str, Any]) -> list[str]:
+def read_alarms(answer: Mapping[str, Any]) -> list[str]:
     """`nv show system health`: components that are not well."""
     if str(answer.get("status", "OK")).upper() == "OK":
         return []

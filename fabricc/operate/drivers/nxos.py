@@ -34,11 +34,11 @@ from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.nxos_candidate import (
-    blocks,
     build_candidate,
     clear_keys,
     differs,
     printed_keys,
+    split_blocks,
     unprinted_commands,
 )
 from fabricc.operate.drivers.nxos_exchange import Exchange, LongRequest
@@ -47,17 +47,17 @@ from fabricc.operate.drivers.nxos_replace import (
     REPLACED,
     ROLLED_BACK,
     Operation,
-    changes,
+    changing_commands,
     is_idle,
     is_verified,
     read_log,
     refused_lines,
     remaining_s,
-    reports,
+    reports_outcome,
 )
 from fabricc.operate.drivers.quiet import silence_libraries
-from fabricc.operate.drivers.redact import excerpt, redacted
-from fabricc.operate.drivers.single import clean, one_text
+from fabricc.operate.drivers.redact import excerpt, redact_text
+from fabricc.operate.drivers.single import clean_errors, one_text
 from fabricc.operate.drivers.whole_texts import require_lines, require_terminals
 
 FILE = "running-config.cfg"
@@ -128,7 +128,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             NetmikoBaseException: ConnectionClosedException,
             AssertionError: ConnectionClosedException,
         }
-        return clean(self.hostname, foreign, self.password)
+        return clean_errors(self.hostname, foreign, self.password)
 
     def _netmiko_open(self, device_type: str, netmiko_optional_args: Options = None) -> Any:
         return super()._netmiko_open(device_type, {**(netmiko_optional_args or {}), "port": self._ssh_port})
@@ -220,7 +220,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Return a running configuration; an answer without a command, or a part of one, is an error."""
         with self._clean(ReplaceConfigException):
             require_lines(running, "the running configuration")
-        if all(one.head.startswith("!") or not one.head for one in blocks(running)):
+        if all(one.head.startswith("!") or not one.head for one in split_blocks(running)):
             raise ReplaceConfigException(f"{self.hostname}: `{_RUNNING}` shows no configuration")
         return running
 
@@ -236,7 +236,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             if said is None:
                 return []
             found = [
-                Refusal(redacted(told, self.password), FILE if line else "", line)
+                Refusal(redact_text(told, self.password), FILE if line else "", line)
                 for told, line in refused_lines(said, text)
             ]
             if not found and not is_verified(said):
@@ -267,7 +267,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         if not self.loaded or self._unchanged:
             return ""
         said = self._say(f"configure replace {self._target} show-patch", CommitError)
-        return "\n".join(changes(said))
+        return "\n".join(changing_commands(said))
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
         """Replace the running configuration; with `revert_in` (30 to 3600 s) NX-OS goes back unless confirmed.
@@ -343,7 +343,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                     return
                 raise self._failed(request.text, new.status)
             if answered and not request.error and new is None:
-                if reports(request.text, outcome):
+                if reports_outcome(request.text, outcome):
                     return
                 raise self._failed(request.text)
             if isinstance(request.error, NXAPICommandError):
@@ -540,4 +540,4 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         with self._clean(CommandErrorException):
             if (answer := self._asked(nxos_views.HEALTH)) is None:
                 raise NotImplementedError("the platform states nothing of its health")
-            return nxos_views.alarms(answer)
+            return nxos_views.read_alarms(answer)

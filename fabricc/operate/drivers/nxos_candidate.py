@@ -45,7 +45,7 @@ class Block:
         return "hostname" if self.head.startswith("hostname ") else self.head
 
 
-def blocks(text: str) -> list[Block]:
+def split_blocks(text: str) -> list[Block]:
     """Split a configuration into blocks; comments before the first command are one block, a banner is one too."""
     found: list[list[str]] = []
     closing = ""
@@ -109,23 +109,23 @@ def build_candidate(running: str, plan: str, printed: Mapping[str, str]) -> str:
         A configuration in the order of the running one where it has the same blocks; the plan itself where the
         running configuration has no frame.
     """
-    device = blocks(running)
-    built = [_as_printed(one, printed) for one in blocks(plan)]
+    device = split_blocks(running)
+    built = [_as_printed(one, printed) for one in split_blocks(plan)]
     names = [one.head.split()[1] for side in (device, built) for one in side if one.key == "hostname"]
     accounts = Accounts.of(device, built)
     heads = {one.key for one in built}
     before = ""
     for one in device:
-        if one.key not in heads and (kept := _kept(one, accounts, heads)):
+        if one.key not in heads and (kept := _kept_block(one, accounts, heads)):
             place = next((index + 1 for index, other in enumerate(built) if other.key == before), 0)
-            built.insert(place, _renamed(kept, names))
+            built.insert(place, _rename_vdc(kept, names))
             heads.add(one.key)
         before = one.key if one.key in heads else before
     text = "\n".join(line for one in built for line in one.lines)
     return f"{text}\n" if text and not text.endswith("\n") else text
 
 
-def _kept(block: Block, accounts: Accounts, planned: set[str]) -> Block | None:
+def _kept_block(block: Block, accounts: Accounts, planned: set[str]) -> Block | None:
     """Return what stays of a block that only the switch has."""
     head = block.head
     if head.startswith("!") or _PRINTED_ALWAYS.match(head) or accounts.keeps(head):
@@ -135,7 +135,7 @@ def _kept(block: Block, accounts: Accounts, planned: set[str]) -> Block | None:
     return None
 
 
-def _renamed(block: Block, names: list[str]) -> Block:
+def _rename_vdc(block: Block, names: list[str]) -> Block:
     """Return the VDC of a switch under the planned hostname: the switch names the one after the other."""
     words = block.head.split()
     if words[0] == "vdc" and len(names) > 1 and words[1] == names[0]:
@@ -156,7 +156,7 @@ def unprinted_commands(plan: str) -> list[str]:
     """
     return [
         command
-        for one in blocks(plan)
+        for one in split_blocks(plan)
         if any(line.strip() == _SUPPRESS for line in one.lines)
         for command in (one.head, _SUPPRESS)
     ]
@@ -164,23 +164,23 @@ def unprinted_commands(plan: str) -> list[str]:
 
 def clear_keys(plan: str) -> dict[str, str]:
     """Return the lines with keys in clear text, and the beginning of each that names its server."""
-    lines = (one.lines[0].strip() for one in blocks(plan))
+    lines = (one.lines[0].strip() for one in split_blocks(plan))
     return {line: match[1] for line in lines if (match := _CLEAR_KEY.match(line))}
 
 
 def printed_keys(running: str) -> dict[str, str]:
     """Return how the switch prints keys that it encrypted, by the beginning that names the server."""
-    lines = (one.lines[0].strip() for one in blocks(running))
+    lines = (one.lines[0].strip() for one in split_blocks(running))
     return {match[1]: line for line in lines if (match := _PRINTED_KEY.match(line))}
 
 
 def differs(running: str, candidate: str) -> bool:
     """Return whether two configurations differ; the order counts among the classes of a classification alone."""
-    return Counter(_statements(running)) != Counter(_statements(candidate))
+    return Counter(_list_statements(running)) != Counter(_list_statements(candidate))
 
 
-def _statements(text: str) -> Iterator[tuple[str, ...]]:
-    for one in blocks(text):
+def _list_statements(text: str) -> Iterator[tuple[str, ...]]:
+    for one in split_blocks(text):
         if one.head.startswith("!"):
             continue
         parents: list[tuple[int, str]] = []

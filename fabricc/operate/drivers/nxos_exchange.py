@@ -19,10 +19,10 @@ from fabricc.operate.drivers.answers import (
     VALUES,
     AnswerError,
     parse_json,
-    quoted,
+    quote_words,
     require_answer,
 )
-from fabricc.operate.drivers.limits import TIMES, bound, posted
+from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request
 from fabricc.operate.drivers.single import tls_context
 
 
@@ -49,8 +49,8 @@ class Exchange(RPCClient):  # type: ignore[misc]
         body = self._build_payload(commands, method).encode()
         try:
             longest = self.longest_s or TIMES * timeout
-            status, reason, content = posted(
-                connection, place.path, body, headers, longest, bound(connection)
+            status, reason, content = post_request(
+                connection, place.path, body, headers, longest, bound_connection(connection)
             )
         except TimeoutError:
             raise
@@ -70,7 +70,7 @@ class Exchange(RPCClient):  # type: ignore[misc]
         found = parse_json(response.content, "an answer of NX-API", most)
         several = [found] if isinstance(found, dict) else found
         if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
-            raise AnswerError(f"an answer is none of NX-API: {quoted(response.text)}")
+            raise AnswerError(f"an answer is none of NX-API: {quote_words(response.text)}")
         field, answers = ("msg" if raw_text else "body"), []
         for command, one in zip(commands, several, strict=False):
             self._error_check({**one, "command": command})

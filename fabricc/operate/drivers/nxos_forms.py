@@ -41,15 +41,17 @@ class PrintedForms:
     def note(cls, forms: Mapping[str, str]) -> str:
         """Return the file for clear lines and their printed forms."""
         salt = secrets.token_hex(16)
-        printed = {_digest(salt, clear): line for clear, line in forms.items()}
+        printed = {_digest_line(salt, clear): line for clear, line in forms.items()}
         return json.dumps({"salt": salt, "printed": printed}, indent=1) + "\n"
 
     def of(self, lines: Iterable[str]) -> dict[str, str]:
         """Return the printed forms of clear lines that are known."""
         if not self.printed:
             return {}
-        found = {clear: self.printed.get(_digest(self.salt, clear), "") for clear in lines}
-        return {clear: line for clear, line in found.items() if _server(line) == _server(clear)}
+        found = {clear: self.printed.get(_digest_line(self.salt, clear), "") for clear in lines}
+        return {
+            clear: line for clear, line in found.items() if _server_of_line(line) == _server_of_line(clear)
+        }
 
 
 def _is_key(line: object) -> bool:
@@ -57,9 +59,9 @@ def _is_key(line: object) -> bool:
     return isinstance(line, str) and " key " in line and line.isprintable()
 
 
-def _server(line: str) -> str:
+def _server_of_line(line: str) -> str:
     return line.partition(" key ")[0]
 
 
-def _digest(salt: str, line: str) -> str:
+def _digest_line(salt: str, line: str) -> str:
     return hashlib.scrypt(line.encode(), salt=salt.encode(), **_COST).hex()

@@ -82,7 +82,7 @@ def remaining_s(status: str) -> int:
     return 0
 
 
-def reports(answer: str, outcome: str) -> bool:
+def reports_outcome(answer: str, outcome: str) -> bool:
     """Return whether a line of an answer begins with the outcome."""
     return any(line.strip().startswith(outcome) for line in answer.splitlines())
 
@@ -121,7 +121,7 @@ def _is_verdict(line: str) -> bool:
     return line.startswith("Patch validation ")
 
 
-def changes(answer: str) -> list[str]:
+def changing_commands(answer: str) -> list[str]:
     """Return the commands of `show-patch` that configure something; none for a switch that is unchanged."""
     commands = [command for command, _ in patch_commands(answer) if command not in _ENTRIES]
     return [] if all(one in _MODES for one in commands) else commands

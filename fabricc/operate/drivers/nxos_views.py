@@ -29,22 +29,22 @@ _WELL = ("ok", "powered-up", "absent", "n/a", "")
 _AGGREGATES = ("q-aggr-pkt-dropped", "q-ing-aggr-pkt-dropped")
 
 
-def rows(answer: Any, name: str) -> Iterator[Mapping[str, Any]]:
+def find_rows(answer: Any, name: str) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a table, however deep it stands: NX-API puts one row as itself, several as a list."""
     if isinstance(answer, list):
         for one in answer:
-            yield from rows(one, name)
+            yield from find_rows(one, name)
     elif isinstance(answer, dict):
         for key, inner in answer.items():
             if key == f"ROW_{name}":
                 yield from inner if isinstance(inner, list) else (inner,)
             else:
-                yield from rows(inner, name)
+                yield from find_rows(inner, name)
 
 
 def chassis_serial(answer: Any) -> str:
     """Return the serial number of the chassis in `show inventory`, "" where it has none."""
-    for row in rows(answer, "inv"):
+    for row in find_rows(answer, "inv"):
         if str(row.get("name", "")).strip('"') == "Chassis":
             return str(row.get("serialnum") or "")
     return ""
@@ -53,11 +53,13 @@ def chassis_serial(answer: Any) -> str:
 def ecmp_widths(*answers: Mapping[str, Any]) -> dict[str, int]:
     """Prefix -> best next hops, for BGP routes of the default VRF."""
     found = {}
-    for vrf in (one for answer in answers for one in rows(answer, "vrf")):
+    for vrf in (one for answer in answers for one in find_rows(answer, "vrf")):
         if vrf.get("vrf-name-out") == "default":
-            for prefix in rows(vrf, "prefix"):
+            for prefix in find_rows(vrf, "prefix"):
                 paths = [
-                    path for path in rows(prefix, "path") if str(path.get("clientname")).startswith("bgp")
+                    path
+                    for path in find_rows(prefix, "path")
+                    if str(path.get("clientname")).startswith("bgp")
                 ]
                 if best := sum(1 for path in paths if str(path.get("ubest")).lower() == "true"):
                     found[str(prefix["ipprefix"])] = best
@@ -85,75 +87,75 @@ class Classes:
         return self._known.get((port, str(group)), str(group))
 
 
-def queues(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+def read_queues(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
     """`show queuing interface`: PFC frames by priority, and packets dropped by qos-group."""
-    for row in rows(answer, "queuing_interface"):
+    for row in find_rows(answer, "queuing_interface"):
         port = classes.port(row)
-        for one in rows(row, "pfc_stats"):
+        for one in find_rows(row, "pfc_stats"):
             classes.learn(port, one.get("pfc-qosgrp"), one.get("cos"))
             tally.add(PFC_RX, port, one.get("cos"), one.get("rx-pause-count"))
             tally.add(PFC_TX, port, one.get("cos"), one.get("tx-pause-count"))
-        for group in rows(row, "qosgrp_egress_stats"):
-            for one in rows(group, "qosgrp_egress_stats_entry"):
+        for group in find_rows(row, "qosgrp_egress_stats"):
+            for one in find_rows(group, "qosgrp_egress_stats_entry"):
                 if (one.get("eq-stat-type"), one.get("eq-stat-units")) == ("Dropped", "Pkts"):
                     tally.add(
                         DROPPED, port, classes.of(port, group.get("eq-qosgrp")), one.get("eq-uc-stat-value")
                     )
 
 
-def pfc(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+def read_pfc(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
     """`show interface priority-flow-control`: PFC frames of all priorities, for ports without counts by priority."""
-    for row in rows(answer, "pfc_interface"):
+    for row in find_rows(answer, "pfc_interface"):
         if not tally.has(PFC_RX, port := classes.port(row)):
             tally.add(PFC_RX, port, ALL, row.get("rx-stats"))
             tally.add(PFC_TX, port, ALL, row.get("tx-stats"))
 
 
-def watchdog(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+def read_watchdog(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
     """`show queuing pfc-queue detail`: queues that the watchdog shut down, and what it dropped there ever since."""
-    for row in rows(answer, "queuing_interface"):
+    for row in find_rows(answer, "queuing_interface"):
         port = classes.port(row)
-        for group in rows(row, "qosgrp_stats"):
+        for group in find_rows(row, "qosgrp_stats"):
             classes.learn(port, group.get("eq-qosgrp"), group.get("pfc-cos"))
             priority = classes.of(port, group.get("eq-qosgrp"))
-            for one in rows(group, "qosgrp_stats_entry"):
+            for one in find_rows(group, "qosgrp_stats_entry"):
                 tally.add(STORMS, port, priority, one.get("q-shutdown"))
                 for field in _AGGREGATES:
                     tally.add(DROPPED, port, priority, one.get(field))
 
 
-def marks(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
+def read_marks(answer: Mapping[str, Any], classes: Classes, tally: Tally) -> None:
     """`show queuing tabular`: unicast packets marked, by qos-group."""
-    for row in rows(answer, "queuing_interface"):
+    for row in find_rows(answer, "queuing_interface"):
         port = classes.port(row)
-        for one in rows(row, "queuing_counter"):
+        for one in find_rows(row, "queuing_counter"):
             if one.get("counter_name_str") == "uc-ecn-mark-pkts":
                 for group in range(8):
                     tally.add(ECN_MARKED, port, classes.of(port, group), one.get(f"qos_group_{group}"))
 
 
-QUESTIONS = ((WATCHDOG, watchdog), (QUEUES, queues), (PFC, pfc), (MARKS, marks))
+QUESTIONS = ((WATCHDOG, read_watchdog), (QUEUES, read_queues), (PFC, read_pfc), (MARKS, read_marks))
 """Command and its reader; those that contain the priority of a qos-group come first."""
 
 
-def alarms(answer: Mapping[str, Any]) -> list[str]:
+def read_alarms(answer: Mapping[str, Any]) -> list[str]:
     """`show environment`: supplies, fans and sensors that are not well; names end in the device's series on some."""
-    return list(dict.fromkeys(_alarms(answer)))
+    return list(dict.fromkeys(_find_alarms(answer)))
 
 
-def _alarms(answer: Any) -> Iterator[str]:
+def _find_alarms(answer: Any) -> Iterator[str]:
     if isinstance(answer, list):
         for one in answer:
-            yield from _alarms(one)
+            yield from _find_alarms(one)
     elif isinstance(answer, dict):
         for key, value in answer.items():
             if isinstance(value, (dict, list)):
-                yield from _alarms(value)
+                yield from _find_alarms(value)
             elif key.startswith(_STATES) and (state := str(value).strip()).lower() not in _WELL:
-                yield f"{_part(key, answer)}: {state}"
+                yield f"{_name_part(key, answer)}: {state}"
 
 
-def _part(key: str, row: Mapping[str, Any]) -> str:
+def _name_part(key: str, row: Mapping[str, Any]) -> str:
     if key.startswith("ps_status"):
         return f"power supply {row.get('psnum', '')}".strip()
     if key.startswith("fanstatus"):

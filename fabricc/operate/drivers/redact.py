@@ -32,15 +32,15 @@ _BETWEEN_NUMBERS = r"[\s,;]{1,3}"
 _BETWEEN_BYTES = r"(?:0x|\\+x|[\s:,.\-]){0,2}"
 
 
-def redacted(text: str, *known: str) -> str:
+def redact_text(text: str, *known: str) -> str:
     """Return a text without what follows a word such as `password`, and without known secrets.
 
     `known` are secrets that the caller holds; empty ones are ignored.
     """
-    return _AFTER_WORD.sub(_hide, masked(text, *known))
+    return _AFTER_WORD.sub(_hide_word, mask_secrets(text, *known))
 
 
-def masked(text: str, *known: str) -> str:
+def mask_secrets(text: str, *known: str) -> str:
     """Return a text without known secrets, and without the credentials of HTTP's Basic authentication.
 
     A secret is found as it is; escaped for URLs, JSON, XML, HTML, mail (quoted-printable) or a shell; in hexadecimal
@@ -48,7 +48,7 @@ def masked(text: str, *known: str) -> str:
     any alignment, such as in `Basic` of `user:password` (RFC 7617).
     """
     for secret in sorted(filter(None, known), key=len, reverse=True):
-        plain, encoded = _forms(secret)
+        plain, encoded = _secret_patterns(secret)
         text = plain.sub(HIDDEN, text)
         text = _without_words(text, encoded) if encoded else text
     return _BASIC.sub(_hide_login, text)
@@ -72,7 +72,7 @@ def _without_words(text: str, encoded: re.Pattern[str]) -> str:
 def excerpt(text: str, *known: str, longest: int = 300, end: bool = False) -> str:
     """Return the beginning or the end of a text on one line and without secrets; it is cut after they are hidden."""
     part = text[-_READ:] if end else text[:_READ]
-    words = " ".join(redacted(part, *known).split())
+    words = " ".join(redact_text(part, *known).split())
     if len(words) <= longest:
         return words
     return f"…{words[-longest:]}" if end else f"{words[:longest]}…"
@@ -83,7 +83,7 @@ def secrets_in(text: str) -> frozenset[str]:
     return frozenset(match[4] for match in _AFTER_WORD.finditer(text) if match[4].lower() not in _PLAIN)
 
 
-def _hide(match: re.Match[str]) -> str:
+def _hide_word(match: re.Match[str]) -> str:
     if match[4].lower() in _PLAIN:
         return match[0]
     return f"{match[1]}{match[2]}{match[3] or ''}{HIDDEN}"
@@ -100,25 +100,25 @@ def _hide_login(match: re.Match[str]) -> str:
 
 
 @lru_cache(256)
-def _forms(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+def _secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """Return the patterns of every form of a secret: as text, and in Base64."""
     words: list[str] = []
-    forms = [_NUL.join(_character(one) for one in unicodedata.normalize("NFC", secret))]
+    forms = [_NUL.join(_character_pattern(one) for one in unicodedata.normalize("NFC", secret))]
     for encoding in _ENCODINGS:
         try:
             content = secret.encode(encoding)
         except UnicodeEncodeError:
             continue
         if len(content) >= _LEAST_BYTES:
-            forms.append(_BETWEEN_BYTES.join(_hexadecimal(byte) for byte in content))
+            forms.append(_BETWEEN_BYTES.join(_hexadecimal_pattern(byte) for byte in content))
             forms.append(rf"\b{_BETWEEN_NUMBERS.join(str(byte) for byte in content)}\b")
-        words += [form for skipped in range(3) if (form := _base64(content, skipped))]
-        words += [form for skipped in range(5) if (form := _base32(content, skipped))]
+        words += [form for skipped in range(3) if (form := _base64_pattern(content, skipped))]
+        words += [form for skipped in range(5) if (form := _base32_pattern(content, skipped))]
     encoded = re.compile("|".join(dict.fromkeys(words))) if words else None
     return re.compile("|".join(dict.fromkeys(forms))), encoded
 
 
-def _character(one: str) -> str:
+def _character_pattern(one: str) -> str:
     """Return the pattern of a character in every escape."""
     code = ord(one)
     forms = [re.escape(one), rf"\\+{re.escape(one)}"]
@@ -154,11 +154,11 @@ _ESCAPES = {"'": (r"'\\''", r"'\"'\"'"), "/": (r"\\+/",), "\\": (r"\\\\+",)}
 """How shells and JSON write these."""
 
 
-def _hexadecimal(byte: int) -> str:
+def _hexadecimal_pattern(byte: int) -> str:
     return f"(?i:{byte:02x})"
 
 
-def _base64(content: bytes, skipped: int) -> str:
+def _base64_pattern(content: bytes, skipped: int) -> str:
     """Return the pattern of the Base64 word that has these bytes behind a number of bytes modulo three.
 
     Only the characters that no neighbor of the bytes changes are compared.
@@ -171,7 +171,7 @@ def _base64(content: bytes, skipped: int) -> str:
     return _GAP.join(variants.get(one, one) for one in certain)
 
 
-def _base32(content: bytes, skipped: int) -> str:
+def _base32_pattern(content: bytes, skipped: int) -> str:
     """Return the pattern of the Base32 word that has these bytes behind a number of bytes modulo five."""
     encoded = b32encode(bytes(skipped) + content).decode().rstrip("=")
     certain = encoded[-(-skipped * 8 // 5) : (skipped + len(content)) * 8 // 5]

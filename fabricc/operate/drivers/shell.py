@@ -17,9 +17,9 @@ from napalm.base.exceptions import (
     ConnectionException,
 )
 
-from fabricc.operate.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cutting
+from fabricc.operate.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cut_after
 from fabricc.operate.drivers.quiet import silence_libraries
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.ssh_limits import BoundedTransport, bound_channel
 
 if TYPE_CHECKING:
@@ -145,10 +145,10 @@ class Shell:
         limit = self._timeout if limit_s is None else limit_s
         late = TimeoutError()
         try:
-            with cutting(limit + _GRACE_S, transport.close) as cut:
+            with cut_after(limit + _GRACE_S, transport.close) as cut:
                 channel = transport.open_session(timeout=self._timeout)
                 try:
-                    return _answer(channel, command, given, time.monotonic() + limit)
+                    return _run_on_channel(channel, command, given, time.monotonic() + limit)
                 except (paramiko.SSHException, OSError, EOFError):
                     if cut.is_set():
                         raise late from None
@@ -163,10 +163,10 @@ class Shell:
             raise ConnectionClosedException(f"{self.hostname}: {self._clean(error)}") from None
 
     def _clean(self, error: BaseException) -> str:
-        return redacted(str(error) or type(error).__name__, self._password)
+        return redact_text(str(error) or type(error).__name__, self._password)
 
 
-def _answer(channel: paramiko.Channel, command: str, given: bytes, until: float) -> Ran:
+def _run_on_channel(channel: paramiko.Channel, command: str, given: bytes, until: float) -> Ran:
     """Run a command on a channel, within the time and the size that an answer may have.
 
     Raises:

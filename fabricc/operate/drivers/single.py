@@ -11,7 +11,7 @@ from napalm.base.base import NetworkDriver
 from napalm.base.exceptions import CommandErrorException, CommitError, NapalmException
 
 from fabricc.operate.drivers.bundle import candidate_files
-from fabricc.operate.drivers.redact import excerpt, redacted
+from fabricc.operate.drivers.redact import excerpt, redact_text
 
 _LONGEST = 2000
 _WORDS = {
@@ -66,7 +66,7 @@ def plain_words(error: BaseException) -> str:
 
 
 @contextmanager
-def clean(
+def clean_errors(
     hostname: str, foreign: Mapping[type[BaseException], type[NapalmException]], *secrets: str
 ) -> Iterator[None]:
     """Let only NAPALM's exceptions out, without secrets in their text.
@@ -81,7 +81,7 @@ def clean(
     except NotImplementedError:
         raise
     except NapalmException as error:
-        text = redacted(str(error), *secrets)
+        text = redact_text(str(error), *secrets)
         raise type(error)(text if text.startswith(f"{hostname}: ") else f"{hostname}: {text}") from None
     except tuple(foreign) as error:
         kind = next(kind for known, kind in foreign.items() if isinstance(error, known))

@@ -26,12 +26,12 @@ from fabricc.base import sonic_tables
 from fabricc.base.numbers import is_number
 from fabricc.operate.drivers import linux_views, sonic_views
 from fabricc.operate.drivers.answers import AnswerError, parse_json
-from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
+from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_agent import differences
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
-from fabricc.operate.drivers.redact import redacted
+from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.whole_texts import require_end
 
 CONFIG_DB, FRR = "config_db.json", "frr.conf"
@@ -56,7 +56,7 @@ _FIRST_POLL_S = 0.1
 _DETACHED = "< /dev/null > /dev/null 2>&1 &"
 
 
-def _scripts() -> dict[str, str]:
+def _read_scripts() -> dict[str, str]:
     """Return what runs on the switch, by file name."""
     return {
         name: package_files(package).joinpath(name).read_text("utf-8")
@@ -122,13 +122,15 @@ class SonicDriver(LinuxSession):
             files = candidate_files(filename, config, CONFIG_DB)
             tables = json.loads(files.get(CONFIG_DB, "{}"))
         except (OSError, ValueError) as error:
-            raise ReplaceConfigException(f"{self.hostname}: {redacted(str(error), self.password)}") from None
+            raise ReplaceConfigException(
+                f"{self.hostname}: {redact_text(str(error), self.password)}"
+            ) from None
         if unknown := sorted(files.keys() - {CONFIG_DB, FRR}):
             raise ReplaceConfigException(f"{self.hostname}: no place is known for {', '.join(unknown)}")
         if empty := sorted(name for name, rows in tables.items() if not rows):
             raise ReplaceConfigException(f"{self.hostname}: SONiC refuses empty tables: {', '.join(empty)}")
         with self._loading(files):
-            self._store({**files, **_scripts()}, ReplaceConfigException)
+            self._store({**files, **_read_scripts()}, ReplaceConfigException)
             self._check()
 
     def _store(self, files: dict[str, str], failure: type[NapalmException]) -> None:
@@ -144,7 +146,7 @@ class SonicDriver(LinuxSession):
         if CONFIG_DB in self._files:
             command = f"python3 {self._folder}/{_AGENT} check {self._folder}"
             self._plan = self._object(self._run(command, ReplaceConfigException, limit_s=_CHECK_S))
-            refusal = redacted(str(self._plan["text"]), self.password)
+            refusal = redact_text(str(self._plan["text"]), self.password)
             if self._plan["kind"] == "limits" and not self.optional_args.get("reload"):
                 raise ReplaceConfigException(
                     f"{self.hostname}: `config replace` refuses it: {refusal}; `reload: true` in the access file "
@@ -168,7 +170,7 @@ class SonicDriver(LinuxSession):
         raise MergeConfigException(f"{self.hostname}: SONiC takes whole configurations here; use a replace")
 
     def _files_of(self, config: str) -> dict[str, str]:
-        return {CONFIG_DB: unpack(config, CONFIG_DB).get(CONFIG_DB, "")}
+        return {CONFIG_DB: unpack_bundle(config, CONFIG_DB).get(CONFIG_DB, "")}
 
     def _refusals(self, said: str, config: str) -> list[Refusal]:
         return list(vtysh_refusals(said, FRR)) or super()._refusals(said, config)
@@ -193,7 +195,7 @@ class SonicDriver(LinuxSession):
             said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE}", CommitError)
             lines = differences(said)
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
-        return redacted("\n".join(parts), self.password)
+        return redact_text("\n".join(parts), self.password)
 
     def _way(self) -> list[str]:
         """Which commands a commit takes, and what they interrupt, as comments."""
@@ -219,7 +221,9 @@ class SonicDriver(LinuxSession):
         try:
             found = parse_json(text, CONFIG_DB)
         except AnswerError as error:
-            raise CommandErrorException(f"{self.hostname}: {redacted(str(error), self.password)}") from None
+            raise CommandErrorException(
+                f"{self.hostname}: {redact_text(str(error), self.password)}"
+            ) from None
         if not isinstance(found, dict) or not found:
             raise CommandErrorException(f"{self.hostname}: {CONFIG_DB} has no tables")
         return found
@@ -275,7 +279,9 @@ class SonicDriver(LinuxSession):
             self._run(f"config delete-checkpoint {shlex.quote(last)} || true")
         self._run(f"config checkpoint {name}", CommitError, limit_s=self._patience)
         plan = {**self._plan, "checkpoint": name, "frr": FRR in self._files}
-        self._store({"plan.json": json.dumps(plan), "message": f"{message}\n", **_scripts()}, CommitError)
+        self._store(
+            {"plan.json": json.dumps(plan), "message": f"{message}\n", **_read_scripts()}, CommitError
+        )
         self._sign_commit()
         backup = f"if [ -e {FRR_PATH} ]; then cp {FRR_PATH} backup-frr.conf; else rm -f backup-frr.conf; fi"
         wait = f"setsid python3 {self._folder}/{_AGENT} guard {self._folder} {name} {_DETACHED}"
@@ -309,7 +315,7 @@ class SonicDriver(LinuxSession):
             pause = min(_POLL_S, 2 * pause)
         outcome = self._object(text)
         if not outcome["ok"]:
-            raise CommitError(f"{self.hostname}: {redacted(str(outcome['why']), self.password)}")
+            raise CommitError(f"{self.hostname}: {redact_text(str(outcome['why']), self.password)}")
 
     def _ask_again(self, command: str) -> str:
         """Run a command that may be run twice, over a new connection where the old one breaks.
@@ -353,7 +359,7 @@ class SonicDriver(LinuxSession):
 
     def commit_state(self) -> dict[str, Any]:
         """State of the last commit, whoever made it: `phase` and `why` as the FRR driver has them."""
-        return {"phase": self._kept("phase") or "idle", "why": redacted(self._kept("why"), self.password)}
+        return {"phase": self._kept("phase") or "idle", "why": redact_text(self._kept("why"), self.password)}
 
     def has_pending_commit(self) -> bool:
         """Return whether a commit waits for confirmation."""
@@ -403,7 +409,7 @@ class SonicDriver(LinuxSession):
         if "startup" in wanted:
             saved = self._tables("cat /etc/sonic/config_db.json")
             files["startup"] = {CONFIG_DB: saved, FRR: self._run(f"cat {FRR_PATH}")}
-        return {kind: pack(files[kind]) for kind in wanted}
+        return {kind: pack_bundle(files[kind]) for kind in wanted}
 
     def _require_whole(self, frr: str) -> None:
         """Refuse a text of vtysh that is cut off.
@@ -430,7 +436,7 @@ class SonicDriver(LinuxSession):
         """Facts of CONFIG_DB and the image."""
         running = self._running()
         version, uptime = self._run("cat /etc/sonic/sonic_version.yml"), self._run("cat /proc/uptime")
-        return sonic_views.facts(running, version, float(uptime.split()[0]), self._serial())
+        return sonic_views.read_facts(running, version, float(uptime.split()[0]), self._serial())
 
     def _serial(self) -> str:
         said = self._run("decode-syseeprom -s 2>/dev/null || true").split()
@@ -439,18 +445,18 @@ class SonicDriver(LinuxSession):
     def get_interfaces(self) -> dict[str, Any]:
         """Return interfaces of the kernel, with speed and description of CONFIG_DB."""
         running, (links,) = self._running(), self._json(linux_views.LINKS)
-        return sonic_views.interfaces(running, links)
+        return sonic_views.read_interfaces(running, links)
 
     def get_interfaces_counters(self) -> dict[str, Any]:
         """Return counters of the ASIC, from COUNTERS_DB."""
-        return sonic_views.counters(self._json(shlex.split(sonic_views.COUNTERS))[0])
+        return sonic_views.read_counters(self._json(shlex.split(sonic_views.COUNTERS))[0])
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
         tally = Tally()
-        sonic_views.lossless(self._json(shlex.split(sonic_views.COUNTERS))[0], tally)
+        sonic_views.read_lossless(self._json(shlex.split(sonic_views.COUNTERS))[0], tally)
         return tally.counters()
 
     def get_alarms(self) -> list[str]:
         """What system-health says is not well; not part of NAPALM."""
-        return sonic_views.alarms(self._json(shlex.split(sonic_views.HEALTH))[0])
+        return sonic_views.read_alarms(self._json(shlex.split(sonic_views.HEALTH))[0])

@@ -42,7 +42,7 @@ _SAI = {
 """NAPALM's counter -> the end of SAI's, `SAI_PORT_STAT_IF_…` (SAI, saiport.h)."""
 
 
-def facts(running: Mapping[str, Any], version: str, uptime_s: float, serial: str) -> dict[str, Any]:
+def read_facts(running: Mapping[str, Any], version: str, uptime_s: float, serial: str) -> dict[str, Any]:
     """NAPALM's `get_facts` from CONFIG_DB and `/etc/sonic/sonic_version.yml`."""
     here = running.get("DEVICE_METADATA", {}).get("localhost", {})
     build = re.search(r"(?m)^build_version: *'?([^'\n]+)", version)
@@ -58,47 +58,47 @@ def facts(running: Mapping[str, Any], version: str, uptime_s: float, serial: str
     }
 
 
-def interfaces(running: Mapping[str, Any], links: list[Mapping[str, Any]]) -> dict[str, Any]:
+def read_interfaces(running: Mapping[str, Any], links: list[Mapping[str, Any]]) -> dict[str, Any]:
     """NAPALM's `get_interfaces` of the front-panel ports; speed in Mbit/s as CONFIG_DB has it."""
     ports = running.get("PORT", {})
     speeds = {name: float(port.get("speed", -1)) for name, port in ports.items()}
-    found = linux_views.interfaces([link for link in links if link["ifname"] in ports], speeds)
+    found = linux_views.read_interfaces([link for link in links if link["ifname"] in ports], speeds)
     for name, one in found.items():
         one["description"] = str(ports[name].get("description", ""))
     return found
 
 
-def counters(dump: Mapping[str, Any]) -> dict[str, Any]:
+def read_counters(dump: Mapping[str, Any]) -> dict[str, Any]:
     """NAPALM's `get_interfaces_counters` from a dump of COUNTERS_DB."""
     return {
         port: {ours: int(row.get(f"SAI_PORT_STAT_IF_{sai}", -1)) for ours, sai in _SAI.items()}
-        for port, row in _rows(dump, _NAMES)
+        for port, row in _object_rows(dump, _NAMES)
     }
 
 
-def lossless(dump: Mapping[str, Any], tally: Tally) -> None:
+def read_lossless(dump: Mapping[str, Any], tally: Tally) -> None:
     """Counters of lossless classes from a dump of COUNTERS_DB.
 
     Fields are those of SAI (saiport.h, saiqueue.h) and of the PFC watchdog (sonic-swss, pfcactionhandler.h).
     """
-    for port, row in _rows(dump, _NAMES):
+    for port, row in _object_rows(dump, _NAMES):
         for priority in range(8):
             tally.add(PFC_RX, port, priority, row.get(f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS"))
             tally.add(PFC_TX, port, priority, row.get(f"SAI_PORT_STAT_PFC_{priority}_TX_PKTS"))
-    for name, row in _rows(dump, _QUEUE_NAMES):
+    for name, row in _object_rows(dump, _QUEUE_NAMES):
         port, _, queue = name.partition(":")
         for kind, fields in _OF_QUEUES.items():
             for field in fields:
                 tally.add(kind, port, queue, row.get(field))
 
 
-def _rows(dump: Mapping[str, Any], names: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _object_rows(dump: Mapping[str, Any], names: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Name and counters of each object of a map of names."""
     for name, oid in dump.get(names, {}).get("value", {}).items():
         yield name, dump.get(f"COUNTERS:{oid}", {}).get("value", {})
 
 
-def alarms(dump: Mapping[str, Any]) -> list[str]:
+def read_alarms(dump: Mapping[str, Any]) -> list[str]:
     """What system-health says is not well, from a dump of STATE_DB (system-health-HLD.md, table SYSTEM_HEALTH_INFO).
 
     Raises:

@@ -29,7 +29,7 @@ def bgp_neighbors(summary: Mapping[str, Any], neighbors: Mapping[str, Any]) -> d
             table["router_id"] = found.get("routerId", table["router_id"])
             for name, peer in found.get("peers", {}).items():
                 more = known.get(name, {})
-                entry = table["peers"].setdefault(name, _peer(found, peer, more))
+                entry = table["peers"].setdefault(name, _peer_entry(found, peer, more))
                 counts = more.get("addressFamilyInfo", {}).get(family, {})
                 entry["address_family"][_FAMILIES[family]] = {
                     "received_prefixes": int(peer.get("pfxRcd", -1)),
@@ -39,7 +39,7 @@ def bgp_neighbors(summary: Mapping[str, Any], neighbors: Mapping[str, Any]) -> d
     return tables
 
 
-def _peer(found: Mapping[str, Any], peer: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def _peer_entry(found: Mapping[str, Any], peer: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     up = peer.get("state") == "Established"
     return {
         "local_as": int(peer.get("localAs", found.get("as", 0))),
@@ -73,20 +73,20 @@ def routes_to(tables: list[Mapping[str, Any]], wanted: str, protocol: str, longe
                 continue
             if longer:
                 if network.subnet_of(target):
-                    answer[prefix] = _routes(chosen)
+                    answer[prefix] = _route_entries(chosen)
             elif target.subnet_of(network) and network.prefixlen > covering:
                 covering = network.prefixlen
-                answer = {prefix: _routes(chosen)}
+                answer = {prefix: _route_entries(chosen)}
     return answer
 
 
-def _routes(routes: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _route_entries(routes: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             "protocol": str(route.get("protocol", "")).upper(),
             "current_active": bool(route.get("selected", False)),
             "last_active": bool(route.get("selected", False)),
-            "age": _seconds(str(route.get("uptime", ""))),
+            "age": _parse_duration(str(route.get("uptime", ""))),
             "next_hop": str(hop.get("ip", "")),
             "outgoing_interface": str(hop.get("interfaceName", "")),
             "selected_next_hop": bool(hop.get("fib", False)),
@@ -101,7 +101,7 @@ def _routes(routes: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _seconds(text: str) -> int:
+def _parse_duration(text: str) -> int:
     """FRR's `01:02:03`, `1d02h03m` or `3w2d04h` in seconds; -1 when it is none of them."""
     if match := re.fullmatch(r"(\d+):(\d+):(\d+)", text):
         hours, minutes, seconds = (int(part) for part in match.groups())

@@ -63,9 +63,9 @@ class Blueprint:
         return self.switches + tuple(node for node in self.outside if node.files)
 
 
-def blueprint(fabric: Fabric) -> Blueprint:
+def build_blueprint(fabric: Fabric) -> Blueprint:
     """Return the blueprint of a fabric whose switches all run FRR."""
-    cables = (*fabric.cables(), *outside.cables(fabric))
+    cables = (*fabric.cables(), *outside.outside_cables(fabric))
     used: dict[str, set[str]] = {}
     for cable in cables:
         used.setdefault(cable.a_device, set()).add(cable.a_port)
@@ -76,18 +76,18 @@ def blueprint(fabric: Fabric) -> Blueprint:
         switches=tuple(switch_node(switch, used.get(switch.name, set())) for switch in switches),
         hosts=tuple(host_node(fabric.host(at)) for at in fabric.host_ids()),
         cables=cables,
-        gateways=tuple(dict.fromkeys(_gateway(switch) for switch in switches)),
-        outside=tuple(outside.nodes(fabric, switches)),
+        gateways=tuple(dict.fromkeys(_gateway_prefix(switch) for switch in switches)),
+        outside=tuple(outside.outside_nodes(fabric, switches)),
     )
 
 
-def _gateway(switch: Switch) -> str:
+def _gateway_prefix(switch: Switch) -> str:
     """Return the gateway of a switch's management subnet, with prefix length."""
     management = switch.management
     return f"{management.gateway}/{management.address.partition('/')[2]}"
 
 
-def swapped(plan: Blueprint, first: End, second: End) -> Blueprint:
+def swap_cables(plan: Blueprint, first: End, second: End) -> Blueprint:
     """Return a blueprint with the far ends of two cables exchanged, as a technician may plug them.
 
     Raises:
@@ -120,7 +120,9 @@ def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node
     files = render_switch(switch)
     facts = back_end.read(files).facts
     commands = ["link set lo up"]
-    commands += [f"addr add {_host_prefix(text)} dev lo" for text in _values(facts, "loopback/ipv[46]")]
+    commands += [
+        f"addr add {_host_prefix(text)} dev lo" for text in _values_matching(facts, "loopback/ipv[46]")
+    ]
     if managed:
         commands += _management_commands(facts)
     for port in sorted(used, key=natural_key):
@@ -129,7 +131,7 @@ def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node
             commands.append(f"link set {port} up")
     return Node(
         switch.name,
-        _kernel(facts) | _SWITCH_QUIET,
+        _kernel_settings(facts) | _SWITCH_QUIET,
         tuple(commands),
         files,
         switch.management.address.partition("/")[0],
@@ -167,18 +169,18 @@ def host_node(host: Host) -> Node:
             commands.append(f"route add {found[2]} {value} dev {found[1]}")
         elif found := _RULE.fullmatch(path):
             commands.append(f"{IPV6 if ':' in found[2] else ''}rule add from {found[2]} {value}")
-    return Node(host.name, _kernel(facts) | HOST_QUIET, tuple(commands), {})
+    return Node(host.name, _kernel_settings(facts) | HOST_QUIET, tuple(commands), {})
 
 
 def _host_prefix(text: str) -> str:
     return text if "/" in text else f"{text}/{128 if ':' in text else 32}"
 
 
-def _values(facts: Facts, pattern: str) -> Iterator[str]:
+def _values_matching(facts: Facts, pattern: str) -> Iterator[str]:
     for path, value in facts.items():
         if re.fullmatch(pattern, path):
             yield str(value)
 
 
-def _kernel(facts: Facts) -> dict[str, int]:
+def _kernel_settings(facts: Facts) -> dict[str, int]:
     return {found[1]: int(value) for path, value in facts.items() if (found := _KERNEL.fullmatch(path))}

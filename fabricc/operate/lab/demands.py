@@ -15,7 +15,7 @@ from fabricc.base.values import dataclass
 from fabricc.operate.lab.box import ARCHITECTURES
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.kernel import available_kib
-from fabricc.operate.lab.slicing import sampled, sliced
+from fabricc.operate.lab.slicing import sample_fabric, slice_fabric
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -58,7 +58,7 @@ class Demand:
         return 2 * self.cables + self.switches
 
 
-def demand(fabric: Fabric) -> Demand:
+def estimate_demand(fabric: Fabric) -> Demand:
     """Estimate the resources of a fabric: sessions count both ends, and once per family where links are numbered."""
     counts = fabric.counts()
     between = counts["spine_cables"] + counts["core_cables"]
@@ -108,25 +108,25 @@ def require_room(fabric: Fabric, held_kib: int = 0) -> None:
     Raises:
         LabError: FAB8003, too little memory, with the largest slice that fits; FAB8004, too few neighbor entries.
     """
-    wanted = demand(fabric)
+    wanted = estimate_demand(fabric)
     usable = int(available_kib() * (1 - _RESERVE)) + held_kib
     if wanted.memory_kib > usable:
         raise LabError(
             "FAB8003",
             f"{wanted.switches} switches with {wanted.sessions} session ends take about "
             f"{wanted.memory_kib / _KIB / _KIB:.1f} GiB; {usable / _KIB / _KIB:.1f} GiB can be used",
-            _remedy(fabric, usable),
+            _suggest_part(fabric, usable),
         )
     _require_neighbours(wanted)
 
 
-def strain(fabric: Fabric) -> str | None:
+def describe_strain(fabric: Fabric) -> str | None:
     """Return a warning when BFD alone takes most of the processors; None when it does not."""
     interval = fabric.routing.bfd_interval_ms
     if interval is None:
         return None
     processors = os.cpu_count() or 1
-    taken = demand(fabric).sessions * _BFD_SHARE * _BFD_INTERVAL_MS / interval
+    taken = estimate_demand(fabric).sessions * _BFD_SHARE * _BFD_INTERVAL_MS / interval
     if taken < processors * _MOST_BFD:
         return None
     return (
@@ -135,33 +135,37 @@ def strain(fabric: Fabric) -> str | None:
     )
 
 
-def _units(fabric: Fabric) -> int:
+def _count_units(fabric: Fabric) -> int:
     return fabric.counts()["units"]
 
 
 def largest_slice(fabric: Fabric, usable_kib: int) -> int:
     """Return how many units, with the spines they reach, fit into so much memory; 0 when not one does."""
     return bisect_right(
-        range(1, _units(fabric) + 1), usable_kib, key=lambda n: demand(sliced(fabric, n)).memory_kib
+        range(1, _count_units(fabric) + 1),
+        usable_kib,
+        key=lambda n: estimate_demand(slice_fabric(fabric, n)).memory_kib,
     )
 
 
-def _remedy(fabric: Fabric, usable_kib: int) -> str:
+def _suggest_part(fabric: Fabric, usable_kib: int) -> str:
     """Return the largest part that fits."""
     if fits := largest_slice(fabric, usable_kib):
         return (
-            f"The largest slice that fits: --units {fits} of {_units(fabric)}. "
+            f"The largest slice that fits: --units {fits} of {_count_units(fabric)}. "
             "The smallest with every prefix class: --sample."
         )
-    sample = sampled(fabric)
-    if demand(sample).memory_kib > usable_kib:
+    sample = sample_fabric(fabric)
+    if estimate_demand(sample).memory_kib > usable_kib:
         return "Not even a sample fits; use a machine with more memory."
-    least = _units(sample)
-    more = range(least + 1, _units(fabric) + 1)
-    most = least + bisect_right(more, usable_kib, key=lambda n: demand(sampled(fabric, n)).memory_kib)
+    least = _count_units(sample)
+    more = range(least + 1, _count_units(fabric) + 1)
+    most = least + bisect_right(
+        more, usable_kib, key=lambda n: estimate_demand(sample_fabric(fabric, n)).memory_kib
+    )
     return (
         "Not even one unit with all its spines fits; the largest sample that does: "
-        f"--sample --units {most} of {_units(fabric)}."
+        f"--sample --units {most} of {_count_units(fabric)}."
     )
 
 

@@ -10,7 +10,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.kernel import inside
+from fabricc.operate.lab.kernel import inside_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,7 +85,7 @@ def loopback_endpoints(switches: Iterable[Switch]) -> list[Endpoint]:
 
 
 @contextmanager
-def opened(
+def open_sockets(
     lab: Lab, endpoints: Sequence[Endpoint], port: int = 0
 ) -> Iterator[list[tuple[socket.socket, int]]]:
     """Open a bound UDP socket for each endpoint, with its interface number; close all at the end."""
@@ -93,8 +93,8 @@ def opened(
     with ExitStack() as stack:
         sockets = []
         for endpoint in endpoints:
-            with inside(lab.record.namespace(endpoint.node)):
-                channel = stack.enter_context(_socket(endpoint, port))
+            with inside_namespace(lab.record.namespace(endpoint.node)):
+                channel = stack.enter_context(_open_socket(endpoint, port))
                 sockets.append((channel, socket.if_nametoindex(endpoint.port)))
         yield sockets
 
@@ -107,7 +107,7 @@ def _allow_descriptors(more: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _socket(endpoint: Endpoint, port: int) -> socket.socket:
+def _open_socket(endpoint: Endpoint, port: int) -> socket.socket:
     channel = socket.socket(socket.AF_INET6 if endpoint.version == 6 else socket.AF_INET, socket.SOCK_DGRAM)
     channel.setblocking(False)
     channel.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
@@ -121,7 +121,7 @@ def _socket(endpoint: Endpoint, port: int) -> socket.socket:
     return channel
 
 
-def mark(channel: socket.socket, tos: int) -> None:
+def set_traffic_class(channel: socket.socket, tos: int) -> None:
     """Set the traffic class byte (DSCP and ECN) of what a socket sends."""
     if channel.family == socket.AF_INET6:
         channel.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, tos)
@@ -134,7 +134,7 @@ def never_fragment(channel: socket.socket, version: int) -> None:
     channel.setsockopt(*_MTU_DISCOVER[version])
 
 
-def arrivals(channel: socket.socket, size: int = 64) -> Iterator[Arrival]:
+def receive_arrivals(channel: socket.socket, size: int = 64) -> Iterator[Arrival]:
     """Yield the datagrams that wait in a socket."""
     while True:
         try:

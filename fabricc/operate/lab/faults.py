@@ -33,7 +33,7 @@ Faults = dict[str, Fault]
 """Name of the broken link or switch -> its fault."""
 
 
-def faults(lab: Lab) -> Faults:
+def read_faults(lab: Lab) -> Faults:
     """Return the present faults."""
     try:
         found = json.loads((lab.folder / state.FAULTS).read_text())
@@ -47,7 +47,7 @@ def faults(lab: Lab) -> Faults:
 
 def require_none(lab: Lab) -> None:
     """Raise FAB8015 while anything is broken on purpose."""
-    if broken := faults(lab):
+    if broken := read_faults(lab):
         raise LabError("FAB8015", f"broken now: {', '.join(sorted(broken))}", "Run `fabricc lab heal` first.")
 
 
@@ -74,7 +74,7 @@ def ends_of(lab: Lab, target: str) -> list[End]:
     return found
 
 
-def break_(lab: Lab, target: str, *, silent: bool = False) -> list[End]:
+def break_target(lab: Lab, target: str, *, silent: bool = False) -> list[End]:
     """Break a link or a switch; return the link ends that were broken.
 
     A `silent` one drops every packet both ways and leaves the carrier up, as a broken transceiver or a switch whose
@@ -84,56 +84,56 @@ def break_(lab: Lab, target: str, *, silent: bool = False) -> list[End]:
         LabError: FAB8011, there is no such link or switch, or it is broken already.
     """
     ends = ends_of(lab, target)
-    known = faults(lab)
+    known = read_faults(lab)
     if target in known:
         raise LabError("FAB8011", f"{target!r} is broken already", "Run `fabricc lab heal` first.")
     known[target] = Fault(tuple(ends), silent)
-    _save(lab, known)
+    _save_faults(lab, known)
     if silent:
-        _silence(lab, ends)
+        _drop_packets(lab, ends)
     else:
-        _set(lab, ends, "down")
+        _set_links(lab, ends, "down")
     return ends
 
 
-def heal(lab: Lab, target: str | None = None) -> list[str]:
+def heal_target(lab: Lab, target: str | None = None) -> list[str]:
     """Heal one fault, or all; return the names of those that were healed.
 
     Raises:
         LabError: FAB8011, it was not broken.
     """
-    known = faults(lab)
+    known = read_faults(lab)
     if target is not None and target not in known:
         broken = ", ".join(sorted(known)) or "nothing"
         raise LabError("FAB8011", f"{target!r} is not broken; broken now: {broken}")
     healed = [target] if target is not None else sorted(known)
     gone = [known.pop(name) for name in healed]
-    for silent, give_back in ((False, _set), (True, _speak)):
+    for silent, give_back in ((False, _set_links), (True, _pass_packets)):
         ends = {end for fault in gone if fault.silent is silent for end in fault.ends}
         still = {end for fault in known.values() if fault.silent is silent for end in fault.ends}
         give_back(lab, sorted(ends - still))
-    _save(lab, known)
+    _save_faults(lab, known)
     return healed
 
 
-def _save(lab: Lab, known: Faults) -> None:
+def _save_faults(lab: Lab, known: Faults) -> None:
     found = {name: {"ends": fault.ends, _SILENT: fault.silent} for name, fault in known.items()}
     state.write_json(lab.folder / state.FAULTS, found)
 
 
-def _set(lab: Lab, ends: Sequence[End], word: str = "up") -> None:
+def _set_links(lab: Lab, ends: Sequence[End], word: str = "up") -> None:
     lines = ((lab.record.namespace(device), f"link set {port} {word}") for device, port in ends)
     kernel.ip_batches(group_pairs(lines))
 
 
-def _silence(lab: Lab, ends: Sequence[End]) -> None:
+def _drop_packets(lab: Lab, ends: Sequence[End]) -> None:
     for device, port in ends:
         lines = [f"qdisc replace dev {port} clsact"]
         lines += [f"filter add dev {port} {way} {_DROP}" for way in ("ingress", "egress")]
         kernel.tc_batch(lines, lab.record.namespace(device))
 
 
-def _speak(lab: Lab, ends: Sequence[End]) -> None:
+def _pass_packets(lab: Lab, ends: Sequence[End]) -> None:
     for device, port in ends:
         # What a killed run left half done has no clsact to delete.
         kernel.tc_batch([f"qdisc del dev {port} clsact"], lab.record.namespace(device), force=True)

@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.endpoints import arrivals, mark, opened
+from fabricc.operate.lab.endpoints import open_sockets, receive_arrivals, set_traffic_class
 
 if TYPE_CHECKING:
     import socket
@@ -75,14 +75,14 @@ class Stream:
     def __enter__(self) -> Stream:
         """Open the sockets; nothing is sent yet."""
         receivers = {receiver.address: receiver for _, receiver in self.pairs}
-        into = self._stack.enter_context(opened(self.lab, list(receivers.values())))
+        into = self._stack.enter_context(open_sockets(self.lab, list(receivers.values())))
         ports = {address: s.getsockname()[1] for address, (s, _) in zip(receivers, into, strict=True)}
         self._into = [channel for channel, _ in into]
         chosen = [self.pairs[at % len(self.pairs)] for at in range(self.flows if self.pairs else 0)]
-        outs = self._stack.enter_context(opened(self.lab, [sender for sender, _ in chosen]))
+        outs = self._stack.enter_context(open_sockets(self.lab, [sender for sender, _ in chosen]))
         for at, ((_, receiver), (channel, _)) in enumerate(zip(chosen, outs, strict=True)):
             tos = self.marks[at % len(self.marks)]
-            mark(channel, tos)
+            set_traffic_class(channel, tos)
             self._flows.append(_Flow(channel, (receiver.address, ports[receiver.address]), tos=tos))
         self._due = time.monotonic()
         return self
@@ -125,7 +125,7 @@ class Stream:
 
     def _receive(self) -> None:
         for channel in self._into:
-            for arrival in arrivals(channel):
+            for arrival in receive_arrivals(channel):
                 measured, number, sent = _PROBE.unpack_from(arrival.payload)
                 if measured != self._round:
                     continue

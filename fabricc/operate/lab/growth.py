@@ -11,12 +11,12 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import LOCK_NAME
 from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state
 from fabricc.operate.lab.agreement import Event
-from fabricc.operate.lab.blueprint import blueprint
+from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.flows import Stream
 from fabricc.operate.lab.lab_fabric import UnsoundError, read_source
 from fabricc.operate.lab.running import Lab
-from fabricc.operate.lab.steady import Network, configuration
+from fabricc.operate.lab.steady import Network, render_frr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,7 +69,7 @@ def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = F
     source = read_source(
         staged / spec.name, units, release, sample=lab.record.sample, network=lab.record.network
     )
-    plan = blueprint(source.fabric)
+    plan = build_blueprint(source.fabric)
     record = replace(
         lab.record,
         spec=spec.name,
@@ -86,15 +86,15 @@ def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = F
     _require_growth(lab.record, record)
     demands.require_room(source.fabric, sum(lab.memory_kib().values()))
     after = Network.of(Lab(lab.folder, record), source.fabric)
-    old = {switch.name: configuration(switch) for switch in before.switches}
+    old = {switch.name: render_frr(switch) for switch in before.switches}
     new = {node.name: node.files["frr.conf"] for node in plan.switches}
     return Step(before, after, plan, tuple(name for name in old if old[name] != new[name]))
 
 
 def _by_hands(old: Sequence[state.Cable], new: Iterable[state.Cable]) -> tuple[state.Cable, ...]:
     """Return the cables of before, and new ones between ports that are free."""
-    busy = set(state.ends(old))
-    return (*old, *(cable for cable in new if busy.isdisjoint(state.ends([cable]))))
+    busy = set(state.ends_of_cables(old))
+    return (*old, *(cable for cable in new if busy.isdisjoint(state.ends_of_cables([cable]))))
 
 
 def _require_growth(old: state.Record, new: state.Record) -> None:
@@ -109,7 +109,7 @@ def _require_growth(old: state.Record, new: state.Record) -> None:
         raise LabError("FAB8017", f"not a growth of {old.cluster}: {what[0]} would go or move", remedy)
 
 
-def grow(step: Step, trial: Trial) -> Event:
+def grow_lab(step: Step, trial: Trial) -> Event:
     """Carry the step out with traffic between the hosts of before, of which nothing may be lost.
 
     Raises:
@@ -119,45 +119,45 @@ def grow(step: Step, trial: Trial) -> Event:
     faults.require_none(lab)
     name = f"growth by {len(lab.record.switches) - len(step.before.switches)} switches"
     before, after = step.before.predict(), step.after.predict()
-    with Stream(step.before.lab, scenarios.surviving(step.before, before)) as stream:
+    with Stream(step.before.lab, scenarios.surviving_pairs(step.before, before)) as stream:
         stream.start()
-        state.save(lab.folder, lab.record)
-        scenarios.while_running(lambda: _join(step), stream)
-        settled = observe.settle(lab, after, scenarios.LIMIT_S, stream.run)
+        state.save_record(lab.folder, lab.record)
+        scenarios.while_running(lambda: _join_nodes(step), stream)
+        settled = observe.wait_until_settled(lab, after, scenarios.LIMIT_S, stream.run)
         stream.recover(scenarios.LIMIT_S)
         outage = stream.outage()
     scenarios.compare_lossless(trial, name, settled, outage)
-    _adopt(lab)
+    _adopt_spec(lab)
     return Event(name, "no loss", settled, outage, None, None)
 
 
-def cable(step: Step) -> None:
+def add_cables(step: Step) -> None:
     """Wire and boot what is new, and leave what is old to a push.
 
     Raises:
         LabError: FAB8010, a new switch did not take its configuration.
     """
     lab = step.after.lab
-    state.save(lab.folder, lab.record)
-    _join(replace(step, reloaded=()))
-    _adopt(lab)
+    state.save_record(lab.folder, lab.record)
+    _join_nodes(replace(step, reloaded=()))
+    _adopt_spec(lab)
 
 
-def _join(step: Step) -> None:
+def _join_nodes(step: Step) -> None:
     """Wire and boot what is new, then reload what is old and changes."""
     lab, old = step.after.lab, step.before.lab.record
     known = {*old.switches, *old.hosts, *old.outside}
     nodes = [node for node in step.plan.nodes if node.name not in known]
-    had, wired = set(old.cables), set(state.ends(old.cables))
-    ends = [end for end in state.ends(state.cable_ends(step.plan.cables)) if end not in wired]
-    making.unplug(lab, [end for end in ends if end[0] in known], dark=False)
-    making.wire(lab, nodes, [cable for cable in lab.record.cables if cable not in had], step.plan)
+    had, wired = set(old.cables), set(state.ends_of_cables(old.cables))
+    ends = [end for end in state.ends_of_cables(state.cable_ends(step.plan.cables)) if end not in wired]
+    making.unplug_ports(lab, [end for end in ends if end[0] in known], dark=False)
+    making.wire_nodes(lab, nodes, [cable for cable in lab.record.cables if cable not in had], step.plan)
     kernel.ip_batches(port_commands(lab, [node for node in step.plan.nodes if node.name in known], ends))
     if lab.record.ssh:
-        logins.prepare(lab, step.plan.switches)
-    making.boot(lab, [node for node in nodes if node.files])
+        logins.prepare_logins(lab, step.plan.switches)
+    making.boot_switches(lab, [node for node in nodes if node.files])
     if lab.record.ssh:
-        logins.tell_speeds(lab, step.plan.switches, ends)
+        logins.set_port_speeds(lab, step.plan.switches, ends)
     files = {node.name: node.files for node in step.plan.switches}
     for switch in step.reloaded:
         lab.reload(switch, files[switch]["frr.conf"])
@@ -173,7 +173,7 @@ def port_commands(
     return {lab.record.namespace(node.name): node.at_ports(ports[node.name]) for node in nodes}
 
 
-def _adopt(lab: Lab) -> None:
+def _adopt_spec(lab: Lab) -> None:
     """The staged spec becomes the lab's own."""
     kept = lab.folder / state.SPEC
     shutil.rmtree(kept)

@@ -28,18 +28,18 @@ _OWN_SETTING = re.compile(r"net(?:\.[A-Za-z0-9_-]+)+")
 
 
 @cache
-def _libc() -> ctypes.CDLL:
+def _load_libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _enter(descriptor: int) -> None:
-    if _libc().setns(descriptor, _CLONE_NEWNET) != 0:
+def _enter_namespace(descriptor: int) -> None:
+    if _load_libc().setns(descriptor, _CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 
 
 @contextmanager
-def inside(namespace: str) -> Iterator[None]:
+def inside_namespace(namespace: str) -> Iterator[None]:
     """Run the body of the `with` in a network namespace; sockets opened there stay there.
 
     Only the calling thread moves.
@@ -51,13 +51,13 @@ def inside(namespace: str) -> Iterator[None]:
     try:
         there = os.open(NAMESPACES / namespace, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _enter(there)
+            _enter_namespace(there)
         finally:
             os.close(there)
         try:
             yield
         finally:
-            _enter(home)
+            _enter_namespace(home)
     finally:
         os.close(home)
 
@@ -75,7 +75,7 @@ def ip_batch(lines: Iterable[str], namespace: str | None = None, *, force: bool 
     six = [line.removeprefix(IPV6) for line in wanted if line.startswith(IPV6)]
     for family, chosen in (([], [line for line in wanted if not line.startswith(IPV6)]), (["-6"], six)):
         if chosen:
-            _batch("ip", [*family, *(["-n", namespace] if namespace else [])], chosen, force)
+            _run_batch("ip", [*family, *(["-n", namespace] if namespace else [])], chosen, force)
 
 
 def tc_batch(lines: Iterable[str], namespace: str, *, force: bool = False) -> None:
@@ -84,10 +84,10 @@ def tc_batch(lines: Iterable[str], namespace: str, *, force: bool = False) -> No
     Raises:
         LabError: FAB8009 with the message of `tc`, unless `force`: then it continues after a command that fails.
     """
-    _batch("tc", ["-n", namespace], list(lines), force)
+    _run_batch("tc", ["-n", namespace], list(lines), force)
 
 
-def _batch(program: str, options: list[str], lines: list[str], force: bool) -> None:
+def _run_batch(program: str, options: list[str], lines: list[str], force: bool) -> None:
     command = [program, *options, *(["-force"] if force else []), "-batch", "-"]
     text = "".join(f"{line}\n" for line in lines)
     ran = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
@@ -113,7 +113,7 @@ def has_carrier(namespace: str, port: str) -> bool:
     Raises:
         OSError: there is no such namespace or port.
     """
-    with inside(namespace), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
+    with inside_namespace(namespace), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
         answer = fcntl.ioctl(channel, _SIOCGIFFLAGS, struct.pack("16sH14x", port.encode(), 0))
     flags: int = struct.unpack_from("H", answer, 16)[0]
     return flags & _IFF_UP_RUNNING == _IFF_UP_RUNNING
@@ -125,7 +125,7 @@ def write_sysctls(namespace: str, settings: Mapping[str, int]) -> None:
     Raises:
         LabError: FAB8021, the kernel refuses a value.
     """
-    with inside(namespace):
+    with inside_namespace(namespace):
         for name, value in settings.items():
             if not is_own_setting(name):
                 continue
@@ -151,7 +151,7 @@ def start_time(pid: int) -> str | None:
     return None if after_name[0] == "Z" else after_name[19]
 
 
-def children(pid: int) -> list[int]:
+def child_processes(pid: int) -> list[int]:
     """Return the children of a process's main thread."""
     try:
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -159,7 +159,7 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def family(pid: int) -> list[int]:
+def process_tree(pid: int) -> list[int]:
     """Return a process and all its descendants."""
     found, waiting = [], [pid]
     while waiting:

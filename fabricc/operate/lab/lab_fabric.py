@@ -13,7 +13,7 @@ from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.plans import DeviceChange, TierPlan
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.slicing import sampled, sliced
+from fabricc.operate.lab.slicing import sample_fabric, slice_fabric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def read_source(
     Args:
         spec_path: the spec.
         units: keep only so many units (scalable units or racks), the first ones; None for all.
-        sample: keep a part of the spines and cores too, and units of several pods (see `slicing.sampled`).
+        sample: keep a part of the spines and cores too, and units of several pods (see `slicing.sample_fabric`).
         frr_release: release for switches of another NOS; those of FRR keep the spec's.
         network: the one to boot, where there are several.
 
@@ -81,7 +81,7 @@ def read_source(
     if fabric is None or errors:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     differences: list[str] = []
-    part = _part(compiled.of_network(network).planned or fabric, units, sample, differences)
+    part = _select_part(compiled.of_network(network).planned or fabric, units, sample, differences)
     if part.evpn:
         message = "the lab boots routed fabrics, and this one has segments with EVPN-VXLAN"
         remedy = "Boot another network of the hosts by `--network`, or the fabric without `evpn`."
@@ -90,7 +90,7 @@ def read_source(
     return LabFabric(through_frr, compiled, tuple(differences), units, sample)
 
 
-def planned(
+def plan_fabric(
     spec_path: Path, units: int | None, *, sample: bool = False, network: str | None = None
 ) -> tuple[Fabric, tuple[str, ...]]:
     """Return the fabric of a spec under its own NOSes, whole or in part, and what was left out, a sentence each.
@@ -103,13 +103,13 @@ def planned(
     if not compiled.sound:
         raise UnsoundError.of(compiled.diagnostics, compiled.sources)
     differences: list[str] = []
-    return _part(compiled.of_network(network).fabric, units, sample, differences), tuple(differences)
+    return _select_part(compiled.of_network(network).fabric, units, sample, differences), tuple(differences)
 
 
-def _part(fabric: Fabric, units: int | None, sample: bool, differences: list[str]) -> Fabric:
+def _select_part(fabric: Fabric, units: int | None, sample: bool, differences: list[str]) -> Fabric:
     if not sample and units is None:
         return fabric
-    part = sampled(fabric, units) if sample else sliced(fabric, units or 0)
+    part = sample_fabric(fabric, units) if sample else slice_fabric(fabric, units or 0)
     whole, kept = fabric.shape, part.shape
     differences.append(
         f"{part.counts()['units']} of {fabric.counts()['units']} units; "
@@ -144,12 +144,12 @@ def _through_frr(fabric: Fabric, release: str, differences: list[str]) -> Fabric
         },
         port_names=_frr_names(fabric),
         routing=replace(fabric.routing, maximum_paths=min(paths, MULTIPATH_LIMIT)),
-        changes={name: _change(fabric, name, change) for name, change in fabric.changes.items()},
-        external=_renamed(fabric),
+        changes={name: _convert_change(fabric, name, change) for name, change in fabric.changes.items()},
+        external=_rename_exits(fabric),
     )
 
 
-def _renamed(fabric: Fabric) -> External:
+def _rename_exits(fabric: Fabric) -> External:
     """Return the ways out by FRR's port names."""
     external, exits, splits = fabric.external, dict[str, dict[str, Exit]](), dict[str, dict[int, Split]]()
     frr, new = back_ends.load(FRR).port_name, _frr_names(fabric)
@@ -169,7 +169,7 @@ def _renamed(fabric: Fabric) -> External:
     return replace(external, exits=exits, splits=splits)
 
 
-def _layouts(fabric: Fabric) -> Mapping[str, tuple[SwitchModel, PortLayout]]:
+def _port_layouts(fabric: Fabric) -> Mapping[str, tuple[SwitchModel, PortLayout]]:
     models = {tier: plan.model for tier, plan in fabric.tiers.items()}
     layouts = {f"tor{at}": (models[TierName.TOR], layout) for at, layout in enumerate(fabric.tor_layouts)}
     if fabric.shape.spines:
@@ -183,11 +183,11 @@ def _frr_names(fabric: Fabric) -> dict[tuple[str, str], tuple[str, ...]]:
     name = back_ends.load(FRR).port_name
     return {
         (FRR, key): tuple(name(model, slot.cage, slot.child, slot.children) for slot in layout.slots)
-        for key, (model, layout) in _layouts(fabric).items()
+        for key, (model, layout) in _port_layouts(fabric).items()
     }
 
 
-def _change(fabric: Fabric, name: str, change: DeviceChange) -> DeviceChange:
+def _convert_change(fabric: Fabric, name: str, change: DeviceChange) -> DeviceChange:
     """Return an override without its NOS, and with its ports by FRR's names."""
     if not change.ports:
         return replace(change, nos=None, release=None)

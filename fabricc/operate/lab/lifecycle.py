@@ -18,10 +18,10 @@ from fabricc.base.foreign import files
 from fabricc.base.values import replace
 from fabricc.compiler.finding import LOCK_NAME
 from fabricc.operate.lab import demands, kernel, lldp, logins, ownership, state
-from fabricc.operate.lab.blueprint import blueprint, swapped
+from fabricc.operate.lab.blueprint import build_blueprint, swap_cables
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.lab_fabric import FRR, read_source
-from fabricc.operate.lab.making import boot, wire
+from fabricc.operate.lab.making import boot_switches, wire_nodes
 from fabricc.operate.lab.running import Lab
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def known_release(frr: str) -> str:
     return wanted if wanted in back_end.releases else back_end.default_release
 
 
-def up(
+def boot_lab(
     spec: Path,
     folder: Path | None,
     *,
@@ -88,42 +88,42 @@ def up(
         logins.require_sshd()
     frr = demands.frr_version()
     source = read_source(spec, units, known_release(frr), sample=sample, network=network)
-    differences = [*source.differences, *([] if lldp.installed() else [_NO_LLDP])]
+    differences = [*source.differences, *([] if lldp.is_installed() else [_NO_LLDP])]
     if ssh:
         differences += _require_own_system(source, network, known_release(frr))
-    if sentence := demands.strain(source.fabric):
+    if sentence := demands.describe_strain(source.fabric):
         differences.append(sentence)
     demands.require_room(source.fabric)
-    plan = blueprint(source.fabric)
+    plan = build_blueprint(source.fabric)
     if swap:
-        plan = swapped(plan, *swap)
+        plan = swap_cables(plan, *swap)
         words = " and ".join(f"{device}:{port}" for device, port in swap)
         differences.append(f"miswired: the cables at {words} are exchanged")
     differences += _left_out(plan)
     source = replace(source, differences=tuple(differences))
     folder = (folder or state.DEFAULT / plan.cluster).absolute()
     ownership.claim(folder)
-    with state.locked(folder):
+    with state.lock_lab(folder):
         if (folder / state.RECORD).exists():
             remedy = "Take it down first with `fabricc lab down`, or use --state."
             raise LabError("FAB8005", f"a lab is in {folder}", remedy)
-        record = replace(_record(plan, source, folder, frr), network=network, ssh=ssh)
+        record = replace(_make_record(plan, source, folder, frr), network=network, ssh=ssh)
         taken = [name for name in record.namespaces if (kernel.NAMESPACES / name).exists()]
         if taken:
             raise LabError("FAB8007", f"namespaces of these names exist: {', '.join(taken[:3])}")
-        state.save(folder, record)
+        state.save_record(folder, record)
         lab = Lab(folder, record)
         try:
             copy_spec(folder / state.SPEC, source.compiled.spec, source.compiled.lock_text)
-            wire(lab, plan.nodes, record.cables, plan, progress)
+            wire_nodes(lab, plan.nodes, record.cables, plan, progress)
             if ssh:
-                logins.prepare(lab, plan.switches)
-            _supervise(folder)
-            boot(lab, plan.booted, progress)
+                logins.prepare_logins(lab, plan.switches)
+            _start_supervisor(folder)
+            boot_switches(lab, plan.booted, progress)
             if ssh:
-                logins.tell_speeds(lab, plan.switches, state.ends(record.cables))
+                logins.set_port_speeds(lab, plan.switches, state.ends_of_cables(record.cables))
         except BaseException:
-            _remove(lab)
+            _remove_lab(lab)
             raise
     return lab, source
 
@@ -134,7 +134,7 @@ def _left_out(plan: Blueprint) -> list[str]:
     return [f"left alone: {', '.join(sorted(names))}, settings of the whole machine"] if names else []
 
 
-def _record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state.Record:
+def _make_record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state.Record:
     spec = source.compiled.spec
     return state.Record(
         cluster=plan.cluster,
@@ -149,7 +149,7 @@ def _record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> state
         differences=source.differences,
         frr=frr,
         sample=source.sample,
-        lldp=lldp.installed(),
+        lldp=lldp.is_installed(),
         outside=tuple(node.name for node in plan.outside),
     )
 
@@ -192,7 +192,7 @@ def copy_spec(copy: Path, spec: ClusterSpec, lock_text: str) -> None:
     (copy / LOCK_NAME).write_text(lock_text)
 
 
-def _supervise(folder: Path) -> None:
+def _start_supervisor(folder: Path) -> None:
     """Start the process that holds the boxes, and note who it is."""
     with (folder / state.SUPERVISOR_LOG).open("wb") as log:
         process = subprocess.Popen(
@@ -203,7 +203,7 @@ def _supervise(folder: Path) -> None:
     state.write_json(folder / state.SUPERVISOR, {"pid": process.pid, "started": started})
 
 
-def down(folder: Path) -> state.Record:
+def take_down_lab(folder: Path) -> state.Record:
     """Remove a lab, also one that was killed half made; only what it made is touched.
 
     Raises:
@@ -212,17 +212,17 @@ def down(folder: Path) -> state.Record:
     """
     demands.require_root()
     ownership.require_own(folder)
-    with state.locked(folder):
+    with state.lock_lab(folder):
         lab = Lab.open(folder)
-        _remove(lab)
+        _remove_lab(lab)
     return lab.record
 
 
-def _remove(lab: Lab) -> None:
+def _remove_lab(lab: Lab) -> None:
     with suppress(OSError, ValueError, KeyError):
         noted = json.loads((lab.folder / state.SUPERVISOR).read_text())
         if noted["started"] and kernel.start_time(noted["pid"]) == noted["started"]:
-            _end(noted["pid"])
+            _end_process(noted["pid"])
     present = [name for name in lab.record.namespaces if (kernel.NAMESPACES / name).exists()]
     for namespace in present:
         _end_inside(namespace)
@@ -230,7 +230,7 @@ def _remove(lab: Lab) -> None:
     ownership.release(lab.folder)
 
 
-def _end(pid: int) -> None:
+def _end_process(pid: int) -> None:
     """End a process of ours and wait for it; its boxes go with it."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
@@ -261,5 +261,5 @@ def _end_inside(namespace: str) -> None:
 def note_boot(lab: Lab, seconds: float) -> Lab:
     """Record how long the lab took to reach its planned state."""
     record = replace(lab.record, boot_s=round(seconds, 2))
-    state.save(lab.folder, record)
+    state.save_record(lab.folder, record)
     return Lab(lab.folder, record)

@@ -24,12 +24,12 @@ Neighbours = dict[str, dict[str, "End"]]
 """Switch -> its port -> the system name and port that announce themselves there."""
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Return whether this machine has lldpd."""
     return all(shutil.which(name) for name in (DAEMON, "lldpcli"))
 
 
-def neighbours(lab: Lab, switches: Iterable[str] | None = None) -> Neighbours:
+def read_neighbors(lab: Lab, switches: Iterable[str] | None = None) -> Neighbours:
     """Return the present neighbors of switches; a port without a neighbor is absent.
 
     Raises:
@@ -37,19 +37,21 @@ def neighbours(lab: Lab, switches: Iterable[str] | None = None) -> Neighbours:
     """
     asked = list(lab.record.switches if switches is None else switches)
     with ThreadPoolExecutor(_PARALLEL) as pool:
-        return dict(zip(asked, pool.map(lambda switch: _heard(lab, switch), asked), strict=True))
+        return dict(
+            zip(asked, pool.map(lambda switch: _read_switch_neighbors(lab, switch), asked), strict=True)
+        )
 
 
-def _heard(lab: Lab, switch: str) -> dict[str, End]:
+def _read_switch_neighbors(lab: Lab, switch: str) -> dict[str, End]:
     ran = lab.run(switch, ["lldpcli", "-f", "json0", "show", "neighbors"])
     try:
-        return parse(json.loads(ran.stdout))
+        return parse_neighbors(json.loads(ran.stdout))
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         said = (ran.stderr or ran.stdout).strip()[:200]
         raise LabError("FAB8012", f"{DAEMON} of {switch} does not answer: {said}") from None
 
 
-def parse(answer: Mapping[str, Any]) -> dict[str, End]:
+def parse_neighbors(answer: Mapping[str, Any]) -> dict[str, End]:
     """Port -> neighbor, of lldpcli's `json0` form, in which everything is a list (lldpcli(8)).
 
     Raises:
@@ -62,13 +64,13 @@ def parse(answer: Mapping[str, Any]) -> dict[str, End]:
     }
 
 
-def wait(lab: Lab, wanted: Neighbours, limit_s: float) -> Neighbours:
+def wait_for_neighbors(lab: Lab, wanted: Neighbours, limit_s: float) -> Neighbours:
     """Wait until every port has its wanted neighbor, or until the limit, and return the neighbors."""
     until = time.monotonic() + limit_s
     seen: Neighbours = {}
     waiting = list(wanted)
     while True:
-        seen |= neighbours(lab, waiting)
+        seen |= read_neighbors(lab, waiting)
         waiting = [switch for switch in waiting if wanted[switch].items() - seen[switch].items()]
         if not waiting or time.monotonic() > until:
             return seen

@@ -46,13 +46,13 @@ def require_sshd() -> None:
         raise LabError("FAB8002", f"not installed: {', '.join(missing)}", remedy)
 
 
-def prepare(lab: Lab, nodes: Iterable[Node]) -> None:
+def prepare_logins(lab: Lab, nodes: Iterable[Node]) -> None:
     """Make the key, a value for each secret that switches name, and the access file."""
     folder, values = lab.folder / FOLDER, lab.folder / SECRETS
     values.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     if not (folder / _KEY).exists():
-        _keygen(folder / _KEY)
+        _generate_key(folder / _KEY)
     for name in {name for node in nodes for text in node.files.values() for name in REFERENCE.findall(text)}:
         place = values / name
         if not place.exists():
@@ -68,7 +68,7 @@ def prepare(lab: Lab, nodes: Iterable[Node]) -> None:
     (folder / ACCESS).write_text(yaml.safe_dump({key: value for key, value in stated.items() if value}))
 
 
-def furnish(lab: Lab, node: Node) -> None:
+def write_login_files(lab: Lab, node: Node) -> None:
     """Write the additional files of a switch's root: its own files at their places, and those of its sshd."""
     folder, root = lab.folder / FOLDER, lab.files(node.name)
     for name, (path, _) in FILES.items():
@@ -77,7 +77,7 @@ def furnish(lab: Lab, node: Node) -> None:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(lab.filled(node.files[name]))
     doors = root / _PLACE
-    _keygen(doors / "host")
+    _generate_key(doors / "host")
     shutil.copy(folder / f"{_KEY}.pub", doors / "authorized_keys")
     (doors / "sshd_config").write_text(_SSHD.format(address=node.management, place=_PLACE))
     kind, key = (doors / "host.pub").read_text().split()[:2]
@@ -85,7 +85,7 @@ def furnish(lab: Lab, node: Node) -> None:
         known.write(f"{node.management} {kind} {key}\n")
 
 
-def tell_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]]) -> None:
+def set_port_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]]) -> None:
     """Let ports tell their planned speed: a veth pair has none of its own."""
     wanted = group_pairs(ports)
     for node in nodes:
@@ -100,6 +100,6 @@ def tell_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]
             raise LabError("FAB8009", f"{node.name}: {ran.stderr.strip()}")
 
 
-def _keygen(path: Path) -> None:
+def _generate_key(path: Path) -> None:
     words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
     subprocess.run(words, check=True, stdin=subprocess.DEVNULL)

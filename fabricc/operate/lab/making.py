@@ -15,7 +15,7 @@ from fabricc.operate.lab import kernel, logins
 from fabricc.operate.lab.blueprint import MANAGEMENT_PORT
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.node import MANAGEMENT_NODE
-from fabricc.operate.lab.state import cable_ends, ends
+from fabricc.operate.lab.state import cable_ends, ends_of_cables
 from fabricc.operate.lab.supervisor import WANTED
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _LLDP_PACE = "configure lldp tx-interval 1\n"
 """A second between announcements, not 30 (IEEE 802.1AB, msgTxInterval): set by the lab after the switch's own lines."""
 
 
-def wire(
+def wire_nodes(
     lab: Lab,
     nodes: Sequence[Node],
     cables: Sequence[Cable],
@@ -62,19 +62,19 @@ def wire(
         kernel.write_sysctls(name(node.name), node.kernel)
         if progress:
             progress("namespaces", count + 1, len(nodes))
-    plug(lab, cables)
+    plug_cables(lab, cables)
     switches = {node.name: management_port(node.name) for node in nodes if node in plan.switches}
     kernel.ip_batch(
         f"link add name {port} netns {bridge} type veth peer name {MANAGEMENT_PORT} netns {name(switch)}"
         for switch, port in switches.items()
     )
     kernel.ip_batch((f"link set {port} master br0 up" for port in switches.values()), bridge)
-    wired = set(ends(lab.record.cables))
-    unplug(lab, [end for end in ends(cable_ends(plan.cables)) if end not in wired])
+    wired = set(ends_of_cables(lab.record.cables))
+    unplug_ports(lab, [end for end in ends_of_cables(cable_ends(plan.cables)) if end not in wired])
     kernel.ip_batches({name(node.name): node.commands for node in nodes})
 
 
-def plug(lab: Lab, cables: Iterable[Cable]) -> None:
+def plug_cables(lab: Lab, cables: Iterable[Cable]) -> None:
     """Put cables up; their ports are as the kernel makes them."""
     name = lab.record.namespace
     kernel.ip_batch(
@@ -83,7 +83,7 @@ def plug(lab: Lab, cables: Iterable[Cable]) -> None:
     )
 
 
-def unplug(lab: Lab, ports: Iterable[End], *, dark: bool = True) -> None:
+def unplug_ports(lab: Lab, ports: Iterable[End], *, dark: bool = True) -> None:
     """Take away what ports lead to; a dark one stays without light, as a port without a cable does.
 
     Its far end is a port that is never set up.
@@ -92,28 +92,28 @@ def unplug(lab: Lab, ports: Iterable[End], *, dark: bool = True) -> None:
     for device, port in ports:
         kernel.ip_batch([f"link del {port}"], name(device), force=True)
         if dark:
-            nowhere = f"name {_short('d', f'{device}:{port}')} netns {bridge}"
+            nowhere = f"name {_short_port_name('d', f'{device}:{port}')} netns {bridge}"
             kernel.ip_batch([f"link add name {port} netns {name(device)} type veth peer {nowhere}"])
 
 
-def _short(kind: str, name: str) -> str:
+def _short_port_name(kind: str, name: str) -> str:
     """Return a port's name of 13 characters, the same for good."""
     return f"{kind}{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 def management_port(switch: str) -> str:
     """Return the bridge's port towards a switch."""
-    return _short("m", switch)
+    return _short_port_name("m", switch)
 
 
-def boot(lab: Lab, switches: Sequence[Node], progress: Progress | None = None) -> None:
+def boot_switches(lab: Lab, switches: Sequence[Node], progress: Progress | None = None) -> None:
     """Start switches and wait until each has loaded its configuration.
 
     Raises:
         LabError: FAB8010, a switch did not take its configuration whole.
     """
     for node in switches:
-        _furnish(lab, node)
+        _write_box(lab, node)
     limit = time.monotonic() + 60 + 5 * len(switches)
     waiting = [node.name for node in switches]
     while waiting:
@@ -141,7 +141,7 @@ def _boot_log(lab: Lab, switch: str) -> str:
         raise LabError("FAB8010", f"the log of {switch} cannot be read: {error.strerror}") from None
 
 
-def _furnish(lab: Lab, node: Node) -> None:
+def _write_box(lab: Lab, node: Node) -> None:
     """Write the folder of a box; the last file lets the supervisor start it.
 
     Raises:
@@ -155,7 +155,7 @@ def _furnish(lab: Lab, node: Node) -> None:
         folder.mkdir(parents=True)
     (places / "etc/hostname").write_text(_host_name(node))
     (places / "etc/hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
-    (places / "etc/fabricc-lab/daemons").write_text(_startup(node))
+    (places / "etc/fabricc-lab/daemons").write_text(_startup_lines(node))
     files = {
         "frr.conf": lab.filled(node.files["frr.conf"]),
         "daemons": node.files["daemons"],
@@ -172,7 +172,7 @@ def _furnish(lab: Lab, node: Node) -> None:
         os.chown(file, owner.pw_uid, owner.pw_gid)
     os.chown(places / "etc/frr", owner.pw_uid, owner.pw_gid)
     if lab.record.ssh and node.management:
-        logins.furnish(lab, node)
+        logins.write_login_files(lab, node)
     (box / WANTED).write_text(lab.record.namespace(node.name))
 
 
@@ -183,7 +183,7 @@ def _host_name(node: Node) -> str:
     return text
 
 
-def _startup(node: Node) -> str:
+def _startup_lines(node: Node) -> str:
     """Return what the box starts: the number of files a daemon may open, then each daemon with its options."""
     try:
         startup = daemons.read_startup(node.files["daemons"])

@@ -28,11 +28,13 @@ def width_differences(
     return [
         one
         for switch in (switches if switches is not None else lab.record.switches)
-        for one in _differing(switch, prediction.widths[switch], bgp_widths(lab.record.namespace(switch)), 0)
+        for one in _find_differences(
+            switch, prediction.widths[switch], bgp_widths(lab.record.namespace(switch)), 0
+        )
     ]
 
 
-def _differing(
+def _find_differences(
     switch: str, wanted: Mapping[str, object], seen: Mapping[str, object], absent: object
 ) -> Iterator[Difference]:
     for key in sorted(wanted.keys() | seen.keys()):
@@ -40,7 +42,7 @@ def _differing(
             yield switch, key, wanted.get(key, absent), seen.get(key, absent)
 
 
-def sessions(lab: Lab, switch: str) -> dict[str, bool]:
+def read_sessions(lab: Lab, switch: str) -> dict[str, bool]:
     """Neighbor -> whether its session is Established, for every neighbor that the daemon has."""
     answer = lab.ask(switch, "bgpd", "show bgp neighbors json")
     return {
@@ -50,22 +52,22 @@ def sessions(lab: Lab, switch: str) -> dict[str, bool]:
     }
 
 
-def status(lab: Lab) -> Iterator[tuple[str, str]]:
+def list_status(lab: Lab) -> Iterator[tuple[str, str]]:
     """Yield each node's name and status."""
     memory = lab.memory_kib()
     for switch in lab.record.switches:
-        yield switch, _switch(lab, switch, memory[switch])
+        yield switch, _switch_status(lab, switch, memory[switch])
     for host in lab.record.hosts:
         yield host, "up" if (NAMESPACES / lab.record.namespace(host)).exists() else "gone"
 
 
-def _switch(lab: Lab, switch: str, memory_kib: int) -> str:
+def _switch_status(lab: Lab, switch: str, memory_kib: int) -> str:
     if lab.process(switch) is None:
         return "not running"
     if not lab.ready(switch):
         return "booting"
     try:
-        found = sessions(lab, switch)
+        found = read_sessions(lab, switch)
     except LabError as error:
         return f"running; {error}"
     established = sum(found.values())
@@ -77,11 +79,11 @@ def session_differences(lab: Lab, prediction: Prediction) -> list[Difference]:
     return [
         one
         for switch, wanted in prediction.sessions.items()
-        for one in _differing(switch, wanted, sessions(lab, switch), None)
+        for one in _find_differences(switch, wanted, read_sessions(lab, switch), None)
     ]
 
 
-def settle(
+def wait_until_settled(
     lab: Lab, prediction: Prediction, limit_s: float, meanwhile: Callable[[float], None] = time.sleep
 ) -> float | None:
     """Wait until every kernel's next hops are as predicted.

@@ -37,14 +37,14 @@ def links_of(fabric: Fabric) -> dict[Outsider, list[ExternalLink]]:
     return {party: links for party, links in found.items() if links}
 
 
-def cables(fabric: Fabric) -> Iterator[CableRow]:
+def outside_cables(fabric: Fabric) -> Iterator[CableRow]:
     """Yield the cables between outside parties and switches."""
     for party, links in links_of(fabric).items():
         for number, link in enumerate(links):
             yield replace(link.cable, b_device=name_of(party), b_port=f"out{number}")
 
 
-def answers(fabric: Fabric) -> dict[tuple[str, str], Outside]:
+def outside_answers(fabric: Fabric) -> dict[tuple[str, str], Outside]:
     """Return the outside party at each (switch, port)."""
     return {
         (link.at, link.port): Outside(
@@ -55,17 +55,17 @@ def answers(fabric: Fabric) -> dict[tuple[str, str], Outside]:
     }
 
 
-def endpoints(fabric: Fabric) -> list[Endpoint]:
+def outside_endpoints(fabric: Fabric) -> list[Endpoint]:
     """Return an address in every prefix that hosts have a route to, at the box of the party that announces it."""
     return [
-        Endpoint(name_of(party), "lo", _inside(rule.prefix), name_of(party), rule.prefix)
+        Endpoint(name_of(party), "lo", _address_inside(rule.prefix), name_of(party), rule.prefix)
         for party in links_of(fabric)
         for rule in party.accept
         if not rule.prefix.endswith("/0")
     ]
 
 
-def nodes(fabric: Fabric, switches: Sequence[Switch]) -> Iterator[Node]:
+def outside_nodes(fabric: Fabric, switches: Sequence[Switch]) -> Iterator[Node]:
     """Yield a box for each party: a router with its AS number, or for static routes one with return routes alone."""
     known = {switch.name: switch for switch in switches}
     pools = fabric.addresses.pools()
@@ -73,44 +73,44 @@ def nodes(fabric: Fabric, switches: Sequence[Switch]) -> Iterator[Node]:
         commands = ["link set lo up"]
         commands += [
             f"addr add {each.address}/{128 if family_of(each.address) == 6 else 32} dev lo"
-            for each in endpoints(fabric)
+            for each in outside_endpoints(fabric)
             if each.node == name_of(party)
         ]
         for at, link in enumerate(links):
             commands.append(f"link set out{at} mtu {party.mtu}")
-            for own, remote in _families(link):
+            for own, remote in _address_pairs(link):
                 commands.append(f"addr add {remote}/{own.partition('/')[2]} dev out{at}")
             commands.append(f"link set out{at} up")
         if party.asn is None:
             hosts = [str(pool) for name, pool in pools.items() if name.startswith("hosts")]
-            commands += [command for pool in hosts for command in _back(pool, links)]
+            commands += [command for pool in hosts for command in _return_routes(pool, links)]
             yield Node(name_of(party), HOST_QUIET, tuple(commands), {})
         else:
             files = {"hostname": f"{name_of(party)}\n", "daemons": _DAEMONS}
-            files["frr.conf"] = _router(fabric, party, links, known, number)
+            files["frr.conf"] = _router_configuration(fabric, party, links, known, number)
             yield Node(name_of(party), HOST_QUIET, tuple(commands), files)
 
 
-def _back(pool: str, links: Sequence[ExternalLink]) -> Iterator[str]:
+def _return_routes(pool: str, links: Sequence[ExternalLink]) -> Iterator[str]:
     """Yield the route of a party without BGP to the hosts, over all its links."""
     hops = [
         f"nexthop via {own.partition('/')[0]}"
         for link in links
-        for own, _ in _families(link)
+        for own, _ in _address_pairs(link)
         if family_of(own) == family_of(pool)
     ]
     if hops:
         yield f"route add {pool} {' '.join(hops)}"
 
 
-def _families(link: ExternalLink) -> Iterator[tuple[str, str]]:
+def _address_pairs(link: ExternalLink) -> Iterator[tuple[str, str]]:
     """(the switch's address with prefix length, the party's) of each family."""
     for own, remote in ((link.ipv4, link.remote4), (link.ipv6, link.remote6)):
         if own and remote:
             yield own, remote
 
 
-def _router(
+def _router_configuration(
     fabric: Fabric, party: Outsider, links: Sequence[ExternalLink], known: Mapping[str, Switch], number: int
 ) -> str:
     """Its `frr.conf`: sessions with the settings of the fabric's, and the accepted prefixes as static routes."""
@@ -122,7 +122,7 @@ def _router(
     lines += [" no bgp ebgp-requires-policy", " no bgp default ipv4-unicast"]
     peers: dict[int, list[str]] = {4: [], 6: []}
     for link in links:
-        for own, _ in _families(link):
+        for own, _ in _address_pairs(link):
             address = own.partition("/")[0]
             peers[family_of(own)].append(address)
             lines.append(f" neighbor {address} remote-as {known[link.at].bgp.asn}")
@@ -138,7 +138,7 @@ def _router(
     return "\n".join([*lines, "exit", ""])
 
 
-def _inside(prefix: str) -> str:
+def _address_inside(prefix: str) -> str:
     """Return an address in a prefix: its second, or the only one."""
     network = ip_network(prefix)
     return str(network[min(1, network.num_addresses - 1)])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import Transport
-from fabricc.operate.lab.route_maps import Route, applied
+from fabricc.operate.lab.route_maps import Route, apply_route_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -90,7 +90,7 @@ class Outside:
     prefixes: tuple[Network, ...]
 
 
-def predict(
+def predict_network(
     switches: Iterable[Switch],
     down: frozenset[End] = frozenset(),
     outside: Mapping[End, Outside] = MappingProxyType({}),
@@ -105,13 +105,13 @@ def predict(
         name: {port.name for port in switch.ports if _is_up(name, port, down)}
         for name, switch in known.items()
     }
-    adjacencies = [one for switch in known.values() for one in _adjacencies(switch, known, live)]
+    adjacencies = [one for switch in known.values() for one in _list_adjacencies(switch, known, live)]
     beyond = {
         name: {port: found for (at, port), found in outside.items() if at == name and port in live[name]}
         for name in known
     }
-    tables = _solve(known, live, adjacencies, beyond)
-    prediction = Prediction({}, _sessions(known, live, beyond))
+    tables = _solve_routes(known, live, adjacencies, beyond)
+    prediction = Prediction({}, _predict_sessions(known, live, beyond))
     for name, switch in known.items():
         prediction.cut |= {
             (port.peer.device, port.peer.port)
@@ -119,9 +119,9 @@ def predict(
             if port.direction is Direction.HOST and port.peer and port.name not in live[name]
         }
         chosen = {
-            str(prefix): _best(routes)[: switch.bgp.maximum_paths]
+            str(prefix): _best_routes(routes)[: switch.bgp.maximum_paths]
             for prefix, routes in tables[name].items()
-            if prefix not in _own(switch, live[name], beyond[name])
+            if prefix not in _own_routes(switch, live[name], beyond[name])
         }
         prediction.widths[name] = {prefix: len(routes) for prefix, routes in chosen.items()}
         prediction.following[name] = {
@@ -143,7 +143,7 @@ def _is_up(name: str, port: Port, down: frozenset[End]) -> bool:
 Beyond: TypeAlias = "Mapping[str, Mapping[str, Outside]]"
 
 
-def _sessions(
+def _predict_sessions(
     known: Mapping[str, Switch], live: Mapping[str, set[str]], beyond: Beyond
 ) -> dict[str, dict[str, bool]]:
     return {
@@ -156,7 +156,7 @@ def _sessions(
     }
 
 
-def _adjacencies(
+def _list_adjacencies(
     switch: Switch, known: Mapping[str, Switch], live: Mapping[str, set[str]]
 ) -> Iterator[Adjacency]:
     """Yield the adjacencies of a switch: a session runs while its link is up."""
@@ -166,18 +166,18 @@ def _adjacencies(
         if session.port not in live[switch.name] or session.peer not in known:
             continue
         far = {group.name: group for group in known[session.peer].bgp.groups}[opposite[session.group]]
-        for family in _families(switch, session):
+        for family in _session_families(switch, session):
             imports = groups[session.group].import_map
             yield Adjacency(switch.name, session.port, session.peer, family, imports, far.export_map)
 
 
-def _families(switch: Switch, session: Session) -> list[int]:
+def _session_families(switch: Switch, session: Session) -> list[int]:
     if session.transport is Transport.UNNUMBERED:
         return [*([4] if switch.bgp.ipv4 else []), *([6] if switch.bgp.ipv6 else [])]
     return [4 if session.transport is Transport.IPV4 else 6]
 
 
-def _originated(switch: Switch, live: set[str]) -> set[Network]:
+def _originated_prefixes(switch: Switch, live: set[str]) -> set[Network]:
     """Return the loopbacks of a switch, and each of its aggregates while a link in it is up."""
     own: set[Network] = {ip_network(address) for address in (switch.loopback4, switch.loopback6) if address}
     below = [
@@ -191,18 +191,20 @@ def _originated(switch: Switch, live: set[str]) -> set[Network]:
     return own | {each for each in aggregates if any(address in each for address in below)}
 
 
-def _own(switch: Switch, live: set[str], beyond: Mapping[str, Outside]) -> dict[Network, Route]:
+def _own_routes(switch: Switch, live: set[str], beyond: Mapping[str, Outside]) -> dict[Network, Route]:
     """Return the routes that a switch originates: its own prefixes and static routes, as marked by its policy."""
-    found = {prefix: Route((), frozenset(), 100, switch.name, "") for prefix in _originated(switch, live)}
+    found = {
+        prefix: Route((), frozenset(), 100, switch.name, "") for prefix in _originated_prefixes(switch, live)
+    }
     for party in beyond.values():
         for prefix in party.prefixes if party.asn is None else ():
-            route = applied(switch.bgp, "STATIC", prefix, Route((), frozenset(), 100, party.node, ""))
+            route = apply_route_map(switch.bgp, "STATIC", prefix, Route((), frozenset(), 100, party.node, ""))
             if route is not None:
                 found[prefix] = route
     return found
 
 
-def _from_outside(switch: Switch, beyond: Mapping[str, Outside]) -> Table:
+def _outside_routes(switch: Switch, beyond: Mapping[str, Outside]) -> Table:
     """Return the routes from outside parties that the policy of a switch accepts."""
     groups = {group.name: group for group in switch.bgp.groups}
     table: Table = defaultdict(list)
@@ -211,10 +213,12 @@ def _from_outside(switch: Switch, beyond: Mapping[str, Outside]) -> Table:
         if party is None or party.asn is None:
             continue
         for prefix in party.prefixes:
-            if prefix.version not in _families(switch, session):
+            if prefix.version not in _session_families(switch, session):
                 continue
             heard = Route((party.asn,), frozenset(), 100, party.node, "")
-            if (taken := applied(switch.bgp, groups[session.group].import_map, prefix, heard)) is not None:
+            if (
+                taken := apply_route_map(switch.bgp, groups[session.group].import_map, prefix, heard)
+            ) is not None:
                 table[prefix].append(taken)
     return table
 
@@ -222,7 +226,7 @@ def _from_outside(switch: Switch, beyond: Mapping[str, Outside]) -> Table:
 Table = dict[Network, list[Route]]
 
 
-def _solve(
+def _solve_routes(
     known: Mapping[str, Switch],
     live: Mapping[str, set[str]],
     adjacencies: Iterable[Adjacency],
@@ -233,17 +237,19 @@ def _solve(
     for adjacency in adjacencies:
         heard[adjacency.receiver].append(adjacency)
     tables: dict[str, Table] = {
-        name: {prefix: [route] for prefix, route in _own(switch, live[name], beyond[name]).items()}
+        name: {prefix: [route] for prefix, route in _own_routes(switch, live[name], beyond[name]).items()}
         for name, switch in known.items()
     }
     for _ in range(2 * len(known) + 2):
-        announced = {name: _announced(known[name], tables[name]) for name in known}
+        announced = {name: _announced_routes(known[name], tables[name]) for name in known}
         changed = False
         for name, switch in known.items():
-            fresh = _heard(switch, heard[name], announced)
-            for prefix, routes in _from_outside(switch, beyond[name]).items():
+            fresh = _received_routes(switch, heard[name], announced)
+            for prefix, routes in _outside_routes(switch, beyond[name]).items():
                 fresh[prefix] = [*routes, *fresh.get(prefix, ())]
-            fresh |= {prefix: [route] for prefix, route in _own(switch, live[name], beyond[name]).items()}
+            fresh |= {
+                prefix: [route] for prefix, route in _own_routes(switch, live[name], beyond[name]).items()
+            }
             changed |= fresh != tables[name]
             tables[name] = fresh
         if not changed:
@@ -251,7 +257,7 @@ def _solve(
     raise ArithmeticError("the planned policy does not settle")
 
 
-def _announced(switch: Switch, table: Table) -> dict[tuple[str, int], list[tuple[Network, Route]]]:
+def _announced_routes(switch: Switch, table: Table) -> dict[tuple[str, int], list[tuple[Network, Route]]]:
     """Return the routes that are announced through each (export map, family)."""
     found: dict[tuple[str, int], list[tuple[Network, Route]]] = {}
     for group in switch.bgp.groups:
@@ -260,14 +266,14 @@ def _announced(switch: Switch, table: Table) -> dict[tuple[str, int], list[tuple
             for prefix, routes in table.items():
                 if prefix.version != family:
                     continue
-                best = _best(routes)[0]
-                if (sent := applied(switch.bgp, group.export_map, prefix, best)) is not None:
+                best = _best_routes(routes)[0]
+                if (sent := apply_route_map(switch.bgp, group.export_map, prefix, best)) is not None:
                     path = (switch.bgp.asn, *sent.path)
                     through.append((prefix, Route(path, sent.communities, 100, switch.name, best.sender)))
     return found
 
 
-def _heard(
+def _received_routes(
     switch: Switch,
     adjacencies: Iterable[Adjacency],
     announced: Mapping[str, Mapping[tuple[str, int], list[tuple[Network, Route]]]],
@@ -278,13 +284,13 @@ def _heard(
         for prefix, route in announced[adjacency.sender].get((adjacency.export_map, adjacency.family), ()):
             if own in route.path or route.learned_from == switch.name:
                 continue
-            accepted = applied(switch.bgp, adjacency.import_map, prefix, route)
+            accepted = apply_route_map(switch.bgp, adjacency.import_map, prefix, route)
             if accepted is not None:
                 table[prefix].append(accepted)
     return dict(table)
 
 
-def _best(routes: list[Route]) -> list[Route]:
+def _best_routes(routes: list[Route]) -> list[Route]:
     """Return the routes of equal cost: highest local preference, then shortest path."""
     key = min((-route.local_preference, len(route.path)) for route in routes)
     return [route for route in routes if (-route.local_preference, len(route.path)) == key]

@@ -12,7 +12,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.endpoints import TTL, arrivals, mark, never_fragment, opened
+from fabricc.operate.lab.endpoints import (
+    TTL,
+    never_fragment,
+    open_sockets,
+    receive_arrivals,
+    set_traffic_class,
+)
 
 if TYPE_CHECKING:
     import socket
@@ -48,16 +54,16 @@ class Heard:
     tos: bool
 
 
-def pairs(endpoints: Sequence[Endpoint], prediction: Prediction) -> list[Pair]:
+def choose_pairs(endpoints: Sequence[Endpoint], prediction: Prediction) -> list[Pair]:
     """Ordered pairs of one family on different nodes, all or a fixed random choice of `MOST_PAIRS`.
 
     What stays inside a host never meets the fabric.
     """
-    drawn = candidates(endpoints, MOST_PAIRS)
+    drawn = draw_candidates(endpoints, MOST_PAIRS)
     return [Pair(at, to, prediction.hops(endpoints[at], endpoints[to])) for at, to in drawn]
 
 
-def candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int, int]]:
+def draw_candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int, int]]:
     """Return pairs of endpoint numbers on different nodes in one family, in a fixed random order, at most so many."""
     order = random.Random(len(endpoints))
     numbers = range(len(endpoints))
@@ -74,14 +80,14 @@ def candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int, int]
     return list(islice(fitting, most))
 
 
-def exchange(
+def exchange_datagrams(
     lab: Lab, endpoints: Sequence[Endpoint], wanted: Sequence[Pair], marks: Sequence[int]
 ) -> dict[int, Heard]:
     """Send one datagram for each pair, again for those that do not arrive; return the arrivals by number of the pair.
 
     `wanted` has also pairs that are not expected to work; `marks` are traffic class bytes, used in turn.
     """
-    with opened(lab, endpoints, PORT) as sockets, select.epoll() as poller:
+    with open_sockets(lab, endpoints, PORT) as sockets, select.epoll() as poller:
         going = _Exchange(endpoints, sockets, wanted, marks, poller)
         for at, (channel, _) in enumerate(sockets):
             poller.register(channel, select.EPOLLIN)
@@ -113,7 +119,7 @@ class _Exchange:
                 continue
             missing |= pair.hops is not None
             channel = self.sockets[pair.sender][0]
-            mark(channel, self.marks[number % len(self.marks)])
+            set_traffic_class(channel, self.marks[number % len(self.marks)])
             with suppress(OSError):  # what cannot be sent does not arrive
                 channel.sendto(_PAIR.pack(number, pair.sender), (self.endpoints[pair.receiver].address, PORT))
             if number % _BURST == 0:
@@ -125,7 +131,7 @@ class _Exchange:
             for descriptor, _ in events:
                 at = self.owner[descriptor]
                 channel, interface = self.sockets[at]
-                for arrival in arrivals(channel):
+                for arrival in receive_arrivals(channel):
                     number, sender = _PAIR.unpack_from(arrival.payload)
                     if number < len(self.wanted) and self.wanted[number].receiver == at:
                         self.heard[number] = Heard(
@@ -144,19 +150,19 @@ class Fit:
     refused: bool
 
 
-def largest(
+def probe_mtu(
     lab: Lab, endpoints: Sequence[Endpoint], mtu: int, prediction: Prediction
 ) -> Iterator[tuple[Endpoint, Endpoint, Fit]]:
     """For each address, the largest datagram to the next one that it reaches, with Don't Fragment."""
-    with opened(lab, endpoints, PORT) as sockets:
+    with open_sockets(lab, endpoints, PORT) as sockets:
         for at, sender in enumerate(endpoints):
-            to = _next(endpoints, at, prediction)
+            to = _next_reachable(endpoints, at, prediction)
             if to is not None:
-                fit = _fit(sender, endpoints[to], sockets[at][0], sockets[to][0], mtu)
+                fit = _probe_fit(sender, endpoints[to], sockets[at][0], sockets[to][0], mtu)
                 yield sender, endpoints[to], fit
 
 
-def _next(endpoints: Sequence[Endpoint], at: int, prediction: Prediction) -> int | None:
+def _next_reachable(endpoints: Sequence[Endpoint], at: int, prediction: Prediction) -> int | None:
     sender = endpoints[at]
     for offset in range(1, len(endpoints)):
         to = (at + offset) % len(endpoints)
@@ -167,7 +173,9 @@ def _next(endpoints: Sequence[Endpoint], at: int, prediction: Prediction) -> int
     return None
 
 
-def _fit(sender: Endpoint, receiver: Endpoint, out: socket.socket, into: socket.socket, mtu: int) -> Fit:
+def _probe_fit(
+    sender: Endpoint, receiver: Endpoint, out: socket.socket, into: socket.socket, mtu: int
+) -> Fit:
     never_fragment(out, sender.version)
     poller = select.poll()  # unlike select(2), for descriptors of any number
     poller.register(into, select.POLLIN)
@@ -176,7 +184,7 @@ def _fit(sender: Endpoint, receiver: Endpoint, out: socket.socket, into: socket.
     for _ in range(_ROUNDS):
         out.sendto(bytes(size), (receiver.address, PORT))
         poller.poll(_WAIT_S * 1000)
-        arrived = any(len(found.payload) == size for found in arrivals(into, size + 1))
+        arrived = any(len(found.payload) == size for found in receive_arrivals(into, size + 1))
         if arrived:
             break
     try:

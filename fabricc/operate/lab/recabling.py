@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import replace
 from fabricc.operate.lab import faults, growth, kernel, logins, making, state
-from fabricc.operate.lab.blueprint import blueprint
+from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.running import Lab
 
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     now: Cable | None
 
 
-def read(worksheet: Path) -> list[Row]:
+def read_worksheet(worksheet: Path) -> list[Row]:
     """Return the rows of a worksheet.
 
     Raises:
@@ -39,14 +39,15 @@ def read(worksheet: Path) -> list[Row]:
     try:
         with worksheet.open(newline="") as text:
             return [
-                Row(int(row["round"]), _cable(row, ""), _cable(row, "new_")) for row in csv.DictReader(text)
+                Row(int(row["round"]), _parse_cable(row, ""), _parse_cable(row, "new_"))
+                for row in csv.DictReader(text)
             ]
     except (OSError, ValueError, KeyError, csv.Error) as error:
         remedy = "`fabricc migrate --write DIR` writes DIR/N-NAME/recabling.csv."
         raise LabError("FAB9480", f"{worksheet} is no worksheet of cables: {error}", remedy) from None
 
 
-def _cable(row: Mapping[str, str | None], which: str) -> Cable | None:
+def _parse_cable(row: Mapping[str, str | None], which: str) -> Cable | None:
     device, port, far, far_port = (row[f"{which}{name}"] for name in _WAS)
     if device and port and far and far_port:
         return device, port, far, far_port
@@ -55,7 +56,7 @@ def _cable(row: Mapping[str, str | None], which: str) -> Cable | None:
     return None
 
 
-def recable(network: Network, rows: Iterable[Row], number: int | None = None) -> Network:
+def recable_lab(network: Network, rows: Iterable[Row], number: int | None = None) -> Network:
     """Carry out the rounds of a worksheet, or one of them: all its cables are pulled before any is plugged.
 
     A row that was carried out already costs nothing.
@@ -67,49 +68,49 @@ def recable(network: Network, rows: Iterable[Row], number: int | None = None) ->
             not free.
     """
     faults.require_none(network.lab)
-    plan, lab = blueprint(network.fabric), network.lab
+    plan, lab = build_blueprint(network.fabric), network.lab
     chosen = [row for row in rows if number in (None, row.round)]
     for turn in sorted({row.round for row in chosen}):
-        lab = _round(lab, plan, [row for row in chosen if row.round == turn])
+        lab = _carry_out_round(lab, plan, [row for row in chosen if row.round == turn])
     return replace(network, lab=lab)
 
 
-def _round(lab: Lab, plan: Blueprint, rows: Sequence[Row]) -> Lab:
+def _carry_out_round(lab: Lab, plan: Blueprint, rows: Sequence[Row]) -> Lab:
     had = set(lab.record.cables)
     pulled = {row.was for row in rows if row.was} & had
     plugged = [row.now for row in rows if row.now and row.now not in had]
     _require_free(plan, had - pulled, plugged)
     for cable in sorted(pulled):
-        making.unplug(lab, state.ends([cable]))
-        lab = _noted(lab, [one for one in lab.record.cables if one != cable])
-    kernel.ip_batches(growth.port_commands(lab, plan.nodes, state.ends(pulled)))
+        making.unplug_ports(lab, state.ends_of_cables([cable]))
+        lab = _record_cables(lab, [one for one in lab.record.cables if one != cable])
+    kernel.ip_batches(growth.port_commands(lab, plan.nodes, state.ends_of_cables(pulled)))
     for cable in plugged:
-        ends = state.ends([cable])
-        making.unplug(lab, ends, dark=False)
-        making.plug(lab, [cable])
+        ends = state.ends_of_cables([cable])
+        making.unplug_ports(lab, ends, dark=False)
+        making.plug_cables(lab, [cable])
         kernel.ip_batches(growth.port_commands(lab, plan.nodes, ends))
-        lab = _noted(lab, [*lab.record.cables, cable])
+        lab = _record_cables(lab, [*lab.record.cables, cable])
         if lab.record.ssh:
-            logins.tell_speeds(lab, plan.switches, ends)
+            logins.set_port_speeds(lab, plan.switches, ends)
     return lab
 
 
 def _require_free(plan: Blueprint, left: Iterable[Cable], plugged: Sequence[Cable]) -> None:
     """Raise FAB9481 where a cable cannot be plugged as the plan has it."""
-    at = {end: cable for cable in left for end in state.ends([cable])}
+    at = {end: cable for cable in left for end in state.ends_of_cables([cable])}
     known = set(state.cable_ends(plan.cables))
     for cable in plugged:
         words = ":".join(cable[:2]) + " to " + ":".join(cable[2:])
         if cable not in known:
             remedy = "`fabricc lab grow --cable` first brings the spec of the worksheet."
             raise LabError("FAB9481", f"the lab's spec has no cable from {words}", remedy)
-        for end in state.ends([cable]):
+        for end in state.ends_of_cables([cable]):
             if end in at:
                 message = f"no cable from {words}: {':'.join(end)} has another"
                 raise LabError("FAB9481", message, "Carry out the rounds in their order.")
 
 
-def _noted(lab: Lab, cables: Iterable[Cable]) -> Lab:
+def _record_cables(lab: Lab, cables: Iterable[Cable]) -> Lab:
     record = replace(lab.record, cables=tuple(cables))
-    state.save(lab.folder, record)
+    state.save_record(lab.folder, record)
     return Lab(lab.folder, record)

@@ -22,11 +22,14 @@ _EVENT = (
 )  # fmt: skip
 
 
-def lines(trial: Trial) -> list[str]:
+def table_lines(trial: Trial) -> list[str]:
     """Return the trial as tables, a blank line between them."""
-    parts = [_head(trial), _grid(("fact", "predicted", "facts", "agreed"), _rows(trial.checks))]
+    parts = [
+        _heading_lines(trial),
+        _format_grid(("fact", "predicted", "facts", "agreed"), _check_rows(trial.checks)),
+    ]
     if trial.events:
-        parts.append(_grid(_EVENT, [_event(event) for event in trial.events]))
+        parts.append(_format_grid(_EVENT, [_event_row(event) for event in trial.events]))
     for check in trial.wrong:
         more = len(check.wrong) - _SHOWN
         told = [f"{check.group}: {check.name} (predicted: {check.predicted})"]
@@ -37,7 +40,7 @@ def lines(trial: Trial) -> list[str]:
     return [line for part in parts for line in ("", *part)][1:]
 
 
-def _head(trial: Trial) -> list[str]:
+def _heading_lines(trial: Trial) -> list[str]:
     memory = sum(trial.memory_kib.values()) / 1024
     each = memory / max(1, len(trial.memory_kib))
     boot = f", planned state {trial.boot_s:.1f} s after start" if trial.boot_s is not None else ""
@@ -50,7 +53,7 @@ def _head(trial: Trial) -> list[str]:
     return lines
 
 
-def _rows(checks: Iterable[Check]) -> list[Sequence[str]]:
+def _check_rows(checks: Iterable[Check]) -> list[Sequence[str]]:
     """Return a row a kind in the steady state; a row for all of a kind in an event."""
     rows: dict[tuple[str, str], list[Check]] = {}
     for check in checks:
@@ -67,27 +70,27 @@ def _rows(checks: Iterable[Check]) -> list[Sequence[str]]:
     return found
 
 
-def _event(event: Event) -> Sequence[str]:
-    hit, lost, gap = _outage(event.outage)
-    hit_back, _, gap_back = _outage(event.return_outage)
-    back = _seconds(event.return_s) if event.return_outage else "-"
-    timers = _seconds(event.notice_s) if event.notice_s else "-"
-    settled = _seconds(event.settle_s)
+def _event_row(event: Event) -> Sequence[str]:
+    hit, lost, gap = _outage_cells(event.outage)
+    hit_back, _, gap_back = _outage_cells(event.return_outage)
+    back = _format_seconds(event.return_s) if event.return_outage else "-"
+    timers = _format_seconds(event.notice_s) if event.notice_s else "-"
+    settled = _format_seconds(event.settle_s)
     return event.name, event.paths, timers, settled, hit, lost, gap, back, hit_back, gap_back
 
 
-def _outage(outage: Outage | None) -> tuple[str, str, str]:
+def _outage_cells(outage: Outage | None) -> tuple[str, str, str]:
     if outage is None or not outage.flows:
         return "-", "-", "-"
     gap = f"{outage.worst_s * 1000:.0f} ms" if outage.lost else "-"
     return f"{outage.hit} of {outage.flows}", f"{outage.lost} of {outage.sent:,}", gap
 
 
-def _seconds(value: float | None) -> str:
+def _format_seconds(value: float | None) -> str:
     return "never" if value is None else f"{value:.2f} s"
 
 
-def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def _format_grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     table = [head, *rows]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]
     lines = [

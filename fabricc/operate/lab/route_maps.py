@@ -28,11 +28,11 @@ class Route:
     learned_from: str
 
 
-def applied(bgp: Bgp, name: str, prefix: IPv4Network | IPv6Network, route: Route) -> Route | None:
+def apply_route_map(bgp: Bgp, name: str, prefix: IPv4Network | IPv6Network, route: Route) -> Route | None:
     """Return the route after the route map `name`, or None when it is denied."""
     clauses = next(found.clauses for found in bgp.route_maps if found.name == name)
     for clause in clauses:
-        if not _matches(bgp, clause, prefix, route):
+        if not _matches_clause(bgp, clause, prefix, route):
             continue
         if not clause.permit:
             return None
@@ -44,21 +44,23 @@ def applied(bgp: Bgp, name: str, prefix: IPv4Network | IPv6Network, route: Route
     return None
 
 
-def _matches(bgp: Bgp, clause: Clause, prefix: IPv4Network | IPv6Network, route: Route) -> bool:
+def _matches_clause(bgp: Bgp, clause: Clause, prefix: IPv4Network | IPv6Network, route: Route) -> bool:
     if clause.community_list is not None:
         wanted = {found.community for found in bgp.community_lists if found.name == clause.community_list}
         if not wanted & route.communities:
             return False
     if clause.prefix_list is None:
         return True
-    return any(_permits(found, prefix) for found in bgp.prefix_lists if found.name == clause.prefix_list)
+    return any(
+        _permits_prefix(found, prefix) for found in bgp.prefix_lists if found.name == clause.prefix_list
+    )
 
 
-def _permits(prefixes: PrefixList, prefix: IPv4Network | IPv6Network) -> bool:
+def _permits_prefix(prefixes: PrefixList, prefix: IPv4Network | IPv6Network) -> bool:
     if prefixes.family != prefix.version:
         return False
     for rule in prefixes.rules:
-        permitted = _network(rule.prefix)
+        permitted = _parse_network(rule.prefix)
         low = permitted.prefixlen if rule.ge is None else rule.ge
         high = rule.le if rule.le is not None else (prefix.max_prefixlen if rule.ge is not None else low)
         shift = prefix.max_prefixlen - permitted.prefixlen
@@ -69,5 +71,5 @@ def _permits(prefixes: PrefixList, prefix: IPv4Network | IPv6Network) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _network(text: str) -> IPv4Network | IPv6Network:
+def _parse_network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text)

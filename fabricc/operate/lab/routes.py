@@ -6,7 +6,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from fabricc.operate.lab.kernel import inside
+from fabricc.operate.lab.kernel import inside_namespace
 
 # linux/rtnetlink.h and linux/netlink.h
 _RTM_NEWROUTE, _RTM_GETROUTE, _NLMSG_ERROR, _NLMSG_DONE = 24, 26, 2, 3
@@ -30,17 +30,17 @@ def bgp_widths(namespace: str) -> Widths:
         OSError: the namespace is gone.
     """
     widths: Widths = {}
-    with inside(namespace):
+    with inside_namespace(namespace):
         channel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     with channel:
         channel.bind((0, 0))
         for family in (socket.AF_INET, socket.AF_INET6):
-            for prefix, width in _dump(channel, family):
+            for prefix, width in _dump_routes(channel, family):
                 widths[prefix] = widths.get(prefix, 0) + width
     return widths
 
 
-def _dump(channel: socket.socket, family: int) -> Iterator[tuple[str, int]]:
+def _dump_routes(channel: socket.socket, family: int) -> Iterator[tuple[str, int]]:
     body = _ROUTE.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
     channel.send(_HEADER.pack(16 + len(body), _RTM_GETROUTE, _REQUEST_DUMP, family, 0) + body)
     while True:
@@ -52,25 +52,25 @@ def _dump(channel: socket.socket, family: int) -> Iterator[tuple[str, int]]:
                 return
             if kind == _NLMSG_ERROR:
                 raise OSError("the kernel refused to list its routes")
-            if kind == _RTM_NEWROUTE and (found := _route(family, block[at + 16 : at + length])):
+            if kind == _RTM_NEWROUTE and (found := _parse_route(family, block[at + 16 : at + length])):
                 yield found
             at += (length + 3) & ~3
 
 
-def _route(family: int, message: bytes) -> tuple[str, int] | None:
+def _parse_route(family: int, message: bytes) -> tuple[str, int] | None:
     _, bits, _, _, table, protocol, _, kind, flags = _ROUTE.unpack_from(message)
     if kind != _RTN_UNICAST or table != _MAIN_TABLE or protocol not in (_RTPROT_BGP, _RTPROT_ZEBRA):
         return None
     destination, width = bytes(4 if family == socket.AF_INET else 16), 0 if flags & _DEAD else 1
-    for kind, value in _attributes(message[_ROUTE.size :]):
+    for kind, value in _parse_attributes(message[_ROUTE.size :]):
         if kind == _RTA_DST:
             destination = value
         elif kind == _RTA_MULTIPATH:
-            width = _live(value)
+            width = _count_live_hops(value)
     return f"{socket.inet_ntop(family, destination)}/{bits}", width
 
 
-def _attributes(block: bytes) -> Iterator[tuple[int, bytes]]:
+def _parse_attributes(block: bytes) -> Iterator[tuple[int, bytes]]:
     at = 0
     while at + 4 <= len(block):
         length, kind = _ATTRIBUTE.unpack_from(block, at)
@@ -80,7 +80,7 @@ def _attributes(block: bytes) -> Iterator[tuple[int, bytes]]:
         at += (length + 3) & ~3
 
 
-def _live(block: bytes) -> int:
+def _count_live_hops(block: bytes) -> int:
     at = count = 0
     while at + _NEXT_HOP.size <= len(block):
         length, flags, _, _ = _NEXT_HOP.unpack_from(block, at)

@@ -52,7 +52,7 @@ class Lab:
             LabError: FAB8006, there is none; FAB0086, `lab up` did not make the folder.
         """
         ownership.require_own(folder)
-        return cls(folder, state.load(folder))
+        return cls(folder, state.load_record(folder))
 
     def box(self, switch: str) -> Path:
         """Return the folder of a switch's files."""
@@ -82,7 +82,7 @@ class Lab:
             holder = int((self.box(switch) / UNSHARE).read_text())
         except (OSError, ValueError):
             return None
-        below = kernel.children(holder)
+        below = kernel.child_processes(holder)
         return below[0] if below and self._is_mine(holder) else None
 
     def _is_mine(self, holder: int) -> bool:
@@ -118,7 +118,7 @@ class Lab:
             LabError: FAB8012, it does not answer.
         """
         try:
-            return ask_json(self.daemon(switch, name), command)
+            return query_daemon_json(self.daemon(switch, name), command)
         except (OSError, ValueError) as error:
             raise LabError("FAB8012", f"{name} of {switch} does not answer: {error}") from None
 
@@ -187,7 +187,7 @@ class Lab:
         found = {}
         for switch in self.record.switches:
             process = self.process(switch)
-            found[switch] = kernel.memory_kib(kernel.family(process)) if process else 0
+            found[switch] = kernel.memory_kib(kernel.process_tree(process)) if process else 0
         return found
 
 
@@ -198,7 +198,7 @@ def with_overlay(configuration: str, overlay: Sequence[str]) -> str:
     return head + "".join(f"{line}\n" for line in missing) + mark + rest
 
 
-def ask(path: Path, command: str) -> str:
+def query_daemon(path: Path, command: str) -> str:
     """Return the answer of a daemon to one command.
 
     Raises:
@@ -208,20 +208,20 @@ def ask(path: Path, command: str) -> str:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         channel.settimeout(_TIMEOUT_S)
         channel.connect(str(path))
-        _exchange(channel, "enable")
-        status, text = _exchange(channel, command)
+        _exchange_command(channel, "enable")
+        status, text = _exchange_command(channel, command)
     if status:
         raise ValueError(f"{path.stem}: status {status} for {command!r}: {text.strip()[:200]}")
     return text
 
 
-def ask_json(path: Path, command: str) -> dict[str, Any]:
+def query_daemon_json(path: Path, command: str) -> dict[str, Any]:
     """Return the same for a command that answers in JSON; an empty answer is an empty object."""
-    found: dict[str, Any] = json.loads(ask(path, command).strip() or "{}")
+    found: dict[str, Any] = json.loads(query_daemon(path, command).strip() or "{}")
     return found
 
 
-def _exchange(channel: socket.socket, command: str) -> tuple[int, str]:
+def _exchange_command(channel: socket.socket, command: str) -> tuple[int, str]:
     channel.sendall(command.encode() + b"\0")
     answer = b""
     while not (len(answer) >= 4 and answer[-4:-1] == _END):

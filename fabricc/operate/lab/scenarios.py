@@ -12,8 +12,8 @@ from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import faults, kernel, observe, steady
 from fabricc.operate.lab.agreement import Event
 from fabricc.operate.lab.flows import MOST_FLOWS, Stream
-from fabricc.operate.lab.probes import candidates
-from fabricc.operate.lab.steady import Network, configuration
+from fabricc.operate.lab.probes import draw_candidates
+from fabricc.operate.lab.steady import Network, render_frr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ class Scenario:
     silent: bool = False
 
 
-def failures(network: Network) -> Iterator[Scenario]:
+def list_failures(network: Network) -> Iterator[Scenario]:
     """One link of each kind, one switch of each tier, one host link, and an up-link and a spine that fall silent."""
     for tier, direction, words in (
         (TierName.TOR, Direction.HOST, "host link"),
@@ -46,7 +46,7 @@ def failures(network: Network) -> Iterator[Scenario]:
         (TierName.SPINE, Direction.UP, "spine up-link"),
     ):
         for switch in network.switches:
-            if switch.tier is tier and (ports := _cabled(switch, direction)):
+            if switch.tier is tier and (ports := _cabled_ports(switch, direction)):
                 yield Scenario(f"{words} {switch.name} {ports[0]}", f"{switch.name}:{ports[0]}")
                 break
     for tier, words in ((TierName.TOR, "ToR"), (TierName.SPINE, "spine"), (TierName.CORE, "core")):
@@ -54,7 +54,7 @@ def failures(network: Network) -> Iterator[Scenario]:
         if of_tier:
             yield Scenario(f"{words} {of_tier[0]}", of_tier[0])
     for switch in network.switches:
-        if ports := _cabled(switch, Direction.UP):
+        if ports := _cabled_ports(switch, Direction.UP):
             yield Scenario(f"silent cut {switch.name} {ports[0]}", f"{switch.name}:{ports[0]}", silent=True)
             break
     spines = [switch.name for switch in network.switches if switch.tier is TierName.SPINE]
@@ -62,7 +62,7 @@ def failures(network: Network) -> Iterator[Scenario]:
         yield Scenario(f"silent spine {spines[0]}", spines[0], silent=True)
 
 
-def _cabled(switch: Switch, direction: Direction) -> list[str]:
+def _cabled_ports(switch: Switch, direction: Direction) -> list[str]:
     return [each.name for each in switch.ports if each.direction is direction and each.enabled and each.peer]
 
 
@@ -80,32 +80,34 @@ def notice_s(network: Network, scenario: Scenario) -> float:
     return routing.bfd_interval_ms * routing.bfd_multiplier / 1000
 
 
-def fail(network: Network, scenario: Scenario, trial: Trial) -> Event:
+def run_failure(network: Network, scenario: Scenario, trial: Trial) -> Event:
     """Break something, compare what remains, heal it, and compare again."""
     name, target = scenario.name, scenario.target
     lab = network.lab
     ends = frozenset(faults.ends_of(lab, target))
     before, after = network.predict(), network.predict(ends)
-    with Stream(lab, surviving(network, before, after, near=frozenset({target.partition(":")[0]}))) as stream:
+    with Stream(
+        lab, surviving_pairs(network, before, after, near=frozenset({target.partition(":")[0]}))
+    ) as stream:
         stream.start()
-        faults.break_(lab, target, silent=scenario.silent)
+        faults.break_target(lab, target, silent=scenario.silent)
         try:
-            settled = observe.settle(lab, after, LIMIT_S, stream.run)
+            settled = observe.wait_until_settled(lab, after, LIMIT_S, stream.run)
             stream.recover(LIMIT_S)
             outage = stream.outage()
-            _compare(network, after, trial, name, settled, outage)
+            _compare_outcome(network, after, trial, name, settled, outage)
             if scenario.silent:
                 _compare_silence(network, ends, after, trial, name)
         finally:
             stream.start()
-            faults.heal(lab, target)
-        returned = observe.settle(lab, before, LIMIT_S, stream.run)
+            faults.heal_target(lab, target)
+        returned = observe.wait_until_settled(lab, before, LIMIT_S, stream.run)
         stream.recover(LIMIT_S)
         back = stream.outage()
-    _came(trial, f"{name}, healed", returned, back)
+    _check_recovery(trial, f"{name}, healed", returned, back)
     if returned is None:
         steady.compare_widths(network, before, trial, f"{name}, healed")
-    remaining, notice = _remaining(before, after), notice_s(network, scenario)
+    remaining, notice = _largest_loss(before, after), notice_s(network, scenario)
     return Event(name, remaining, settled, outage, returned, back, notice)
 
 
@@ -121,15 +123,15 @@ def _compare_silence(
     steady.compare_sessions(network, after, sessions)
 
 
-def _compare(
+def _compare_outcome(
     network: Network, after: Prediction, trial: Trial, name: str, settled: float | None, outage: Outage
 ) -> None:
-    _came(trial, name, settled, outage)
+    _check_recovery(trial, name, settled, outage)
     steady.compare_widths(network, after, trial, name)
     steady.compare_reach(network, after, trial, name)
 
 
-def _came(trial: Trial, name: str, settled: float | None, outage: Outage) -> None:
+def _check_recovery(trial: Trial, name: str, settled: float | None, outage: Outage) -> None:
     """Check that the predicted state was reached, and that every surviving flow carries again."""
     trial.settles(name, settled, LIMIT_S)
     if outage.flows:
@@ -140,7 +142,7 @@ def _came(trial: Trial, name: str, settled: float | None, outage: Outage) -> Non
             check.wrong.append(f"{outage.silent} of {outage.flows} flows stay silent")
 
 
-def surviving(
+def surviving_pairs(
     network: Network, *states: Prediction, near: frozenset[str] = frozenset()
 ) -> list[tuple[Endpoint, Endpoint]]:
     """Return pairs of rail addresses behind different ToRs that reach each other in all of these states.
@@ -150,7 +152,7 @@ def surviving(
     endpoints = network.rails()
     found = [
         (endpoints[at], endpoints[to])
-        for at, to in candidates(endpoints, _CANDIDATES)
+        for at, to in draw_candidates(endpoints, _CANDIDATES)
         if endpoints[at].tor != endpoints[to].tor
         and all(state.hops(endpoints[at], endpoints[to]) is not None for state in states)
     ]
@@ -159,7 +161,7 @@ def surviving(
     return (close + others)[:MOST_FLOWS]
 
 
-def _remaining(before: Prediction, after: Prediction) -> str:
+def _largest_loss(before: Prediction, after: Prediction) -> str:
     """Return the largest loss of next hops: `1 of 2`; `no loss` when nothing loses any."""
     losses = [
         (width - after.widths[switch].get(prefix, 0), width)
@@ -173,7 +175,7 @@ def _remaining(before: Prediction, after: Prediction) -> str:
     return f"{width - lost} of {width}"
 
 
-def drain(network: Network, trial: Trial) -> Event | None:
+def run_drain(network: Network, trial: Trial) -> Event | None:
     """Drain a spine by graceful shutdown, take it away while drained, and bring it back: nothing may be lost."""
     spines = [switch for switch in network.switches if switch.tier is TierName.SPINE]
     if len(spines) < 2:
@@ -183,35 +185,35 @@ def drain(network: Network, trial: Trial) -> Event | None:
     drained = drained_network(network, spine.name)
     before, after = network.predict(), drained.predict()
     off = drained.predict(frozenset(faults.ends_of(network.lab, spine.name)))
-    with Stream(network.lab, surviving(network, before, after, off)) as stream:
+    with Stream(network.lab, surviving_pairs(network, before, after, off)) as stream:
         stream.start()
-        settled = _reload(drained, spine.name, after, stream)
+        settled = _reload_switch(drained, spine.name, after, stream)
         outage = stream.outage()
         compare_lossless(trial, name, settled, outage)
         steady.compare_widths(network, after, trial, name)
-        _away(network, spine.name, off, after, stream, trial)
+        _remove_drained(network, spine.name, off, after, stream, trial)
         stream.start()
-        returned = _reload(network, spine.name, before, stream)
+        returned = _reload_switch(network, spine.name, before, stream)
         back = stream.outage()
         compare_lossless(trial, f"return of {spine.name}", returned, back)
         if returned is None:
             steady.compare_widths(network, before, trial, f"return of {spine.name}")
-    return Event(name, _remaining(before, after), settled, outage, returned, back)
+    return Event(name, _largest_loss(before, after), settled, outage, returned, back)
 
 
-def _away(
+def _remove_drained(
     network: Network, spine: str, off: Prediction, after: Prediction, stream: Stream, trial: Trial
 ) -> None:
     """The drained spine leaves and comes back: no traffic is on it that could be lost."""
     stream.start()
-    faults.break_(network.lab, spine)
+    faults.break_target(network.lab, spine)
     try:
-        gone = observe.settle(network.lab, off, LIMIT_S, stream.run)
+        gone = observe.wait_until_settled(network.lab, off, LIMIT_S, stream.run)
         stream.recover(LIMIT_S)
         compare_lossless(trial, f"{spine} off while drained", gone, stream.outage())
     finally:
-        faults.heal(network.lab, spine)
-    observe.settle(network.lab, after, LIMIT_S, stream.run)
+        faults.heal_target(network.lab, spine)
+    observe.wait_until_settled(network.lab, after, LIMIT_S, stream.run)
 
 
 def drained_network(network: Network, name: str) -> Network:
@@ -221,11 +223,11 @@ def drained_network(network: Network, name: str) -> Network:
     return Network.of(network.lab, replace(network.fabric, changes={**network.fabric.changes, name: change}))
 
 
-def _reload(network: Network, name: str, wanted: Prediction, stream: Stream) -> float | None:
+def _reload_switch(network: Network, name: str, wanted: Prediction, stream: Stream) -> float | None:
     """Reload a switch into its configuration of this network, with traffic running all the while."""
     switch = next(switch for switch in network.switches if switch.name == name)
-    while_running(lambda: network.lab.reload(name, configuration(switch)), stream)
-    settled = observe.settle(network.lab, wanted, LIMIT_S, stream.run)
+    while_running(lambda: network.lab.reload(name, render_frr(switch)), stream)
+    settled = observe.wait_until_settled(network.lab, wanted, LIMIT_S, stream.run)
     stream.recover(LIMIT_S)
     return settled
 

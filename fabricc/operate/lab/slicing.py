@@ -19,23 +19,23 @@ _PODS, _UNITS_PER_POD, _SPINES, _CORES = 2, 2, 2, 2
 """What a sample has at least, where the fabric has as many: enough for every way between two rails and for ECMP."""
 
 
-def sliced(fabric: Fabric, units: int) -> Fabric:
+def slice_fabric(fabric: Fabric, units: int) -> Fabric:
     """Return the first `units` units and all border leaves, with every spine and core, so that widths stay as planned.
 
     Raises:
         LabError: FAB8011, the fabric has not as many.
     """
-    _require(fabric, units)
+    _require_units(fabric, units)
     border = [unit.coordinate for unit in fabric.places() if unit.border is not None]
-    return _of_units(fabric, sorted([*_serving(fabric)[:units], *border]))
+    return _of_units(fabric, sorted([*_serving_units(fabric)[:units], *border]))
 
 
-def _serving(fabric: Fabric) -> list[int]:
+def _serving_units(fabric: Fabric) -> list[int]:
     """Return the units whose ToRs have hosts."""
     return [unit.coordinate for unit in fabric.places() if unit.border is None]
 
 
-def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
+def sample_fabric(fabric: Fabric, units: int | None = None) -> Fabric:
     """Return a sample: few units of two pods and of every host group, all planes, and a part of the spines and cores.
 
     Spines are kept in whole core groups unless one pod remains, and cores are left out only where one group remains:
@@ -46,10 +46,10 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
     Raises:
         LabError: FAB8011, the fabric has not as many.
     """
-    kept = _spread(fabric)
+    kept = _spread_units(fabric)
     if units is not None:
-        _require(fabric, units)
-        places = _serving(fabric)
+        _require_units(fabric, units)
+        places = _serving_units(fabric)
         others = [at for at in places if at // fabric.shape.units_per_pod < _PODS and at not in kept]
         kept = [*kept, *others][:units]
         if len(kept) < units:
@@ -58,20 +58,20 @@ def sampled(fabric: Fabric, units: int | None = None) -> Fabric:
     return replace(part, shape=_fewer_spines(part.shape))
 
 
-def _spread(fabric: Fabric) -> list[int]:
-    """The first units of the first pods in turn, and the first of each host group that is missing then."""
-    by_pod = group_pairs((at // fabric.shape.units_per_pod, at) for at in _serving(fabric))
+def _spread_units(fabric: Fabric) -> list[int]:
+    """Return the first units of the first pods in turn, and the first of each host group that is missing then."""
+    by_pod = group_pairs((at // fabric.shape.units_per_pod, at) for at in _serving_units(fabric))
     pods = [found[:_UNITS_PER_POD] for pod, found in sorted(by_pod.items()) if pod < _PODS]
     kept = [at for turn in zip_longest(*pods) for at in turn if at is not None]
-    groups = {group for at in kept for group in _groups(fabric, at)}
+    groups = {group for at in kept for group in _host_groups(fabric, at)}
     for at in (unit.coordinate for unit in fabric.places()):
-        if not groups.issuperset(_groups(fabric, at)):
-            groups.update(_groups(fabric, at))
+        if not groups.issuperset(_host_groups(fabric, at)):
+            groups.update(_host_groups(fabric, at))
             kept.append(at)
     return kept
 
 
-def _groups(fabric: Fabric, at: int) -> set[int]:
+def _host_groups(fabric: Fabric, at: int) -> set[int]:
     """Return the groups of the hosts on the ToRs of a unit."""
     return {fabric.units[each].group for each in (at, *fabric.units[at].guests)}
 
@@ -102,7 +102,7 @@ def _of_units(fabric: Fabric, coordinates: Iterable[int]) -> Fabric:
     return replace(fabric, units=kept, shape=replace(fabric.shape, pods=pods))
 
 
-def _require(fabric: Fabric, units: int) -> None:
+def _require_units(fabric: Fabric, units: int) -> None:
     there = fabric.counts()["units"]
     if not 1 <= units <= there:
         raise LabError("FAB8011", f"{units} units: the fabric has {there}")

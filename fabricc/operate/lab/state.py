@@ -87,7 +87,7 @@ def cable_ends(cables: Iterable[CableRow]) -> tuple[Cable, ...]:
     return tuple((cable.a_device, cable.a_port, cable.b_device, cable.b_port) for cable in cables)
 
 
-def ends(cables: Iterable[Cable]) -> list[tuple[str, str]]:
+def ends_of_cables(cables: Iterable[Cable]) -> list[tuple[str, str]]:
     """Device and port of both ends of cables."""
     return [end for cable in cables for end in (cable[:2], cable[2:])]
 
@@ -118,7 +118,7 @@ def folder_of(cluster: str | None, state: Path | None) -> Path:
     raise LabError("FAB8006", f"more than one lab is there: {names}", "Say which with --lab NAME.")
 
 
-def load(state: Path) -> Record:
+def load_record(state: Path) -> Record:
     """Return the record of a lab.
 
     Raises:
@@ -129,7 +129,7 @@ def load(state: Path) -> Record:
         if found.pop("format") != _FORMAT:
             raise ValueError
         known = {field.name for field in fields(Record)}
-        values = {key: _tuples(value) for key, value in found.items() if key in known}
+        values = {key: _to_tuples(value) for key, value in found.items() if key in known}
         return Record(**values)
     except FileNotFoundError:
         raise LabError("FAB8006", f"no lab in {state}", "Boot one with `fabricc lab up SPEC`.") from None
@@ -137,11 +137,11 @@ def load(state: Path) -> Record:
         raise LabError("FAB8006", f"{state / RECORD} is not a lab's record of this version") from None
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+def _to_tuples(value: Any) -> Any:
+    return tuple(_to_tuples(item) for item in value) if isinstance(value, list) else value
 
 
-def save(state: Path, record: Record) -> None:
+def save_record(state: Path, record: Record) -> None:
     """Write the record whole or not at all."""
     write_json(state / RECORD, {"format": _FORMAT, **asdict(record)})
 
@@ -159,7 +159,7 @@ def draft(path: Path) -> Path:
 
 
 @contextmanager
-def locked(state: Path) -> Iterator[None]:
+def lock_lab(state: Path) -> Iterator[None]:
     """Hold a lab alone.
 
     Raises:

@@ -14,9 +14,9 @@ from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
-from fabricc.operate.lab.predict import predict
+from fabricc.operate.lab.predict import predict_network
 from fabricc.operate.lab.routes import bgp_widths
-from fabricc.operate.lab.state import cable_ends, ends
+from fabricc.operate.lab.state import cable_ends, ends_of_cables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,11 +55,11 @@ class Network:
 
     def predict(self, down: frozenset[End] = frozenset()) -> Prediction:
         """Predict the state of the network while some link ends are down."""
-        return predict(self.switches, down, outside.answers(self.fabric))
+        return predict_network(self.switches, down, outside.outside_answers(self.fabric))
 
     def miswired(self) -> frozenset[End]:
         """Return the ports whose cable leads elsewhere than planned."""
-        return frozenset(ends(self.unplugged()))
+        return frozenset(ends_of_cables(self.unplugged()))
 
     def unplugged(self) -> set[Cable]:
         """Return cables of the plan that are not where they are to be."""
@@ -105,7 +105,7 @@ def compare_cabling(network: Network, trial: Trial) -> None:
         return
     check = trial.check(STEADY, "cables between switches", "both ends as planned, by LLDP")
     wanted = network.neighbours()
-    seen = lldp.wait(network.lab, wanted, _LLDP_LIMIT_S)
+    seen = lldp.wait_for_neighbors(network.lab, wanted, _LLDP_LIMIT_S)
     for switch, ports in wanted.items():
         for port in sorted(ports.keys() | seen[switch].keys()):
             planned, heard = (found.get(port) for found in (ports, seen[switch]))
@@ -121,13 +121,13 @@ def compare_configurations(network: Network, trial: Trial, *, one_of_each: bool 
     files = {switch.name: switch for switch in network.switches}
     names = [fabric.name(at) for at in chosen]
     with ThreadPoolExecutor(_PARALLEL) as pool:
-        found = pool.map(lambda name: network.lab.pending(name, configuration(files[name])), names)
+        found = pool.map(lambda name: network.lab.pending(name, render_frr(files[name])), names)
         for name, lines in zip(names, found, strict=True):
             check.add(not lines, f"{name}: {'; '.join(lines[:4])}")
 
 
-def configuration(switch: Switch) -> str:
-    """The `frr.conf` of a switch."""
+def render_frr(switch: Switch) -> str:
+    """Return the `frr.conf` of a switch."""
     return render_switch(switch)["frr.conf"]
 
 
@@ -148,7 +148,7 @@ def compare_sessions(network: Network, prediction: Prediction, check: Check) -> 
 def compare_widths(network: Network, prediction: Prediction, trial: Trial, group: str) -> None:
     """Next hops in every kernel, by tier of the switch and class of the prefix."""
     classes, tiers = prefix_classes(network.switches), {s.name: s.tier.value for s in network.switches}
-    beyond = outside.answers(network.fabric).values()
+    beyond = outside.outside_answers(network.fabric).values()
     classes |= {str(prefix): "prefix outside" for found in beyond for prefix in found.prefixes}
     checks: dict[tuple[str, str, int], Check] = {}
     wrong = {
@@ -180,8 +180,8 @@ def prefix_classes(switches: Sequence[Switch]) -> dict[str, str]:
 def compare_reach(network: Network, prediction: Prediction, trial: Trial, group: str) -> None:
     """One datagram between every two rail addresses: whether it arrives, whence, by how many switches, how marked."""
     endpoints = network.rails()
-    wanted = probes.pairs(endpoints, prediction)
-    heard = probes.exchange(network.lab, endpoints, wanted, network.marks())
+    wanted = probes.choose_pairs(endpoints, prediction)
+    heard = probes.exchange_datagrams(network.lab, endpoints, wanted, network.marks())
     reach = trial.check(group, "rail to rail", "who reaches whom")
     hops = trial.check(group, "switches on the way", "as many as the plan has")
     source = trial.check(group, "source address", "the sender's rail")
@@ -201,7 +201,7 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
 
 def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> None:
     """Compare reachability between hosts and outside prefixes both ways, and the prefixes that parties receive."""
-    far = outside.endpoints(network.fabric)
+    far = outside.outside_endpoints(network.fabric)
     if far:
         rails = network.rails()
         there = range(len(rails), len(rails) + len(far))
@@ -214,7 +214,7 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
             for hops in [prediction.hops(rails[rail], both[out])]
             for pair in (probes.Pair(rail, out, hops), probes.Pair(out, rail, hops))
         ]
-        heard = probes.exchange(network.lab, both, wanted, network.marks())
+        heard = probes.exchange_datagrams(network.lab, both, wanted, network.marks())
         ways = [
             trial.check(STEADY, way, "who reaches whom") for way in ("host to outside", "outside to host")
         ]
@@ -228,13 +228,13 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
         if party.asn is not None:
             check = trial.check(STEADY, "prefixes that outside parties hear", "aggregates alone")
             name = outside.name_of(party)
-            seen = _heard(network.lab.record.namespace(name), aggregates)
+            seen = _received_prefixes(network.lab.record.namespace(name), aggregates)
             for prefix in sorted(seen | aggregates):
                 words = f"{name}: {prefix} is {'not one' if prefix in seen else 'missing'}"
                 check.add(prefix in seen and prefix in aggregates, words)
 
 
-def _heard(namespace: str, wanted: set[str]) -> set[str]:
+def _received_prefixes(namespace: str, wanted: set[str]) -> set[str]:
     """Wait for the wanted prefixes of a party, and return the received ones: they arrive later than on switches."""
     limit = time.monotonic() + _HEARD_LIMIT_S
     while (seen := set(bgp_widths(namespace))) != wanted and time.monotonic() < limit:
@@ -248,15 +248,17 @@ def compare_policy_routes(network: Network, trial: Trial) -> None:
     endpoints = network.rails()
     for host in network.hosts:
         own = {endpoint.address: endpoint for endpoint in endpoints if endpoint.node == host.name}
-        asked = [(far.address, near.address) for near in own.values() for far in _far(near, endpoints)]
-        answers = _routes(network.lab.record.namespace(host.name), asked)
+        asked = [
+            (far.address, near.address) for near in own.values() for far in _far_endpoints(near, endpoints)
+        ]
+        answers = _route_decisions(network.lab.record.namespace(host.name), asked)
         for destination, source in asked:
             seen = answers.get((destination, source))
             words = f"{host.name} {source} to {destination}: by {seen}, not {own[source].port}"
             check.add(seen == own[source].port, words)
 
 
-def _far(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[Endpoint]:
+def _far_endpoints(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[Endpoint]:
     """One address of each other rail, and of its own, on another host."""
     told = set()
     for endpoint in endpoints:
@@ -265,7 +267,7 @@ def _far(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[Endpoint]:
             yield endpoint
 
 
-def _routes(namespace: str, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def _route_decisions(namespace: str, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """(destination, source) -> interface, as the kernel of a namespace decides."""
     text = "".join(f"route get {destination} from {source}\n" for destination, source in asked)
     command = ["ip", "-n", namespace, "-force", "-batch", "-"]
@@ -284,6 +286,6 @@ def compare_mtu(network: Network, prediction: Prediction, trial: Trial) -> None:
     ):
         whole = trial.check(STEADY, f"MTU between {what}", f"{mtu} bytes pass whole")
         more = trial.check(STEADY, f"MTU limit of {what}", f"{mtu + 1} bytes are refused")
-        for sender, receiver, fit in probes.largest(network.lab, endpoints, mtu, prediction):
+        for sender, receiver, fit in probes.probe_mtu(network.lab, endpoints, mtu, prediction):
             whole.add(fit.arrived, f"{sender.address} to {receiver.address}: {mtu} bytes do not arrive")
             more.add(fit.refused, f"{sender.address} to {receiver.address}: {mtu + 1} bytes are sent")

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from fabricc.operate.lab.kernel import children
+from fabricc.operate.lab.kernel import child_processes
 from fabricc.operate.lab.state import BOXES
 
 PARALLEL = 4
@@ -31,10 +31,12 @@ def main(state: Path) -> None:
     booting: dict[str, subprocess.Popen[bytes]] = {}
     try:
         while True:
-            booting = {name: box for name, box in booting.items() if box.poll() is None and not _ready(box)}
-            waiting = [folder for folder in _wanted(state) if folder.name not in boxes]
+            booting = {
+                name: box for name, box in booting.items() if box.poll() is None and not _is_ready(box)
+            }
+            waiting = [folder for folder in _wanted_folders(state) if folder.name not in boxes]
             for folder in waiting[: PARALLEL - len(booting)]:
-                boxes[folder.name] = booting[folder.name] = _start(folder)
+                boxes[folder.name] = booting[folder.name] = _start_box(folder)
             for box in boxes.values():
                 box.poll()
             time.sleep(_POLL_S if waiting or booting else _IDLE_S)
@@ -43,11 +45,11 @@ def main(state: Path) -> None:
             box.kill()
 
 
-def _wanted(state: Path) -> list[Path]:
+def _wanted_folders(state: Path) -> list[Path]:
     return sorted(file.parent for file in (state / BOXES).glob(f"*/{WANTED}"))
 
 
-def _start(folder: Path) -> subprocess.Popen[bytes]:
+def _start_box(folder: Path) -> subprocess.Popen[bytes]:
     namespace = (folder / WANTED).read_text().strip()
     program = Path(__file__).with_name("box.py")
     command = [
@@ -63,8 +65,8 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
     return box
 
 
-def _ready(box: subprocess.Popen[bytes]) -> bool:
-    return any(Path(f"/proc/{pid}/root/{READY}").exists() for pid in children(box.pid))
+def _is_ready(box: subprocess.Popen[bytes]) -> bool:
+    return any(Path(f"/proc/{pid}/root/{READY}").exists() for pid in child_processes(box.pid))
 
 
 if __name__ == "__main__":

@@ -65,19 +65,21 @@ def try_out(lab: Lab, network: Network, *, quick: bool = False, progress: Progre
     """
     faults.require_none(lab)
     trial = trial_of(lab)
-    wanted = [found for found in scenarios.failures(network) if not quick or found.name.startswith(_QUICK)]
+    wanted = [
+        found for found in scenarios.list_failures(network) if not quick or found.name.startswith(_QUICK)
+    ]
     steps = len(wanted) + (1 if quick else 2)
     tell = progress or (lambda *_: None)
-    settled = observe.settle(lab, network.predict(network.miswired()), SETTLE_S)
+    settled = observe.wait_until_settled(lab, network.predict(network.miswired()), SETTLE_S)
     trial.settles(STEADY, settled, SETTLE_S)
     compare_steady(network, trial, quick=quick)
     tell("trial", 1, steps)
     if trial.wrong:
         return trial
     for number, scenario in enumerate(wanted):
-        trial.events.append(scenarios.fail(network, scenario, trial))
+        trial.events.append(scenarios.run_failure(network, scenario, trial))
         tell("trial", number + 2, steps)
-    if not quick and (event := scenarios.drain(network, trial)):
+    if not quick and (event := scenarios.run_drain(network, trial)):
         trial.events.append(event)
         tell("trial", steps, steps)
     return trial

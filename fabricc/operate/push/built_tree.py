@@ -16,7 +16,7 @@ from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.qos import unsent_code_points
-from fabricc.operate.devices.device import devices
+from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.push import snapshot
 from fabricc.operate.push.origin import Origin, compute_state
@@ -223,4 +223,4 @@ def _read_source(
         raise RefusedError("FAB9120", message, _REBUILD)
     fabric = compiled.of_network(network).fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    return BuiltTree(held, path, fabric, places, devices(fabric), Roster(fabric, places))
+    return BuiltTree(held, path, fabric, places, devices_by_name(fabric), Roster(fabric, places))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.order import group_pairs
-from fabricc.operate.devices.reverting import reverting
+from fabricc.operate.devices.reverting import reverting_of_driver
 from fabricc.operate.push.built_tree import RefusedError
 
 if TYPE_CHECKING:
@@ -58,6 +58,6 @@ def require_revert_time(setting: Setting, names: Sequence[str]) -> None:
 def _group_by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Reverting], list[str]]:
     """The switches of each NOS and way to go back, sorted by NOS."""
     devices = [setting.source.devices[name] for name in names]
-    ways = ((each.nos, reverting(each.nos, setting.access.login(each))) for each in devices)
+    ways = ((each.nos, reverting_of_driver(each.nos, setting.access.login(each))) for each in devices)
     found = group_pairs(zip(ways, names, strict=True))
     return dict(sorted(found.items(), key=lambda item: item[0][0]))

@@ -32,7 +32,7 @@ def drain_files(
     Raises:
         DeviceError: FAB9122, the difference does not fit that text.
     """
-    found, facts = dict(files), running.read(nos, files).facts
+    found, facts = dict(files), running.read_facts(nos, files).facts
     if not any(path.startswith(_SESSION) for path in facts):
         return found
     told = [file for file in files if file in plain]
@@ -58,7 +58,7 @@ def _make_drain_error(name: str, why: str) -> DeviceError:
 
 
 def _compare_facts(nos: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
-    old, new = running.read(nos, before).facts, running.read(nos, after).facts
+    old, new = running.read_facts(nos, before).facts, running.read_facts(nos, after).facts
     both = ((path, old.get(path), new.get(path)) for path in old.keys() | new.keys())
     return {path: (was, now) for path, was, now in both if was != now}
 

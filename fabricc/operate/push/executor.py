@@ -90,7 +90,7 @@ class Executor(Returning):
         held, secrets = extract_secrets(device.nos, files)
         if wanted != self.source.files(name):
             wanted, secrets = extract_secrets(device.nos, wanted, secrets)
-        before, after = running.packed(held), running.packed(wanted)
+        before, after = running.pack_files(held), running.pack_files(wanted)
         self.journal.asked(self.run, name, before, after, found.disruptive, measured, secrets)
         if not diff:
             self.journal.reached(self.run, name, State.UNCHANGED)
@@ -105,7 +105,7 @@ class Executor(Returning):
             remedy = "See `fabricc push TREE --dry-run --adopt`; --adopt takes what it runs now as known."
             message = f"{name}: no push has been here, and it does not run what the tree says"
             raise DeviceError("FAB9113", message, remedy)
-        if wrong := self._describe_difference(name, files, running.unpacked(known, wanted)):
+        if wrong := self._describe_difference(name, files, running.unpack_files(known, wanted)):
             remedy = "Bring the change into the spec or undo it; --adopt gives it up for what the tree says."
             raise DeviceError("FAB9112", f"{name} was changed since the last push: {wrong}", remedy)
 
@@ -188,8 +188,8 @@ class Executor(Returning):
             if found:
                 raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:SHOWN])}")
             files = self._files(switch, old)
-            left = running.unread(self.source.devices[name].nos, old)
-            if running.packed(files) != entry.before and (
+            left = running.count_unread_lines(self.source.devices[name].nos, old)
+            if running.pack_files(files) != entry.before and (
                 wrong := self._describe_edits(name, files, left, old)
             ):
                 raise DeviceError("FAB9112", f"{name} was changed since it was asked: {wrong}")
@@ -211,7 +211,7 @@ class Executor(Returning):
             raise DeviceError("FAB9115", f"{name} went back in service by itself before its change")
         wanted = self._drain_switch_files(name, self.old(name))
         # Another release prints other defaults, so after an image step facts alone are compared.
-        left = None if self.hook else running.unread(self.source.devices[name].nos, wanted)
+        left = None if self.hook else running.count_unread_lines(self.source.devices[name].nos, wanted)
         self._require_untouched(name, switch, wanted, left)
         self.suspects.discard(name)
 
@@ -287,8 +287,8 @@ class Executor(Returning):
             except DeviceError as error:
                 failure, pause = error, self.pause_s(name, error, _PAUSE_S, _GATE_REFUSED)
             if failure is None:
-                self._proved[name] = hash(running.packed(files))
-                self._unread[name] = running.unread(self.source.devices[name].nos, files)
+                self._proved[name] = hash(running.pack_files(files))
+                self._unread[name] = running.count_unread_lines(self.source.devices[name].nos, files)
                 break
             if lasting or time.monotonic() > until or self.stop.is_set() or pause is None:
                 raise failure
@@ -337,7 +337,7 @@ class Executor(Returning):
     def _require_proved(self, name: str, switch: Connection) -> None:
         wanted = self._files_until_confirmed(name)
         files = self._files(switch, wanted)
-        if self._proved.get(name) == hash(running.packed(files)):
+        if self._proved.get(name) == hash(running.pack_files(files)):
             return
         if wrong := self._describe_difference(name, files, wanted):
             raise DeviceError("FAB9115", f"{name} went back before the confirmation: {wrong}")

@@ -180,7 +180,7 @@ def find_new_alarms(before: Measured, now: Measured) -> list[str]:
 def list_unstated(measured: Measured, *, lossless: bool = True) -> list[str]:
     """List measurements that the device does not report; with its `lossless` classes if it has any."""
     found = [what for key, what in _WORDS.items() if key not in measured]
-    return found + (readings.unstated(measured.get("lossless", {})) if lossless else [])
+    return found + (readings.list_unstated(measured.get("lossless", {})) if lossless else [])
 
 
 def list_down_sessions(switch: Switch, measured: Measured) -> list[str]:

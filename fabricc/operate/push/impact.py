@@ -102,7 +102,7 @@ def assess_effect(
 
 def _read_facts(device: Device, files: Mapping[str, str]) -> Facts:
     """The facts of some files without values of secrets, which devices store in a form of their own."""
-    facts = running.read(device.nos, files).facts
+    facts = running.read_facts(device.nos, files).facts
     return {path: value for path, value in facts.items() if not running.is_secret(device.nos, path)}
 
 

@@ -51,7 +51,7 @@ def require_login(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, .
     for name in names:
         device = setting.source.devices[name]
         stated = setting.access.login(device)
-        facts = running.read(device.nos, setting.source.files(name)).facts
+        facts = running.read_facts(device.nos, setting.source.files(name)).facts
         if stated.ssh_key not in keys:
             keys[stated.ssh_key] = public_key(Path(stated.ssh_key)) if stated.ssh_key else ""
         held = _list_usable_proofs(device.nos, stated)
@@ -75,7 +75,7 @@ def _list_usable_proofs(nos: str, stated: DeviceLogin) -> frozenset[str]:
     keys = stated.ssh_key or _offers_more(stated)
     held = frozenset([*([PASSWORD] if stated.password else []), *([KEY] if keys else [])])
     ours = stated.driver in ("", drivers.DRIVERS[nos])
-    return held & drivers.proofs(nos, stated.options) if ours else held
+    return held & drivers.list_proofs(nos, stated.options) if ours else held
 
 
 def _judge_device(device: Device, stated: DeviceLogin, login: Login, facts: Facts) -> Verdict:
@@ -89,7 +89,7 @@ def _judge_device(device: Device, stated: DeviceLogin, login: Login, facts: Fact
 def _find_obstacle(device: Device, stated: DeviceLogin, facts: Facts) -> str:
     nos = device.nos
     if stated.driver in ("", drivers.DRIVERS[nos]):
-        transport = drivers.door(nos, stated.options)
+        transport = drivers.choose_transport(nos, stated.options)
         if not served(nos, facts, transport):
             return f"it serves nothing over {transport}, which the driver speaks"
         ports = drivers.DOORS[nos].get(transport, ())

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import running
-from fabricc.operate.devices.connection import Connection, connected
+from fabricc.operate.devices.connection import Connection, open_connection
 from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.devices.failure import DeviceError, RefusedLoginError
 from fabricc.operate.devices.identity import (
     LOOK,
     Answering,
     Roster,
-    answering,
+    identify_device,
     shared_devices,
     shared_endpoints,
 )
-from fabricc.operate.devices.reverting import reverting
+from fabricc.operate.devices.reverting import reverting_of_driver
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.hook import INSTALL
@@ -95,7 +95,7 @@ class Reach:
     def _connect_switch(self, name: str, *, ending: bool = False) -> Iterator[Connection]:
         session = session_name(self.run, self.session or name)
         try:
-            with connected(self.source.devices[name], self.access, session, ending=ending) as switch:
+            with open_connection(self.source.devices[name], self.access, session, ending=ending) as switch:
                 self._refused.pop(name, None)
                 yield switch
         except RefusedLoginError:
@@ -116,7 +116,7 @@ class Reach:
     def get_revert_time(self, name: str) -> int:
         """Seconds after which the switch goes back by itself; 0 where its driver cannot."""
         device = self.source.devices[name]
-        return reverting(device.nos, self.access.login(device)).time(self.options.confirm_s)
+        return reverting_of_driver(device.nos, self.access.login(device)).time(self.options.confirm_s)
 
     def has_guard(self, name: str) -> bool:
         """Return whether a switch that is left drained goes back in service by itself."""
@@ -153,7 +153,7 @@ class Reach:
         Raises:
             DeviceError: FAB9106.
         """
-        found = answering(self.roster, switch.name, switch, files, self.target(switch.name))
+        found = identify_device(self.roster, switch.name, switch, files, self.target(switch.name))
         if found.wrong:
             raise DeviceError(
                 "FAB9106", f"{switch.name}: another switch answers at its address: {found.wrong}", LOOK
@@ -184,7 +184,7 @@ class Reach:
 
     def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
         self.require_identity(switch, {})
-        text = self.access.filled(running.packed(files))
+        text = self.access.filled(running.pack_files(files))
         switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
         diff = str(switch.call("FAB9114", "comparing the candidate", "compare_config"))
         if len(diff) > _LARGEST_DIFF:
@@ -203,7 +203,7 @@ class Reach:
 
     def _drain_switch_files(self, name: str, files: Files) -> Files:
         nos = self.source.devices[name].nos
-        plain, shut = self.source.render_states(name, running.versions(nos, files))
+        plain, shut = self.source.render_states(name, running.address_versions(nos, files))
         return drain_files(name, nos, files, plain, shut)
 
     def _read_entry(self, name: str) -> Entry:
@@ -211,8 +211,8 @@ class Reach:
 
     def _describe_difference(self, name: str, files: Files, wanted: Files) -> str:
         """How a switch with some files differs from one with others, in words; "" where it does not."""
-        wrong = running.differences(self.source.devices[name].nos, files, wanted)
-        return join_words([running.line(one) for one in wrong], SHOWN, "; ")
+        wrong = running.find_differences(self.source.devices[name].nos, files, wanted)
+        return join_words([running.format_mismatch(one) for one in wrong], SHOWN, "; ")
 
     def _describe_edits(self, name: str, files: Files, left: Counter[str], wanted: Files) -> str:
         """How a switch differs from what it ran when this run last looked, in words; "" where nobody touched it.
@@ -221,13 +221,13 @@ class Reach:
         """
         if wrong := self._describe_difference(name, files, wanted):
             return wrong
-        now = running.unread(self.source.devices[name].nos, files)
+        now = running.count_unread_lines(self.source.devices[name].nos, files)
         lines = [f"+ {line.strip()}" for line in now - left] + [f"- {line.strip()}" for line in left - now]
         return join_words(lines, SHOWN, "; ")
 
     def old(self, name: str) -> Files:
         """What the switch ran before."""
-        return running.unpacked(self._read_entry(name).before, self.target(name))
+        return running.unpack_files(self._read_entry(name).before, self.target(name))
 
     def needs_drain(self, name: str) -> bool:
         """Return whether the switch is drained for its change."""
@@ -247,7 +247,7 @@ def session_name(run: int, session: str) -> str:
 def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
     """Return the running files of a switch: its printed configuration, and further files that its driver reports."""
     found = switch.configurations()
-    saved = running.unpacked(found.get("startup", ""), planned)
-    shown = running.unpacked(found["running"], planned)
+    saved = running.unpack_files(found.get("startup", ""), planned)
+    shown = running.unpack_files(found["running"], planned)
     beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}
     return {**beside, **shown}

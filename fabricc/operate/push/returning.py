@@ -97,7 +97,7 @@ class Returning(Ownership):
             self._load_before(name, switch, old)
         except DeviceError:
             # A full disk takes no candidate; what runs exactly what it ran needs none.
-            if running.packed(self._files(switch, old)) != self._read_entry(name).before:
+            if running.pack_files(self._files(switch, old)) != self._read_entry(name).before:
                 raise
 
     def _load_before(self, name: str, switch: Connection, old: Files) -> None:
@@ -108,7 +108,7 @@ class Returning(Ownership):
     def _keep_foreign_change(self, name: str, switch: Connection, files: Files) -> _ForeignChangeError:
         """Keep the change of somebody else, undo only the drain, and return a finding about it."""
         nos = self.source.devices[name].nos
-        plain, shut = self.source.render_states(name, running.versions(nos, files))
+        plain, shut = self.source.render_states(name, running.address_versions(nos, files))
         try:
             serving = drain_files(name, nos, files, shut, plain)
             if serving != files:

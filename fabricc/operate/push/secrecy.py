@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.operate.devices import running
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.devices.secrets import REFERENCE, named
+from fabricc.operate.devices.secrets import REFERENCE, secret_names_in
 from fabricc.operate.drivers.redact import HIDDEN, secrets_in
 from fabricc.operate.push.apart import MARK
 from fabricc.operate.push.built_tree import RefusedError
@@ -31,7 +31,7 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
     wanted: set[str] = set()
     for name in names:
         for text in texts(name):
-            wanted |= named(text)
+            wanted |= secret_names_in(text)
     wrong = []
     for secret in sorted(wanted):
         try:
@@ -61,7 +61,7 @@ def extract_secrets(
 
     In the files stand references in place of the secrets that are known; `known` are marks that have a meaning already.
     """
-    found = running.read(nos, files)
+    found = running.read_facts(nos, files)
     places: dict[tuple[str, int], set[str]] = {}
     for path, value in found.facts.items():
         if running.is_secret(nos, path) and path in found.lines:
@@ -87,7 +87,7 @@ def hide_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
     """A device's own diff without what the device runs in the places of secrets, in whichever form it prints them."""
     if not diff:
         return diff
-    for path, value in running.read(nos, files).facts.items():
+    for path, value in running.read_facts(nos, files).facts.items():
         if running.is_secret(nos, path):
             for word in _split_secret(str(value)):
                 if not REFERENCE.fullmatch(word):

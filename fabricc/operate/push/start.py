@@ -183,7 +183,9 @@ def _report_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], wave
 def list_unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
     """What gates cannot watch, because switches do not state it: a line for each NOS."""
     devices = setting.source.devices
-    return readings.gaps(((devices[name].nos, one.unstated) for name, one in asked.items()), "watched")
+    return readings.describe_gaps(
+        ((devices[name].nos, one.unstated) for name, one in asked.items()), "watched"
+    )
 
 
 def report_drain_timers(
@@ -259,8 +261,8 @@ def plan_push(setting: Setting) -> Preview:
             if setting.hook:
                 effects[name] = Effect(Effect.unknown(source.devices[name]).platform, Impact.RELOAD, INSTALL)
             elif known:
-                found = executor.effect(name, running.unpacked(known, wanted), wanted)
-                if found.impact or running.packed(wanted) != known:
+                found = executor.effect(name, running.unpack_files(known, wanted), wanted)
+                if found.impact or running.pack_files(wanted) != known:
                     effects[name] = found
             else:
                 unknown += 1
@@ -287,7 +289,7 @@ def _get_target(setting: Setting, journal: Journal, run: Run) -> Callable[[str],
         kept = journal.entry(run.id, name).after
         if not kept and undone is not None:
             kept = journal.entry(undone, _find_earlier_name(setting, journal, undone, name)).before
-        return running.unpacked(kept, files) if kept else files
+        return running.unpack_files(kept, files) if kept else files
 
     return target
 
@@ -458,7 +460,7 @@ def _push_earlier_files(setting: Setting, journal: Journal, run: Run, newer: Col
         return name if name in newer else setting.source.devices[name].former
 
     def before(name: str) -> Files:
-        return running.unpacked(journal.entry(run.id, then(name)).before, setting.source.files(name))
+        return running.unpack_files(journal.entry(run.id, then(name)).before, setting.source.files(name))
 
     chosen = [name for name in setting.names if then(name) in newer]
     return _run_push(

@@ -14,10 +14,10 @@ from fabricc.compiler.compiled import COMPUTE, compile_spec
 from fabricc.compiler.rendering import overlay_lines
 from fabricc.front.spec.lock import lines_of
 from fabricc.operate.devices import running
-from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.devices.identity import LOOK, answering
+from fabricc.operate.devices.identity import LOOK, identify_device
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.reach import read_files
@@ -176,9 +176,9 @@ def try_canaries(setting: Setting) -> Trials:
 def _try_candidate(setting: Setting, name: str) -> tuple[Refused, ...]:
     device, access = setting.source.devices[name], setting.access
     files = setting.source.files(name)
-    text = access.filled(running.packed(files))
-    with connected(device, access, f"fabricc-try-{new_session()}") as switch:
-        found = answering(setting.source.roster, name, switch, read_files(switch, files), files)
+    text = access.filled(running.pack_files(files))
+    with open_connection(device, access, f"fabricc-try-{new_session()}") as switch:
+        found = identify_device(setting.source.roster, name, switch, read_files(switch, files), files)
         if found.wrong:
             raise DeviceError(
                 "FAB9106", f"{name}: another switch answers at its address: {found.wrong}", LOOK

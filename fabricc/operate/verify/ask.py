@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.devices.identity import LOOK, Answering, answering
+from fabricc.operate.devices.identity import LOOK, Answering, identify_device
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.verify import drift, lossless, ports, routes, sessions
-from fabricc.operate.verify.model import Aspect, Found, found
-from fabricc.operate.verify.neighbours import Ears, ears
+from fabricc.operate.verify.model import Aspect, Found, make_finding
+from fabricc.operate.verify.neighbours import LldpView, read_lldp_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -60,7 +60,7 @@ class Answer:
     """
 
     failures: list[Diagnostic] = field(default_factory=list)
-    ears: Ears | None = None
+    ears: LldpView | None = None
     compared: dict[Aspect, int] = field(default_factory=dict)
     unanswered: list[Aspect] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
@@ -75,14 +75,14 @@ class Answer:
         self.compared[aspect] = self.compared.get(aspect, 0) + result[1]
 
 
-def ask(question: Question, name: str) -> Answer:
+def verify_switch(question: Question, name: str) -> Answer:
     """Compare one switch with the plan. A failure is part of the answer; the other aspects are still compared."""
     answer = Answer()
     try:
-        with connected(question.source.devices[name], question.access) as live:
-            if not _identified(question, name, live, answer):
+        with open_connection(question.source.devices[name], question.access) as live:
+            if not _is_expected_switch(question, name, live, answer):
                 return answer
-            for act in _acts(question, question.source.switch(name), live, answer):
+            for act in _build_comparisons(question, question.source.switch(name), live, answer):
                 try:
                     act()
                 except DeviceError as error:
@@ -94,7 +94,7 @@ def ask(question: Question, name: str) -> Answer:
     return answer
 
 
-def _identified(question: Question, name: str, live: Connection, answer: Answer) -> bool:
+def _is_expected_switch(question: Question, name: str, live: Connection, answer: Answer) -> bool:
     """Return whether a device may be the switch that the plan has at its address. Another device is not compared.
 
     The running configuration is read where the hostname proves nothing.
@@ -103,21 +103,23 @@ def _identified(question: Question, name: str, live: Connection, answer: Answer)
         DeviceError: FAB9105, it does not answer.
     """
     source, ours = question.source, question.source.files(name)
-    device = answering(source.roster, name, live, {}, ours)
+    device = identify_device(source.roster, name, live, {}, ours)
     wrong = device.wrong
     if not device.proved and not wrong:
-        device = answering(source.roster, name, live, read_files(live, ours), ours)
+        device = identify_device(source.roster, name, live, read_files(live, ours), ours)
         wrong = device.wrong
         wrong = wrong or ("" if device.proved else source.roster.foreign(device.identity))
     answer.device = device
     if wrong:
         message = f"another switch answers at this address: {wrong}"
-        answer.found.append(found(Aspect.IDENTITY, name, "FAB9205", message, remedy=LOOK))
+        answer.found.append(make_finding(Aspect.IDENTITY, name, "FAB9205", message, remedy=LOOK))
         answer.compared[Aspect.IDENTITY] = 1
     return not wrong
 
 
-def _acts(question: Question, planned: Switch, live: Connection, answer: Answer) -> list[Callable[[], None]]:
+def _build_comparisons(
+    question: Question, planned: Switch, live: Connection, answer: Answer
+) -> list[Callable[[], None]]:
     """Return the comparisons to run; each one can fail without affecting the others."""
     aspects = question.aspects
     name, at = planned.name, question.source.places[planned.name]
@@ -129,23 +131,23 @@ def _acts(question: Question, planned: Switch, live: Connection, answer: Answer)
             answer.take(aspect, judge(told))
 
     def listen(told: Any) -> tuple[list[Found], int]:
-        answer.ears = ears(planned, told)
+        answer.ears = read_lldp_view(planned, told)
         return [], len(answer.ears.planned)
 
     def count() -> None:
         answer.counters = live.getter("get_lossless_counters") or {}
-        answer.take(Aspect.QOS, lossless.compare(planned, answer.counters))
+        answer.take(Aspect.QOS, lossless.compare_counters(planned, answer.counters))
 
     def reach(told: Any) -> tuple[list[Found], int]:
         assert question.widths is not None
-        return routes.compare(name, at, question.widths, told)
+        return routes.compare_routes(name, at, question.widths, told)
 
     def interfaces(told: Any) -> tuple[list[Found], int]:
-        return ports.compare(planned, told, live.getter("get_interfaces_counters"), question.errors)
+        return ports.compare_ports(planned, told, live.getter("get_interfaces_counters"), question.errors)
 
     getters: tuple[tuple[Aspect, str, Callable[[Any], tuple[list[Found], int]]], ...] = (
         (Aspect.CABLING, "get_lldp_neighbors_detail", listen),
-        (Aspect.BGP, "get_bgp_neighbors", partial(sessions.compare, planned)),
+        (Aspect.BGP, "get_bgp_neighbors", partial(sessions.compare_sessions, planned)),
         (Aspect.ROUTES, "get_ecmp_widths", reach),
         (Aspect.INTERFACES, "get_interfaces", interfaces),
     )
@@ -154,14 +156,14 @@ def _acts(question: Question, planned: Switch, live: Connection, answer: Answer)
     if Aspect.QOS in aspects:
         acts.append(count)
     if Aspect.QOS in aspects or Aspect.CONFIG in aspects:
-        acts.append(lambda: _configuration(question, name, live, answer))
+        acts.append(lambda: _compare_configuration(question, name, live, answer))
     return acts
 
 
-def _configuration(question: Question, name: str, live: Connection, answer: Answer) -> None:
+def _compare_configuration(question: Question, name: str, live: Connection, answer: Answer) -> None:
     source, nos = question.source, question.source.devices[name].nos
     ours = source.files(name)
-    seen = drift.compare(name, nos, source.tree, ours, read_files(live, ours), question.aspects)
+    seen = drift.compare_drift(name, nos, source.tree, ours, read_files(live, ours), question.aspects)
     answer.found += seen.found
     for aspect, count in seen.counts.items():
         answer.take(aspect, ([], count))

@@ -9,7 +9,7 @@ from pathlib import Path
 from fabricc.base.diagnostics import Position
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
-from fabricc.operate.verify.model import Aspect, Found, found
+from fabricc.operate.verify.model import Aspect, Found, make_finding
 from fabricc.proof.compare import compare as compare_facts
 
 Files = Mapping[str, str]
@@ -35,19 +35,19 @@ class Drift:
     untold: tuple[str, ...]
 
 
-def compare(
+def compare_drift(
     device: str, nos: str, tree: Path, ours: Files, theirs: Files, aspects: Collection[Aspect]
 ) -> Drift:
     """Compare the facts of the files that the device returned."""
-    planned = running.read(nos, {name: text for name, text in ours.items() if name in theirs})
-    live = running.read(nos, theirs)
+    planned = running.read_facts(nos, {name: text for name, text in ours.items() if name in theirs})
+    live = running.read_facts(nos, theirs)
     counts = dict.fromkeys((one for one in (Aspect.QOS, Aspect.CONFIG) if one in aspects), 0)
     for path in planned.facts:
-        if (aspect := _aspect(path)) in counts and not running.is_secret(nos, path):
+        if (aspect := _aspect_of_path(path)) in counts and not running.is_secret(nos, path):
             counts[aspect] += 1
     findings = []
     for path, runs, ours_is, file, line in compare_facts(live.facts, planned):
-        aspect = _aspect(path)
+        aspect = _aspect_of_path(path)
         if aspect not in counts or running.is_secret(nos, path):
             continue
         position = Position(f"{tree}/switches/{device}/{file}", line) if line else None
@@ -57,11 +57,11 @@ def compare(
             code, message = "FAB9253", f"{path} = {runs} runs and is not in the tree"
         else:
             code, message = "FAB9251", f"{path} runs {runs}, the tree says {ours_is}"
-        findings.append(found(aspect, device, code, message, position=position))
+        findings.append(make_finding(aspect, device, code, message, position=position))
     return Drift(findings, counts, len(live.unknown), tuple(sorted(ours.keys() - theirs.keys())))
 
 
 @lru_cache(1 << 14)
-def _aspect(path: str) -> Aspect:
+def _aspect_of_path(path: str) -> Aspect:
     below = path.partition("]/")[2] if path.startswith("interface[") else ""
     return Aspect.QOS if path.startswith(LOSSLESS) or below.startswith(_OF_PORTS) else Aspect.CONFIG

@@ -8,7 +8,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import DROPPED, KINDS, PFC_RX, PFC_TX, STORMS
-from fabricc.operate.verify.model import Aspect, Found, found
+from fabricc.operate.verify.model import Aspect, Found, make_finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from fabricc.operate.drivers.lossless import Counters
 
 
-def compare(switch: Switch, told: Counters) -> tuple[list[Found], int]:
+def compare_counters(switch: Switch, told: Counters) -> tuple[list[Found], int]:
     """Return the findings and the number of ports that were compared."""
     ports = [port.name for port in switch.ports if port.peer and port.enabled]
-    findings = [one for port in ports for one in (*_pauses(switch, port, told), *_losses(switch, port, told))]
+    findings = [
+        one
+        for port in ports
+        for one in (*_find_pauses(switch, port, told), *_find_losses(switch, port, told))
+    ]
     counted = {port for kind in KINDS for port in told.get(kind, {})}
     return findings, sum(1 for port in ports if port in counted)
 
 
-def _pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
+def _find_pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
     """Report PFC frames of priorities that are not lossless here: one end of the link has another policy."""
     lossless = {one.priority for one in switch.qos.lossless}
     for kind, verb in ((PFC_RX, "was sent"), (PFC_TX, "sent")):
@@ -35,28 +39,28 @@ def _pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
             words = ", ".join(f"{count} for priority {n}" for n, count in sorted(wrong.items()))
             message = f"port {port} {verb} PFC frames of classes that are not lossless: {words}"
             remedy = "See the QoS facts of both ends of the link."
-            yield found(Aspect.QOS, switch.name, "FAB9241", message, remedy=remedy)
+            yield make_finding(Aspect.QOS, switch.name, "FAB9241", message, remedy=remedy)
 
 
-def _losses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
+def _find_losses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
     if count := sum(told.get(STORMS, {}).get(port, {}).values()):
         message = f"the PFC watchdog of port {port} detected {count} storm{'s' if count > 1 else ''}"
         remedy = (
             "Look for what pauses without end at the far side of the link: a host, or a switch behind it."
         )
-        yield _warning(switch, "FAB9242", message, remedy)
+        yield _make_warning(switch, "FAB9242", message, remedy)
     lossless = {one.priority for one in switch.qos.lossless}
     if count := readings.of_classes(told.get(DROPPED, {}).get(port, {}), lossless):
         message = f"port {port} dropped {count} packets of lossless classes"
         remedy = "See headroom and cable length of the link, and whether the watchdog struck."
-        yield _warning(switch, "FAB9243", message, remedy)
+        yield _make_warning(switch, "FAB9243", message, remedy)
 
 
-def _warning(switch: Switch, code: str, message: str, remedy: str) -> Found:
-    return found(Aspect.QOS, switch.name, code, message, remedy=remedy, severity=Severity.WARNING)
+def _make_warning(switch: Switch, code: str, message: str, remedy: str) -> Found:
+    return make_finding(Aspect.QOS, switch.name, code, message, remedy=remedy, severity=Severity.WARNING)
 
 
-def totals(told: Mapping[str, Counters]) -> Iterator[tuple[str, list[int | None]]]:
+def sum_counters(told: Mapping[str, Counters]) -> Iterator[tuple[str, list[int | None]]]:
     """Switch -> the sum of each kind over its ports, None for what it does not state; those that count most first."""
 
     def total(one: Counters, kind: str) -> int | None:

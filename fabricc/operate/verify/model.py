@@ -44,7 +44,7 @@ class Found:
     port_down: str = ""
 
 
-def found(
+def make_finding(
     aspect: Aspect,
     device: str,
     code: str,

@@ -44,7 +44,7 @@ class Move:
     @property
     def words(self) -> str:
         """The instruction for the person at the rack."""
-        (device, port), (other, far), a, b = self.a, self.b, _port(self.a), _port(self.b)
+        (device, port), (other, far), a, b = self.a, self.b, _format_port(self.a), _format_port(self.b)
         if self.act is Act.SWAP:
             both = f"ports {port} and {far} of {device}" if device == other else f"{a} and {b}"
             return f"swap the cables in {both}"
@@ -53,11 +53,11 @@ class Move:
         return f"connect {a} and {b}" if self.act is Act.LAY else f"remove the cable between {a} and {b}"
 
 
-def _port(end: End) -> str:
+def _format_port(end: End) -> str:
     return f"port {end[1]} of {end[0]}"
 
 
-def fewest(planned: Iterable[Cable], found: Iterable[Cable]) -> list[list[Move]]:
+def find_fewest_moves(planned: Iterable[Cable], found: Iterable[Cable]) -> list[list[Move]]:
     """Return the moves of each disturbance, in the order in which the plan names its cables.
 
     Cables that are right need no move. The time is proportional to the number of cables. Among sets of equally few
@@ -71,9 +71,13 @@ def fewest(planned: Iterable[Cable], found: Iterable[Cable]) -> list[list[Move]]
         for at, end in enumerate(ends):
             if end in seen or (not closed and end in wanted and end in actual):
                 continue
-            chain = _chain(end, wanted, actual)
+            chain = _follow_chain(end, wanted, actual)
             seen.update(chain)
-            moves = _cycle(chain) if closed else _path(chain, begins=end in wanted, ends=chain[-1] in wanted)
+            moves = (
+                _repair_cycle(chain)
+                if closed
+                else _repair_path(chain, begins=end in wanted, ends=chain[-1] in wanted)
+            )
             if moves:
                 chains.append((at, moves))
     return [moves for _, moves in sorted(chains, key=lambda item: item[0])]
@@ -86,7 +90,7 @@ def _both_ways(cables: Iterable[Cable]) -> dict[End, End]:
     return found
 
 
-def _chain(start: End, wanted: dict[End, End], actual: dict[End, End]) -> list[End]:
+def _follow_chain(start: End, wanted: dict[End, End], actual: dict[End, End]) -> list[End]:
     """Return the ends of a path or a cycle from a start on, along a planned cable first where there is one."""
     chain, by_plan = [start], start in wanted
     while True:
@@ -97,7 +101,7 @@ def _chain(start: End, wanted: dict[End, End], actual: dict[End, End]) -> list[E
         by_plan = not by_plan
 
 
-def _path(chain: Sequence[End], *, begins: bool, ends: bool) -> list[Move]:
+def _repair_path(chain: Sequence[End], *, begins: bool, ends: bool) -> list[Move]:
     """Return the moves that repair a path.
 
     Planned and found cables alternate. `begins` and `ends`: whether the first and the last cable is a planned one.
@@ -105,25 +109,31 @@ def _path(chain: Sequence[End], *, begins: bool, ends: bool) -> list[Move]:
     if len(chain) == 1:
         return []
     if begins != ends:
-        return _shift(chain if begins else chain[::-1])
+        return _shift_cables(chain if begins else chain[::-1])
     ways = (chain, chain[::-1])
     if begins:
-        return min(([*_shift(way), Move(Act.LAY, *sorted(way[-2:]))] for way in ways), key=_apart)
-    return min(([Move(Act.REMOVE, *sorted(way[:2])), *_shift(way[1:])] for way in ways), key=_apart)
+        return min(
+            ([*_shift_cables(way), Move(Act.LAY, *sorted(way[-2:]))] for way in ways),
+            key=_count_device_changes,
+        )
+    return min(
+        ([Move(Act.REMOVE, *sorted(way[:2])), *_shift_cables(way[1:])] for way in ways),
+        key=_count_device_changes,
+    )
 
 
-def _shift(chain: Sequence[End]) -> list[Move]:
+def _shift_cables(chain: Sequence[End]) -> list[Move]:
     """Return the moves along a path whose first port is free and planned: every second cable moves by two ports."""
     return [Move(Act.MOVE, chain[at + 2], chain[at]) for at in range(0, len(chain) - 2, 2)]
 
 
-def _cycle(chain: Sequence[End]) -> list[Move]:
+def _repair_cycle(chain: Sequence[End]) -> list[Move]:
     """Return the swaps for a cycle that begins with a planned cable; they use the ports at one end of its cables."""
     other = [chain[1], chain[0], *reversed(chain[2:])]
-    return min((_swaps(way[::2]) for way in (list(chain), other)), key=_apart)
+    return min((_swap_ports(way[::2]) for way in (list(chain), other)), key=_count_device_changes)
 
 
-def _swaps(ports: Sequence[End]) -> list[Move]:
+def _swap_ports(ports: Sequence[End]) -> list[Move]:
     """Return swaps for a cycle of ports whose cables belong one port further back; those within a device come first."""
     moves: list[Move] = []
     left: list[End] = []
@@ -136,6 +146,6 @@ def _swaps(ports: Sequence[End]) -> list[Move]:
     return moves + [Move(Act.SWAP, a, b) for a, b in pairwise(left)]
 
 
-def _apart(moves: Sequence[Move]) -> int:
+def _count_device_changes(moves: Sequence[Move]) -> int:
     """Return the number of moves from one device to another."""
     return sum(1 for move in moves if move.act in (Act.SWAP, Act.MOVE) and move.a[0] != move.b[0])

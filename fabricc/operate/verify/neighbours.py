@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.identity import short
-from fabricc.operate.verify.model import Aspect, Found, found
-from fabricc.operate.verify.moves import Act, fewest
+from fabricc.operate.devices.identity import shorten_word
+from fabricc.operate.verify.model import Aspect, Found, make_finding
+from fabricc.operate.verify.moves import Act, find_fewest_moves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -31,7 +31,7 @@ class Neighbor:
 
 
 @dataclass(frozen=True, slots=True)
-class Ears:
+class LldpView:
     """The planned and the actual LLDP neighbors of one switch.
 
     Attributes:
@@ -46,7 +46,7 @@ class Ears:
     heard: Heard
 
 
-def ears(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -> Ears:
+def read_lldp_view(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -> LldpView:
     """Return the planned neighbors of a switch and those of NAPALM's `get_lldp_neighbors_detail`."""
     planned = {port.name: (port.peer.device, port.peer.port) for port in switch.ports if port.peer}
     ports = frozenset(port.name for port in switch.ports)
@@ -57,7 +57,7 @@ def ears(switch: Switch, neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -
         if port in ports
     }
     dark = frozenset(port.name for port in switch.ports if port.peer and not port.enabled)
-    return Ears(planned, dark, ports, heard)
+    return LldpView(planned, dark, ports, heard)
 
 
 @dataclass(slots=True)
@@ -75,24 +75,26 @@ class Cabling:
     moves: list[list[Move]] = field(default_factory=list)
 
 
-def compare(asked: Mapping[str, Ears], names: Callable[[str], Mapping[str, str] | None]) -> Cabling:
+def compare_cabling(
+    asked: Mapping[str, LldpView], names: Callable[[str], Mapping[str, str] | None]
+) -> Cabling:
     """Compare the LLDP neighbors of switches with the plan.
 
     `names` gives for a switch of the plan other name of a port -> its name, such as the alias that it announces; None
     for a system that is no switch of the plan.
     """
     cabling = Cabling()
-    heard = _resolved(asked, names)
-    partner = _partners(asked, heard, cabling)
-    _plan(asked, heard, partner, cabling)
+    heard = _resolve_ends(asked, names)
+    partner = _pair_ends(asked, heard, cabling)
+    _select_planned(asked, heard, partner, cabling)
     cabling.found = sorted({(min(a, b), max(a, b)) for a, b in partner.items()})
-    cabling.moves = fewest(cabling.planned, cabling.found)
-    _tell(cabling, partner)
+    cabling.moves = find_fewest_moves(cabling.planned, cabling.found)
+    _report_cables(cabling, partner)
     return cabling
 
 
-def _resolved(
-    asked: Mapping[str, Ears], names: Callable[[str], Mapping[str, str] | None]
+def _resolve_ends(
+    asked: Mapping[str, LldpView], names: Callable[[str], Mapping[str, str] | None]
 ) -> dict[End, list[End]]:
     """Return for each local end the far ends that announce themselves there, by their names in the plan."""
     hosts: dict[str, set[str]] = {}
@@ -104,14 +106,14 @@ def _resolved(
     found: dict[End, list[End]] = {}
     for device, one in asked.items():
         for port, announced in one.heard.items():
-            ends = (_end(neighbor, asked, hosts, names, small) for neighbor in announced)
+            ends = (_resolve_end(neighbor, asked, hosts, names, small) for neighbor in announced)
             found[device, port] = list(dict.fromkeys(ends))
     return found
 
 
-def _end(
+def _resolve_end(
     neighbor: Neighbor,
-    asked: Mapping[str, Ears],
+    asked: Mapping[str, LldpView],
     planned: Mapping[str, Collection[str]],
     names: Callable[[str], Mapping[str, str] | None],
     small: Mapping[str, str],
@@ -124,13 +126,15 @@ def _end(
                 return system, port
         if system and (other := names(system)) is not None:
             port = next((one for one in (neighbor.port, neighbor.text) if one in other), "")
-            return system, other.get(port, short(neighbor.port))
+            return system, other.get(port, shorten_word(neighbor.port))
         if ports:
-            return system, short(neighbor.port)
-    return short(neighbor.system) or "an unnamed device", short(neighbor.port)
+            return system, shorten_word(neighbor.port)
+    return shorten_word(neighbor.system) or "an unnamed device", shorten_word(neighbor.port)
 
 
-def _partners(asked: Mapping[str, Ears], heard: Mapping[End, list[End]], cabling: Cabling) -> dict[End, End]:
+def _pair_ends(
+    asked: Mapping[str, LldpView], heard: Mapping[End, list[End]], cabling: Cabling
+) -> dict[End, End]:
     """Return both ends of every present cable: first those that both ends report, then those that one end reports."""
     partner: dict[End, End] = {}
     later: list[tuple[End, End]] = []
@@ -138,7 +142,7 @@ def _partners(asked: Mapping[str, Ears], heard: Mapping[End, list[End]], cabling
         if len(others) > 1:
             several = ", ".join(f"{device} {port}" for device, port in sorted(others))
             message = f"port {end[1]} hears several devices: {several}"
-            cabling.findings.append(_doubt(end, message))
+            cabling.findings.append(_warn_about_end(end, message))
         for other in others:
             if end in heard.get(other, ()) and end not in partner and other not in partner and end != other:
                 partner[end], partner[other] = other, end
@@ -150,24 +154,27 @@ def _partners(asked: Mapping[str, Ears], heard: Mapping[End, list[End]], cabling
         if end in partner or other in partner or end == other:
             if len(heard[end]) == 1:
                 message = f"port {end[1]} hears {other[0]} {other[1]}, which hears something else"
-                cabling.findings.append(_doubt(end, message))
+                cabling.findings.append(_warn_about_end(end, message))
             continue
         partner[end], partner[other] = other, end
         if other[0] in asked:
             message = f"port {end[1]} hears {other[0]} {other[1]}, which does not hear it"
-            cabling.findings.append(_doubt(end, message))
+            cabling.findings.append(_warn_about_end(end, message))
     return partner
 
 
-def _doubt(end: End, message: str) -> Found:
+def _warn_about_end(end: End, message: str) -> Found:
     remedy = (
         "See whether one fibre of the pair is dark or leads elsewhere, or an announcement is out of date."
     )
-    return found(Aspect.CABLING, end[0], "FAB9204", message, remedy=remedy, severity=Severity.WARNING)
+    return make_finding(Aspect.CABLING, end[0], "FAB9204", message, remedy=remedy, severity=Severity.WARNING)
 
 
-def _plan(
-    asked: Mapping[str, Ears], heard: Mapping[End, list[End]], partner: Mapping[End, End], cabling: Cabling
+def _select_planned(
+    asked: Mapping[str, LldpView],
+    heard: Mapping[End, list[End]],
+    partner: Mapping[End, End],
+    cabling: Cabling,
 ) -> None:
     """Select the planned cables that can be compared, lower end first."""
     speaking = {other[0] for others in heard.values() for other in others}
@@ -185,24 +192,28 @@ def _plan(
     cabling.planned = list(planned)
 
 
-def _tell(cabling: Cabling, partner: Mapping[End, End]) -> None:
+def _report_cables(cabling: Cabling, partner: Mapping[End, End]) -> None:
     """Report each planned cable that is missing, and each present cable that is planned at neither end."""
     wanted = {end: other for a, b in cabling.planned for end, other in ((a, b), (b, a))}
     for moves in cabling.moves:
         remedy = "; then ".join(move.words for move in moves[:3])
         remedy += f"; and {len(moves) - 3} more moves" if len(moves) > 3 else ""
-        touched = _touched(moves, wanted, partner)
+        touched = _find_affected_cables(moves, wanted, partner)
         for a, b in touched:
-            cabling.findings.append(_missing(a, b, partner, f"{remedy[0].upper()}{remedy[1:]}."))
+            cabling.findings.append(_report_missing_cable(a, b, partner, f"{remedy[0].upper()}{remedy[1:]}."))
         for move in moves:
             if move.act is Act.REMOVE:
                 at, other = (move.a, partner.get(move.a, move.b))
                 message = f"port {at[1]} leads to {other[0]} {other[1]}, which is not planned"
                 remedy = f"{move.words.capitalize()}."
-                cabling.findings.append(found(Aspect.CABLING, at[0], "FAB9203", message, remedy=remedy))
+                cabling.findings.append(
+                    make_finding(Aspect.CABLING, at[0], "FAB9203", message, remedy=remedy)
+                )
 
 
-def _touched(moves: Iterable[Move], wanted: Mapping[End, End], partner: Mapping[End, End]) -> list[Cable]:
+def _find_affected_cables(
+    moves: Iterable[Move], wanted: Mapping[End, End], partner: Mapping[End, End]
+) -> list[Cable]:
     """Return the missing planned cables of a disturbance, from the end that is near the moves."""
     moves = list(moves)
     near = {end[0] for move in moves for end in (move.a, move.b)}
@@ -216,11 +227,11 @@ def _touched(moves: Iterable[Move], wanted: Mapping[End, End], partner: Mapping[
     return list(cables.values())
 
 
-def _missing(a: End, b: End, partner: Mapping[End, End], remedy: str) -> Found:
+def _report_missing_cable(a: End, b: End, partner: Mapping[End, End], remedy: str) -> Found:
     if a not in partner and b not in partner:
         message = f"port {a[1]} hears nothing, planned is {b[0]} {b[1]}"
-        return found(Aspect.CABLING, a[0], "FAB9202", message, remedy=remedy)
+        return make_finding(Aspect.CABLING, a[0], "FAB9202", message, remedy=remedy)
     here, planned = (a, b) if a in partner else (b, a)
     there = partner[here]
     message = f"port {here[1]} leads to {there[0]} {there[1]}, planned is {planned[0]} {planned[1]}"
-    return found(Aspect.CABLING, here[0], "FAB9201", message, remedy=remedy)
+    return make_finding(Aspect.CABLING, here[0], "FAB9201", message, remedy=remedy)

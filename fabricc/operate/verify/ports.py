@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Severity
-from fabricc.operate.verify.model import Aspect, Found, found
+from fabricc.operate.verify.model import Aspect, Found, make_finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 LAYER_2_BYTES = 22
 """Bytes that an operating system may add to an IP MTU: Ethernet header (14), VLAN tag (4), checksum (4)."""
 _MBIT = 1000
-_wrong = partial(found, Aspect.INTERFACES)
+_wrong = partial(make_finding, Aspect.INTERFACES)
 _ERRORS = ("rx_errors", "tx_errors")
 
 
-def compare(
+def compare_ports(
     switch: Switch, told: Mapping[str, Any], counters: Mapping[str, Any] | None, errors: int
 ) -> tuple[list[Found], int]:
     """Return the findings and the number of ports that were compared.
@@ -36,7 +36,7 @@ def compare(
             message = f"there is no port {port.name}"
             findings.append(_wrong(switch.name, "FAB9231", message, port_down=port.name))
             continue
-        findings += _port(switch.name, port, one)
+        findings += _compare_port(switch.name, port, one)
         counted = (counters or {}).get(port.name, {})
         bad = sum(max(0, int(counted.get(kind, 0))) for kind in _ERRORS)
         if bad > errors:
@@ -46,7 +46,7 @@ def compare(
     return findings, len(planned)
 
 
-def _port(device: str, port: Port, one: Mapping[str, Any]) -> Iterator[Found]:
+def _compare_port(device: str, port: Port, one: Mapping[str, Any]) -> Iterator[Found]:
     far = f"{port.peer.device} {port.peer.port}" if port.peer else ""
     if bool(one.get("is_enabled")) != port.enabled:
         state = "is shut, planned is in use" if port.enabled else "is in use, planned is shut"

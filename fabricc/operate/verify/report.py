@@ -38,7 +38,7 @@ _KINDS = tuple(readings.WORDS[kind] for kind in KINDS)
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 
 
-def rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
+def table_rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
     """Yield for each aspect the number of switches and of things compared, and the result in words."""
     for aspect in report.aspects:
         counts = report.compared[aspect]
@@ -56,14 +56,14 @@ def rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
         yield aspect.value, f"{len(counts):,}", things, "; ".join(words) or "as planned"
 
 
-def counters(report: Report) -> Iterator[tuple[str, ...]]:
+def counter_rows(report: Report) -> Iterator[tuple[str, ...]]:
     """Yield each switch with a count above zero and its counts of each kind; the highest counts come first."""
-    for name, sums in lossless.totals(report.counters):
+    for name, sums in lossless.sum_counters(report.counters):
         if any(sums):
             yield name, *("not stated" if one is None else f"{one:,}" for one in sums)
 
 
-def verdict(report: Report) -> str:
+def format_verdict(report: Report) -> str:
     """Return the result in one line."""
     errors = sum(1 for one in report.found if one.diagnostic.severity is Severity.ERROR)
     moves = sum(len(moves) for moves in report.moves)
@@ -78,13 +78,13 @@ def verdict(report: Report) -> str:
     return f"{report.tree}: {', '.join(words)}"
 
 
-def remarks(report: Report) -> list[str]:
+def list_remarks(report: Report) -> list[str]:
     """Return remarks about the comparison itself."""
     lines = f"lines of running configurations that no reader knows, and that are not compared: {report.unknown_lines:,}"
     return [*report.remarks, *([lines] if report.unknown_lines else [])]
 
 
-def failures(report: Report) -> Iterator[str]:
+def list_failures(report: Report) -> Iterator[str]:
     """Yield the reasons why switches, or aspects of them, could not be read."""
     for diagnostics in report.unasked.values():
         yield from (one.message for one in diagnostics)
@@ -92,24 +92,24 @@ def failures(report: Report) -> Iterator[str]:
 
 def parts(report: Report) -> Iterator[Part]:
     """Yield the parts of the printed report, with the first findings of each aspect."""
-    yield Table("", ("compared", "switches", "with", "result"), list(rows(report)))
-    yield from _counted(list(counters(report)))
+    yield Table("", ("compared", "switches", "with", "result"), list(table_rows(report)))
+    yield from _counter_parts(list(counter_rows(report)))
     for aspect in report.aspects:
-        yield from _findings(aspect, [one for one in report.found if one.aspect is aspect])
+        yield from _finding_lines(aspect, [one for one in report.found if one.aspect is aspect])
     if report.moves:
         yield from (Line(), Line("moves", "bold"))
         for number, move in enumerate((move for moves in report.moves for move in moves), 1):
             yield Line(f"  {number}. {move.words}")
     if report.unasked:
         yield from (Line(), Line("not asked", "bold"))
-        for line in list(failures(report))[:_SHOWN]:
+        for line in list(list_failures(report))[:_SHOWN]:
             yield Line(f"  {line}", "yellow")
-    for line in remarks(report):
+    for line in list_remarks(report):
         yield from (Line(), Line(line, "dim"))
-    yield from (Line(), Line(verdict(report), "bold"))
+    yield from (Line(), Line(format_verdict(report), "bold"))
 
 
-def _counted(told: list[tuple[str, ...]]) -> Iterator[Part]:
+def _counter_parts(told: list[tuple[str, ...]]) -> Iterator[Part]:
     if not told:
         return
     yield Line()
@@ -118,18 +118,18 @@ def _counted(told: list[tuple[str, ...]]) -> Iterator[Part]:
         yield Line(f"and {len(told) - _SHOWN:,} more switches; --format json has them all")
 
 
-def _findings(aspect: Aspect, found: list[Found]) -> Iterator[Line]:
+def _finding_lines(aspect: Aspect, found: list[Found]) -> Iterator[Line]:
     if not found:
         return
     yield from (Line(), Line(aspect.value, "bold"))
     for one in found[:_SHOWN]:
-        told = f"{one.diagnostic.message}{_place(one)}"
+        told = f"{one.diagnostic.message}{_format_position(one)}"
         yield Line(f"  {one.diagnostic.code} ", _COLOURS[one.diagnostic.severity], told)
     if len(found) > _SHOWN:
         yield Line(f"  and {len(found) - _SHOWN:,} more; --format json has them all")
 
 
-def _place(one: Found) -> str:
+def _format_position(one: Found) -> str:
     position = one.diagnostic.position
     return f" ({position.file}:{position.line})" if position else ""
 
@@ -137,17 +137,17 @@ def _place(one: Found) -> str:
 def as_markdown(report: Report) -> Markdown:
     """Return the report as Markdown, for a comment or a ticket."""
     lines = [
-        Markdown("**{}**").format(verdict(report)),
+        Markdown("**{}**").format(format_verdict(report)),
         Markdown(),
         Markdown("| compared | switches | with | result |"),
         Markdown("| --- | ---: | ---: | --- |"),
-        *map(_row, rows(report)),
+        *map(_markdown_row, table_rows(report)),
     ]
-    if told := list(counters(report)):
-        lines += [Markdown(), _row(("counted since it was cleared", *_KINDS))]
+    if told := list(counter_rows(report)):
+        lines += [Markdown(), _markdown_row(("counted since it was cleared", *_KINDS))]
         lines += [
             Markdown("| --- |") + Markdown("").join([Markdown(" ---: |")] * len(_KINDS)),
-            *map(_row, told),
+            *map(_markdown_row, told),
         ]
     if report.moves:
         lines += [Markdown(), Markdown("Moves, in this order:"), Markdown()]
@@ -155,16 +155,19 @@ def as_markdown(report: Report) -> Markdown:
         lines += [Markdown("{}. {}").format(number, move.words) for number, move in enumerate(moves, 1)]
     if report.found:
         lines += [Markdown(), Markdown("| code | finding |"), Markdown("| --- | --- |")]
-        lines += [_row((one.diagnostic.code, one.diagnostic.message + _place(one))) for one in report.found]
+        lines += [
+            _markdown_row((one.diagnostic.code, one.diagnostic.message + _format_position(one)))
+            for one in report.found
+        ]
     if report.unasked:
         lines += [Markdown(), Markdown("Not asked:"), Markdown()]
-        lines += [Markdown("- {}").format(line) for line in failures(report)]
-    if told_too := remarks(report):
+        lines += [Markdown("- {}").format(line) for line in list_failures(report)]
+    if told_too := list_remarks(report):
         lines += [Markdown(), *(Markdown("{}.").format(line) for line in told_too)]
     return Markdown("\n").join([*lines, Markdown()])
 
 
-def _row(cells: Iterable[str]) -> Markdown:
+def _markdown_row(cells: Iterable[str]) -> Markdown:
     return Markdown("| {} |").format(Markdown(" | ").join(cells))
 
 
@@ -217,7 +220,7 @@ def as_junit(report: Report) -> Rendered:
             named = {"classname": f"fabricc.{aspect.value}", "name": name}
             case = ElementTree.SubElement(suite, "testcase", named)
             counts["tests"] += 1
-            if judged := _judge(case, report, aspect, name, wrong.get(name, [])):
+            if judged := _add_result(case, report, aspect, name, wrong.get(name, [])):
                 counts[judged] += 1
         for key, count in counts.items():
             suite.set(key, str(count))
@@ -227,10 +230,12 @@ def as_junit(report: Report) -> Rendered:
     return xml_document(root)
 
 
-def _judge(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Found]) -> str:
+def _add_result(case: Any, report: Report, aspect: Aspect, name: str, wrong: list[Found]) -> str:
     """Add the result of one case; return the name of its count, "" for a case that passes."""
     errors = [one for one in wrong if one.diagnostic.severity is Severity.ERROR]
-    text = "\n".join(f"{one.diagnostic.code}: {one.diagnostic.message}{_place(one)}" for one in wrong)
+    text = "\n".join(
+        f"{one.diagnostic.code}: {one.diagnostic.message}{_format_position(one)}" for one in wrong
+    )
     if errors:
         first = errors[0].diagnostic
         SubElement(case, "failure", {"type": first.code, "message": first.message}).text = text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
-from fabricc.operate.verify.model import Aspect, Found, found
+from fabricc.operate.verify.model import Aspect, Found, make_finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _SHOWN = 2
 
 
-def compare(device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]) -> tuple[list[Found], int]:
+def compare_routes(
+    device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]
+) -> tuple[list[Found], int]:
     """Return one finding for each class of prefixes and width, and the number of prefixes compared."""
     expected = widths.expected(at)
     groups: dict[tuple[str, int, int], list[str]] = defaultdict(list)
@@ -35,15 +37,15 @@ def compare(device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]) 
             have = "has" if len(prefixes) == 1 else "have"
             hops = "next hop" if is_now == 1 else "next hops"
             message = f"{count} {have} {is_now} {hops}, planned {width}: {join_words(prefixes, _SHOWN)}"
-            findings.append(found(Aspect.ROUTES, device, "FAB9221", message))
+            findings.append(make_finding(Aspect.ROUTES, device, "FAB9221", message))
         else:
             are = "is" if len(prefixes) == 1 else "are"
             message = f"{count} {are} not reached: {join_words(prefixes, _SHOWN)}"
-            findings.append(found(Aspect.ROUTES, device, "FAB9222", message))
+            findings.append(make_finding(Aspect.ROUTES, device, "FAB9222", message))
     if extra := sorted(told.keys() - expected.keys() - widths.owners.keys()):
         message = (
             f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that nobody planned: "
             f"{join_words(extra, _SHOWN)}"
         )
-        findings.append(found(Aspect.ROUTES, device, "FAB9223", message, severity=Severity.WARNING))
+        findings.append(make_finding(Aspect.ROUTES, device, "FAB9223", message, severity=Severity.WARNING))
     return findings, len(expected)

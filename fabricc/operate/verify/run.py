@@ -11,8 +11,8 @@ from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
 from fabricc.operate.verify import neighbours
-from fabricc.operate.verify.ask import Answer, Question, ask
-from fabricc.operate.verify.model import Aspect, Found, Report, found
+from fabricc.operate.verify.ask import Answer, Question, verify_switch
+from fabricc.operate.verify.model import Aspect, Found, Report, make_finding
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ def verify(
     chosen = tuple(one for one in ALL if one in aspects)
     widths = Widths.of(source.fabric) if Aspect.ROUTES in chosen else None
     question = Question(source, access, chosen, errors, widths)
-    act, told = partial(ask, question), partial(progress, "asking")
+    act, told = partial(verify_switch, question), partial(progress, "asking")
     answers = for_each(source.chosen(only), act, parallel, told, patience_s=PATIENCE_S)
-    return _report(question, answers)
+    return _build_report(question, answers)
 
 
-def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
+def _build_report(question: Question, answers: Mapping[str, Answer]) -> Report:
     _require_distinct(question, answers)
     wrong = any(answer.compared.get(Aspect.IDENTITY) for answer in answers.values())
     aspects = (Aspect.IDENTITY, *question.aspects) if wrong else tuple(question.aspects)
@@ -70,7 +70,7 @@ def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
             compared[aspect][name] = count
         for aspect in answer.unanswered:
             unanswered[aspect].append(name)
-    cabling = _cabling(question.source, answers)
+    cabling = _compare_cabling(question.source, answers)
     findings += cabling.findings
     if Aspect.CABLING in compared:
         judged = Counter(end[0] for cable in cabling.planned for end in cable)
@@ -87,7 +87,7 @@ def _report(question: Question, answers: Mapping[str, Answer]) -> Report:
         found=tuple(findings),
         moves=tuple(tuple(moves) for moves in cabling.moves),
         unknown_lines=sum(answer.unknown_lines for answer in answers.values()),
-        remarks=tuple(_remarks(question, cabling, answers)),
+        remarks=tuple(_list_remarks(question, cabling, answers)),
         counters={name: answer.counters for name, answer in answers.items() if answer.counters is not None},
     )
 
@@ -101,11 +101,11 @@ def _require_distinct(question: Question, answers: Mapping[str, Answer]) -> None
         if answer.compared.get(Aspect.IDENTITY):
             continue
         message = f"the same device answers at the address of {first} ({devices[second].identity.words})"
-        answer.found = [found(Aspect.IDENTITY, second, "FAB9206", message, remedy=LOOK)]
+        answer.found = [make_finding(Aspect.IDENTITY, second, "FAB9206", message, remedy=LOOK)]
         answer.compared, answer.ears, answer.counters = {Aspect.IDENTITY: 1}, None, None
 
 
-def _cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:
+def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:
     asked = {name: answer.ears for name, answer in answers.items() if answer.ears is not None}
 
     @cache
@@ -120,10 +120,10 @@ def _cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:
         }
         return {**aliases, **{port.name: port.name for port in switch.ports}}
 
-    return neighbours.compare(asked, names)
+    return neighbours.compare_cabling(asked, names)
 
 
-def _remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]) -> list[str]:
+def _list_remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]) -> list[str]:
     found = []
     if Aspect.ROUTES in question.aspects and question.widths is None:
         found.append(
@@ -139,9 +139,9 @@ def _remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]
         found.append(f"files that switches have not got or do not tell are not compared: {files}")
     devices = question.source.devices
     missing = [
-        (devices[name].nos, readings.unstated(answer.counters))
+        (devices[name].nos, readings.list_unstated(answer.counters))
         for name, answer in answers.items()
         if answer.counters is not None
     ]
-    found += readings.gaps(missing, "compared")
+    found += readings.describe_gaps(missing, "compared")
     return found

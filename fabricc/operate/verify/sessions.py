@@ -7,23 +7,23 @@ from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.verify.model import Aspect, Found, found
+from fabricc.operate.verify.model import Aspect, Found, make_finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.fabric.model import Switch
-_wrong = partial(found, Aspect.BGP)
+_wrong = partial(make_finding, Aspect.BGP)
 
 
-def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
+def compare_sessions(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
     """Return the findings and the number of sessions that were compared."""
-    peers = {_key(name): peer for name, peer in told.get("global", {}).get("peers", {}).items()}
+    peers = {_neighbor_key(name): peer for name, peer in told.get("global", {}).get("peers", {}).items()}
     lit = {port.name for port in switch.ports if port.enabled}
     findings: list[Found] = []
     planned = set()
     for session in switch.bgp.sessions:
-        key = _key(session.remote or session.port)
+        key = _neighbor_key(session.remote or session.port)
         planned.add(key)
         if session.port not in lit:
             continue
@@ -44,7 +44,7 @@ def compare(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
     return findings, len(planned)
 
 
-def _key(name: str) -> str:
+def _neighbor_key(name: str) -> str:
     """Return a neighbor as facts name it: an address in canonical form, or the port of a link-local one."""
     address, _, port = name.partition("%")
     with suppress(ValueError):

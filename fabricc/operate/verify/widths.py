@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric import expand
 from fabricc.fabric.shape import TierName
-from fabricc.operate.lab.predict import predict
+from fabricc.operate.lab.predict import predict_network
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -41,12 +41,12 @@ class Widths:
         owners = {
             prefix: at for at in fabric.switch_ids() for prefix in expand.originated_prefixes(fabric, at)
         }
-        if not _disturbed(fabric):
+        if not _is_disturbed(fabric):
             return cls(fabric, owners)
         places = list(fabric.switch_ids())
         if len(places) > LARGEST_SOLVED:
             return None
-        return cls(fabric, owners, predict(fabric.switch(at) for at in places).widths)
+        return cls(fabric, owners, predict_network(fabric.switch(at) for at in places).widths)
 
     def expected(self, at: SwitchId) -> dict[str, int]:
         """Return the number of next hops of each prefix on a switch."""
@@ -56,7 +56,7 @@ class Widths:
         found = {}
         for prefix, owner in self.owners.items():
             joined = owner.plane % fabrics == at.plane % fabrics
-            if joined and owner != at and (width := _width(self.fabric, at, owner)):
+            if joined and owner != at and (width := _compute_width(self.fabric, at, owner)):
                 found[prefix] = min(width, limit)
         return found
 
@@ -72,7 +72,7 @@ class Widths:
         return f"{tier} {what} of its own pod" + (", other rails" if owner.plane != at.plane else "")
 
 
-def _disturbed(fabric: Fabric) -> bool:
+def _is_disturbed(fabric: Fabric) -> bool:
     """Return whether something is drained or shut, or a unit has no host whose links it could aggregate."""
     shut = any(
         change.drained or any(port[2] for port in change.ports.values()) for change in fabric.changes.values()
@@ -80,11 +80,11 @@ def _disturbed(fabric: Fabric) -> bool:
     return shut or any(not unit.hosts for unit in fabric.units.values())
 
 
-def _width(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
+def _compute_width(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
     """Return the number of links toward a connected switch; 0 where no route may lead."""
     shape = fabric.shape
     if at.tier is TierName.TOR:
-        return _from_tor(shape, _links(fabric, at), at, owner)
+        return _from_tor(shape, _links_of_tor(fabric, at), at, owner)
     if at.tier is TierName.SPINE:
         return _from_spine(fabric, at, owner)
     if owner.tier is TierName.TOR:
@@ -93,7 +93,7 @@ def _width(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
     return shape.links_per_core if joined else 0
 
 
-def _links(fabric: Fabric, tor: SwitchId) -> int:
+def _links_of_tor(fabric: Fabric, tor: SwitchId) -> int:
     """Return the number of links of a ToR to each spine."""
     return fabric.tor_links[fabric.units[tor.unit].group]
 
@@ -101,7 +101,7 @@ def _links(fabric: Fabric, tor: SwitchId) -> int:
 def _from_tor(shape: Shape, links: int, at: SwitchId, owner: SwitchId) -> int:
     if owner.tier is TierName.TOR:
         return shape.spines * links
-    if owner.tier is TierName.SPINE and _set(owner) == _set(at):
+    if owner.tier is TierName.SPINE and _spine_set_of(owner) == _spine_set_of(at):
         return links
     return shape.spines_per_core_group * links
 
@@ -109,14 +109,18 @@ def _from_tor(shape: Shape, links: int, at: SwitchId, owner: SwitchId) -> int:
 def _from_spine(fabric: Fabric, at: SwitchId, owner: SwitchId) -> int:
     shape = fabric.shape
     if owner.tier is TierName.TOR:
-        return _links(fabric, owner) if _set(owner) == _set(at) else shape.spine_uplinks
+        return (
+            _links_of_tor(fabric, owner) if _spine_set_of(owner) == _spine_set_of(at) else shape.spine_uplinks
+        )
     if owner.tier is TierName.CORE:
         return shape.links_per_core if _core_group(shape, owner) == _spine_group(shape, at) else 0
-    apart = _set(owner) != _set(at) and _spine_group(shape, owner) == _spine_group(shape, at)
+    apart = _spine_set_of(owner) != _spine_set_of(at) and _spine_group(shape, owner) == _spine_group(
+        shape, at
+    )
     return shape.spine_uplinks if apart else 0
 
 
-def _set(at: SwitchId) -> tuple[int, int]:
+def _spine_set_of(at: SwitchId) -> tuple[int, int]:
     """Return the set of spines that a ToR or spine belongs to."""
     return at.pod, at.plane
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from fabricc.fabric.management import management_prefix
 from fabricc.front.spec.load import read_spec
-from fabricc.operate.devices.device import devices
-from fabricc.operate.lab.blueprint import blueprint
+from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.origins import PlanSources
 from tests.front.planning.support import document, fabric_of, planned, spec_of
@@ -202,8 +202,8 @@ def test_a_server_has_the_address_of_no_switch_in_any_subnet() -> None:
 
 def test_labs_and_logins_have_the_subnets() -> None:
     fabric = fabric_of(with_networks(ROWS))
-    assert blueprint(fabric).gateways == ("172.20.0.1/24", "172.20.1.1/24", "172.21.0.254/24")
-    assert {name: one.address for name, one in devices(fabric).items()} == {
+    assert build_blueprint(fabric).gateways == ("172.20.0.1/24", "172.20.1.1/24", "172.21.0.254/24")
+    assert {name: one.address for name, one in devices_by_name(fabric).items()} == {
         name: address.partition("/")[0] for name, (address, _) in addresses(fabric).items()
     }
     assert management_prefix(fabric.addresses.management) == "172.20.0.0/15"

@@ -171,7 +171,7 @@ def test_any_mix_keeps_its_ratio_and_moves_nothing(spec: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("cores", [False, True])
 def test_next_hops_are_those_that_the_policy_leads_to(cores: bool) -> None:
-    from fabricc.operate.lab.predict import predict
+    from fabricc.operate.lab.predict import predict_network
 
     above_them: dict[str, Any] = {"cores": {"model": "sn5600", "nos": "frr"}} if cores else {}
     racks = group("old", "dgx-h100", 6, 2), group("new", "dgx-b300", 6, 2)
@@ -180,7 +180,7 @@ def test_next_hops_are_those_that_the_policy_leads_to(cores: bool) -> None:
     assert fabric.tor_links == (2, 4)
     widths = Widths.of(fabric)
     assert widths is not None
-    predicted = predict(fabric.switch(at) for at in fabric.switch_ids()).widths
+    predicted = predict_network(fabric.switch(at) for at in fabric.switch_ids()).widths
     for at in fabric.switch_ids():
         assert widths.expected(at) == predicted[fabric.name(at)]
 

@@ -16,7 +16,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
 from fabricc.operate.collect.run import collect
-from fabricc.operate.collect.targets import targets
+from fabricc.operate.collect.targets import parse_targets
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.login import Login
@@ -98,7 +98,7 @@ def test_what_a_switch_runs_is_what_an_audit_reads(
     with device(tmp_path, heard, monkeypatch) as far:
         monkeypatch.setenv("LAB_PASSWORD", far.password)
         login = Login(far.username, Reference("env", "LAB_PASSWORD"), address=far.host, options=far.options)
-        asked = targets([f"{nos}:{switch.name}=192.0.2.1"])
+        asked = parse_targets([f"{nos}:{switch.name}=192.0.2.1"])
         (fetched,) = collect(asked, Access(login), tmp_path / "out", 4, silent).values()
     assert fetched.failures == []
     assert set(fetched.files) >= {"lldp.json", *files}
@@ -120,7 +120,7 @@ def test_a_switch_that_does_not_answer_is_told_and_the_others_are_fetched(
         login = Login(far.username, Reference("env", "LAB_PASSWORD"), address=far.host, options=far.options)
         own = {"gone": {"options": {**far.options, "port": 1}}}
         fetched = collect(
-            targets(["nxos:a", "nxos:gone=192.0.2.1"]),
+            parse_targets(["nxos:a", "nxos:gone=192.0.2.1"]),
             Access(login, by_device=own),
             tmp_path / "out",
             4,
@@ -138,7 +138,7 @@ def test_targets_are_words_and_files(tmp_path: Path) -> None:
     (listed := tmp_path / "targets.yaml").write_text(
         "eos: {leaf1: 10.0.0.1}\nsonic-202505: [tor7.example.net]\n"
     )
-    found = targets([str(listed), "nxos:10.0.0.3", "junos:core=2001:db8::1"])
+    found = parse_targets([str(listed), "nxos:10.0.0.3", "junos:core=2001:db8::1"])
     assert {name: (one.nos, one.release, one.address) for name, one in found.items()} == {
         "leaf1": ("eos", "", "10.0.0.1"),
         "tor7.example.net": ("sonic", "202505", "tor7.example.net"),
@@ -159,7 +159,7 @@ def test_targets_are_words_and_files(tmp_path: Path) -> None:
 )
 def test_a_target_that_is_none_is_refused(words: list[str], code: str) -> None:
     with pytest.raises(DeviceError) as refused:
-        targets(words)
+        parse_targets(words)
     assert refused.value.diagnostic.code == code
 
 
@@ -167,7 +167,7 @@ def test_a_target_that_is_none_is_refused(words: list[str], code: str) -> None:
 def test_a_file_of_targets_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
     (listed := tmp_path / "targets.yaml").write_text(text)
     with pytest.raises(DeviceError):
-        targets([str(listed)])
+        parse_targets([str(listed)])
 
 
 def test_the_command_audits_what_it_fetched(
@@ -203,8 +203,8 @@ def test_live_frr_is_fetched_and_its_cabling_found(
         told = []
         for number, box in enumerate(boxes, 1):
             login = Login(box.device.username, Reference("env", "LAB_PASSWORD"), options=box.device.options)
-            with kernel.inside(box.namespace):
-                asked = targets([f"frr:box{number}={box.device.host}"])
+            with kernel.inside_namespace(box.namespace):
+                asked = parse_targets([f"frr:box{number}={box.device.host}"])
                 told += collect(asked, Access(login), tmp_path / "out", 1, silent).values()
         found = audit(tmp_path / "out", jobs=1)
         heard = [device.neighbours for device in found.devices.values()]

@@ -19,5 +19,5 @@ if TYPE_CHECKING:
 def boxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Box]]:
     if lacking := missing():
         pytest.skip(f"a router with FRR and sshd needs {', '.join(lacking)}")
-    with frr_boxes(tmp_path_factory.mktemp("boxes")) as both, kernel.inside(both[0].namespace):
+    with frr_boxes(tmp_path_factory.mktemp("boxes")) as both, kernel.inside_namespace(both[0].namespace):
         yield both

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.device import Device
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.login import Login
@@ -58,7 +58,7 @@ def asked(server: Any, nos: str, monkeypatch: pytest.MonkeyPatch, what: str = "r
     )
     with (
         pytest.raises(DeviceError) as caught,
-        connected(Device("a", "tor", nos, "", "192.0.2.1"), Access(login)) as live,
+        open_connection(Device("a", "tor", nos, "", "192.0.2.1"), Access(login)) as live,
     ):
         getattr(live, what)()
     return str(caught.value)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.operate.drivers.bundle import candidate_files, pack, unpack
-from fabricc.operate.drivers.redact import HIDDEN, excerpt, masked, redacted
+from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
+from fabricc.operate.drivers.redact import HIDDEN, excerpt, mask_secrets, redact_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,11 +29,11 @@ LINES = st.lists(
 
 @given(st.dictionaries(NAMES, LINES.map(lambda lines: "".join(f"{line}\n" for line in lines)), min_size=1))
 def test_a_bundle_gives_back_the_files(files: dict[str, str]) -> None:
-    assert unpack(pack(files), "other") == files
+    assert unpack_bundle(pack_bundle(files), "other") == files
 
 
 def test_a_text_without_marks_is_the_one_file() -> None:
-    assert unpack("hostname läb\n", "frr.conf") == {"frr.conf": "hostname läb\n"}
+    assert unpack_bundle("hostname läb\n", "frr.conf") == {"frr.conf": "hostname läb\n"}
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_a_text_without_marks_is_the_one_file() -> None:
 )
 def test_a_malformed_bundle_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"before the first|comes twice"):
-        unpack(text, "frr.conf")
+        unpack_bundle(text, "frr.conf")
 
 
 @pytest.mark.parametrize("end", ["\r", "\x0b", "\x0c", "\x85", "\u2028"])
 def test_a_mark_begins_a_line_of_its_own_alone(end: str) -> None:
     files = {"a": f"one{end}==> b <==\ntwo\n", "c": ""}
-    assert unpack(pack(files), "x") == files
+    assert unpack_bundle(pack_bundle(files), "x") == files
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_mark_begins_a_line_of_its_own_alone(end: str) -> None:
 )
 def test_what_would_not_come_back_is_not_packed(files: dict[str, str]) -> None:
     with pytest.raises(ValueError):
-        pack(files)
+        pack_bundle(files)
 
 
 def test_a_folder_is_a_candidate(tmp_path: Path) -> None:
@@ -79,12 +79,12 @@ def test_a_folder_is_a_candidate(tmp_path: Path) -> None:
     ],
 )
 def test_secrets_are_hidden_in_texts_of_devices(line: str) -> None:
-    assert "S3CRET" not in redacted(f"line 7: {line}")
-    assert HIDDEN in redacted(line)
+    assert "S3CRET" not in redact_text(f"line 7: {line}")
+    assert HIDDEN in redact_text(line)
 
 
 def test_a_known_secret_is_hidden_wherever_it_stands() -> None:
-    assert redacted("login läb:hunter2 refused", "hunter2") == f"login läb:{HIDDEN} refused"
+    assert redact_text("login läb:hunter2 refused", "hunter2") == f"login läb:{HIDDEN} refused"
 
 
 LOGIN, SECRET = "admin", "p<ä&ss>'w/o\"rd %+"
@@ -124,15 +124,15 @@ def test_a_known_secret_is_hidden_in_every_encoding(encoding: str, before: str) 
             html.escape(html.escape(text, quote=False), quote=False),
         ]
     for form in forms:
-        assert HIDDEN in masked(f"said: {form} (end)", SECRET), form
-        assert masked(f"said: {form} (end)", SECRET).endswith(" (end)")
+        assert HIDDEN in mask_secrets(f"said: {form} (end)", SECRET), form
+        assert mask_secrets(f"said: {form} (end)", SECRET).endswith(" (end)")
 
 
 def test_a_login_of_http_is_hidden_also_when_it_is_cut_off() -> None:
     word = base64.b64encode(b"somebody:else's password").decode()
     for text in (f"Authorization: Basic {word}", f"'basic {word[:20]}'"):
-        assert word[:12] not in masked(text)
-    assert masked("Basic configuration of an interface") == "Basic configuration of an interface"
+        assert word[:12] not in mask_secrets(text)
+    assert mask_secrets("Basic configuration of an interface") == "Basic configuration of an interface"
 
 
 def test_what_is_cut_is_hidden_before() -> None:
@@ -143,4 +143,4 @@ def test_what_is_cut_is_hidden_before() -> None:
 
 def test_a_long_text_is_searched_in_time_that_grows_with_it() -> None:
     text = "QWxh" * 100_000
-    assert masked(text, SECRET) == text
+    assert mask_secrets(text, SECRET) == text

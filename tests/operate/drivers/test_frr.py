@@ -22,7 +22,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers.bundle import pack, unpack
+from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.frr_box import PASSWORD, configuration
 
@@ -186,12 +186,12 @@ def test_files_besides_frr_conf_are_compared_obeyed_and_restored(boxes: list[Box
         "net.ipv4.ip_default_ttl = 64\n"
     )
     driver.load_replace_candidate(
-        config=pack({"sysctl.conf": "net.ipv4.ip_default_ttl = 61\n", "frr.conf": NEW})
+        config=pack_bundle({"sysctl.conf": "net.ipv4.ip_default_ttl = 61\n", "frr.conf": NEW})
     )
     assert "+net.ipv4.ip_default_ttl = 61" in driver.compare_config()
     driver.commit_config()
     assert boxes[0].run("cat", ttl) == "61\n"
-    assert unpack(driver.get_config("startup")["startup"], "")["sysctl.conf"].endswith("61\n")
+    assert unpack_bundle(driver.get_config("startup")["startup"], "")["sysctl.conf"].endswith("61\n")
     driver.rollback()
     assert boxes[0].run("cat", ttl) == before
 
@@ -202,20 +202,20 @@ def test_files_that_wait_for_their_confirmation_are_told_as_the_switch_obeys_the
     place = boxes[0].own.parent / "etc" / "sysctl.d" / "90-fabricc.conf"
     place.write_text("net.ipv4.ip_default_ttl = 64\n")
     driver.load_replace_candidate(
-        config=pack({"sysctl.conf": "net.ipv4.ip_default_ttl = 61\n", "frr.conf": NEW})
+        config=pack_bundle({"sysctl.conf": "net.ipv4.ip_default_ttl = 61\n", "frr.conf": NEW})
     )
     driver.commit_config(revert_in=60)
-    told = unpack(driver.get_config("startup")["startup"], "")
+    told = unpack_bundle(driver.get_config("startup")["startup"], "")
     assert place.read_text().endswith("64\n")
     assert told["sysctl.conf"].endswith("61\n")
     assert told["frr.conf"] == OLD
     driver.rollback()
-    assert unpack(driver.get_config("startup")["startup"], "")["sysctl.conf"].endswith("64\n")
+    assert unpack_bundle(driver.get_config("startup")["startup"], "")["sysctl.conf"].endswith("64\n")
 
 
 def test_when_a_step_fails_everything_is_as_before(boxes: list[Box], driver: Any) -> None:
     with boxes[0].device.connect(activate={"hostname": "grep -q box1 {path}"}) as other:
-        other.load_replace_candidate(config=pack({"hostname": "other\n", "frr.conf": NEW}))
+        other.load_replace_candidate(config=pack_bundle({"hostname": "other\n", "frr.conf": NEW}))
         with pytest.raises(CommitError, match="reverted: sh -c ended with 1"):
             other.commit_config()
     assert boxes[0].run("cat", "/etc/hostname") == "box1\n"
@@ -227,7 +227,7 @@ def test_a_folder_that_the_switch_lacks_is_made(boxes: list[Box]) -> None:
     place = "/srv/lacking/conf.d/fabricc.conf"
     quiet = {"activate": {"timesyncd.conf": ""}, "files": {"timesyncd.conf": place}}
     with boxes[0].device.connect(**quiet) as other:
-        other.load_replace_candidate(config=pack({"timesyncd.conf": "[Time]\n", "frr.conf": NEW}))
+        other.load_replace_candidate(config=pack_bundle({"timesyncd.conf": "[Time]\n", "frr.conf": NEW}))
         other.commit_config()
         assert boxes[0].run("cat", place) == "[Time]\n"
         other.rollback()
@@ -242,7 +242,7 @@ def test_a_candidate_outside_the_grammar_is_refused_without_its_secrets(driver: 
     with pytest.raises(MergeConfigException):
         driver.load_merge_candidate(config="no such words\n")
     with pytest.raises(ReplaceConfigException, match="no place is known for passwd"):
-        driver.load_replace_candidate(config=pack({"passwd": "x\n"}))
+        driver.load_replace_candidate(config=pack_bundle({"passwd": "x\n"}))
     assert driver.compare_config() == ""
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from napalm.base.exceptions import NapalmException
 
-from fabricc.operate.drivers.bundle import pack
+from fabricc.operate.drivers.bundle import pack_bundle
 from tests.operate.drivers.servers.linux_switch import linux_switch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 CANDIDATES = {
-    "sonic": pack(
+    "sonic": pack_bundle(
         {"config_db.json": json.dumps({"PORT": {"Ethernet0": {"mtu": "9100"}}}), "frr.conf": "hostname a\n"}
     ),
     "cumulus": "- set:\n    system:\n      hostname: a\n",

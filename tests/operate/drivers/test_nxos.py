@@ -18,7 +18,7 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
 )
 
-from fabricc.operate.devices.running import differences
+from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers import nxos, nxos_replace
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
@@ -268,9 +268,9 @@ def test_an_account_that_stays_is_no_difference_of_a_push(switch: NxosSwitch, dr
     driver.load_replace_candidate(config=PLAN)
     driver.commit_config()
     name = "running-config.cfg"
-    assert differences("nxos", {name: driver.get_config()["running"]}, {name: PLAN}) == []
+    assert find_differences("nxos", {name: driver.get_config()["running"]}, {name: PLAN}) == []
     added = switch.running + "username eve password 5 !  role network-admin\n"
-    (extra,) = differences("nxos", {name: added}, {name: PLAN})
+    (extra,) = find_differences("nxos", {name: added}, {name: PLAN})
     assert extra.path == "user[eve]/role"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.operate.devices.identity import identity_of
 from fabricc.operate.drivers import nxos_views
-from fabricc.operate.drivers.eos import _identity
+from fabricc.operate.drivers.eos import _identity_of_answers
 from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 
@@ -42,7 +42,7 @@ def test_every_version_of_eos_has_the_serial_number_that_it_prints() -> None:
     found = list(answers("eos/**/show_version.json"))
     assert len(found) > 3
     for path, version in found:
-        identity = _identity(version, {"hostname": "localhost", "fqdn": "localhost"})
+        identity = _identity_of_answers(version, {"hostname": "localhost", "fqdn": "localhost"})
         assert identity == {"hostname": "localhost", "serial_number": version.get("serialNumber", "")}, path
 
 

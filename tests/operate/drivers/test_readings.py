@@ -164,10 +164,10 @@ def test_a_nexus_qos_group_is_told_as_the_priority_that_it_pauses(tmp_path: Path
         "TABLE_qosgrp_stats_entry": {"ROW_qosgrp_stats_entry": {"q-shutdown": "1"}},
     }
     row = {"if_name_str": "Ethernet1/1", "TABLE_qosgrp_stats": {"ROW_qosgrp_stats": watched}}
-    nxos_views.watchdog({"TABLE_queuing_interface": {"ROW_queuing_interface": row}}, classes, tally)
+    nxos_views.read_watchdog({"TABLE_queuing_interface": {"ROW_queuing_interface": row}}, classes, tally)
     marks = {"counter_name_str": "uc-ecn-mark-pkts", "qos_group_5": "8"}
     row = {"if_name_str": "Ethernet1/1", "TABLE_queuing_counter": {"ROW_queuing_counter": marks}}
-    nxos_views.marks({"TABLE_queuing_interface": [{"ROW_queuing_interface": [row]}]}, classes, tally)
+    nxos_views.read_marks({"TABLE_queuing_interface": [{"ROW_queuing_interface": [row]}]}, classes, tally)
     assert tally.counters() == {STORMS: {"Ethernet1/1": {"3": 1}}, ECN_MARKED: {"Ethernet1/1": {"3": 8}}}
 
 
@@ -176,13 +176,13 @@ def test_linux_counts_pauses_where_its_driver_does() -> None:
     spectrum = (
         "NIC statistics:\n     rx_pause_prio_3: 5\n     tx_pause_duration_prio_3: 9\n     ecn_marked: 7\n"
     )
-    linux_views.lossless(f"==> lo <==\n\n==> swp1 <==\n{spectrum}\n", tally)
+    linux_views.read_lossless(f"==> lo <==\n\n==> swp1 <==\n{spectrum}\n", tally)
     assert tally.counters() == {PFC_RX: {"swp1": {"3": 5}}, ECN_MARKED: {"swp1": {"all": 7}}}
 
 
 def test_a_machine_without_pfc_states_none() -> None:
     told = subprocess.run(linux_views.ETHTOOL, capture_output=True, text=True, check=True).stdout
     tally = Tally()
-    linux_views.lossless(told, tally)
+    linux_views.read_lossless(told, tally)
     with pytest.raises(NotImplementedError):
         tally.counters()

@@ -17,7 +17,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers.bundle import pack, unpack
+from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 
@@ -40,7 +40,7 @@ CANDIDATE = {
     }
 }
 NEW = {**IMAGE, "DEVICE_METADATA": {"localhost": {**HERE, "hostname": "néw"}}}
-BUNDLE = pack({"config_db.json": json.dumps(CANDIDATE), "frr.conf": "hostname new\n"})
+BUNDLE = pack_bundle({"config_db.json": json.dumps(CANDIDATE), "frr.conf": "hostname new\n"})
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_a_commit_that_fails_goes_back(switch: LinuxSwitch, driver: Any) -> None
         driver.commit_config()
     assert runs(switch, OLD, "hostname old\n")
     switch.faults.fail_commit = False
-    driver.load_replace_candidate(config=pack({"frr.conf": "refuse me\n"}))
+    driver.load_replace_candidate(config=pack_bundle({"frr.conf": "refuse me\n"}))
     with pytest.raises(CommitError, match="reverted") as failed:
         driver.commit_config()
     assert "S3CRET" not in str(failed.value)
@@ -160,12 +160,12 @@ def test_bfd_timers_that_frr_has_no_no_for_are_set_to_their_defaults(
     with_timer = "bfd\n profile FABRIC\n  transmit-interval 500\n exit\nexit\n"
     without = with_timer.replace("  transmit-interval 500\n", "")
     for wanted in (with_timer, without):
-        driver.load_replace_candidate(config=pack({"frr.conf": wanted}))
+        driver.load_replace_candidate(config=pack_bundle({"frr.conf": wanted}))
         driver.commit_config()
         assert switch.text("frr") == wanted
     driver.rollback()
     assert switch.text("frr") == with_timer
-    driver.load_replace_candidate(config=pack({"frr.conf": without}))
+    driver.load_replace_candidate(config=pack_bundle({"frr.conf": without}))
     driver.commit_config(revert_in=60)
     driver.rollback()
     assert switch.text("frr") == with_timer, "the way back is the same"
@@ -194,8 +194,8 @@ def test_a_full_disk_fails_before_anything_changes(switch: LinuxSwitch, driver: 
         ('{"PORT": {}}', "empty tables: PORT"),
         ('{"BOGUS": {"a": {}}}', "not valid"),
         ("not json", "Expecting value"),
-        (pack({"frr.conf": "bogus\n"}), "Unknown command"),
-        (pack({"passwd": "x\n"}), "no place is known for passwd"),
+        (pack_bundle({"frr.conf": "bogus\n"}), "Unknown command"),
+        (pack_bundle({"passwd": "x\n"}), "no place is known for passwd"),
     ],
 )
 def test_a_wrong_candidate_is_refused(switch: LinuxSwitch, driver: Any, candidate: str, said: str) -> None:
@@ -228,7 +228,7 @@ def test_two_sessions_do_not_meet(switch: LinuxSwitch, driver: Any) -> None:
 def test_login_is_checked_and_getters_answer(switch: LinuxSwitch, driver: Any) -> None:
     with pytest.raises(ConnectAuthError):
         switch.device.connect(password="wrong").open()
-    assert unpack(driver.get_config("running")["running"], "")["frr.conf"].startswith("frr version")
+    assert unpack_bundle(driver.get_config("running")["running"], "")["frr.conf"].startswith("frr version")
     peers = {"peers": {"192.0.2.1": {"localAs": 1, "remoteAs": 2, "state": "Established", "pfxRcd": 3}}}
     (switch.root / "vtysh").mkdir()
     for name, answer in (

@@ -12,7 +12,7 @@ from napalm.base.exceptions import CommandErrorException, CommitError, ReplaceCo
 
 from fabricc.back.nos.sonic.config_db import IGNORED
 from fabricc.base import sonic_tables
-from fabricc.operate.drivers.bundle import pack, unpack
+from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run_by(candidate: dict[str, Any]) -> dict[str, Any]:
 
 
 def bundle(candidate: dict[str, Any]) -> str:
-    return pack({"config_db.json": json.dumps(candidate), "frr.conf": FRR})
+    return pack_bundle({"config_db.json": json.dumps(candidate), "frr.conf": FRR})
 
 
 def running(switch: LinuxSwitch) -> Any:
@@ -229,7 +229,7 @@ def test_somebody_changes_config_db_after_the_candidate_was_loaded(switch: Linux
 def test_a_banner_before_each_answer_is_no_part_of_it(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.banner = "*** Welcome. Your session is recorded ***\n"
     assert not driver.has_pending_commit()
-    found = unpack(driver.get_config("running")["running"], "")
+    found = unpack_bundle(driver.get_config("running")["running"], "")
     assert json.loads(found["config_db.json"]) == run_by(planned(*TWO))
 
 

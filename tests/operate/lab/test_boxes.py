@@ -14,7 +14,7 @@ import pytest
 
 from fabricc.base.values import replace
 from fabricc.operate.lab import box, demands, kernel, lifecycle, making, state
-from fabricc.operate.lab.blueprint import Blueprint, blueprint
+from fabricc.operate.lab.blueprint import Blueprint, build_blueprint
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.running import Lab
 from tests.operate.lab import specs
@@ -66,7 +66,7 @@ mv /etc/ld.so.preload /etc/other
 
 def planted(fabric: Fabric) -> Blueprint:
     """The lab of a fabric, each switch with lines of somebody else's in every file but two, which are refused."""
-    plan = blueprint(fabric)
+    plan = build_blueprint(fabric)
     return replace(plan, switches=tuple(
         replace(
             node,
@@ -95,7 +95,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"a lab for logins needs {', '.join(missing)}")
     yield tmp_path / "lab"
     if (tmp_path / "lab" / state.RECORD).exists():
-        lifecycle.down(tmp_path / "lab")
+        lifecycle.take_down_lab(tmp_path / "lab")
 
 
 def spec(folder: Path) -> Path:
@@ -107,10 +107,10 @@ def spec(folder: Path) -> Path:
 def test_what_a_tree_plants_stays_in_the_box(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lifecycle, "blueprint", planted)
+    monkeypatch.setattr(lifecycle, "build_blueprint", planted)
     monkeypatch.setenv("FABRICC_CANARY", "of the user's environment")
     before, name = settings(), socket.gethostname()
-    lab, source = lifecycle.up(spec(tmp_path), place, ssh=True)
+    lab, source = lifecycle.boot_lab(spec(tmp_path), place, ssh=True)
     assert any("vm.swappiness" in sentence for sentence in source.differences)
     assert "log file" in lab.run(SWITCH, ["vtysh", "-c", "show running-config"]).stdout, (
         "the box has the line"
@@ -128,7 +128,7 @@ def test_what_a_tree_plants_stays_in_the_box(
 @pytest.mark.parametrize("door", ["ssh", "exec"])
 def test_root_of_a_box_is_not_root_of_the_machine(tmp_path: Path, place: Path, door: str) -> None:
     before = settings()
-    lab, _ = lifecycle.up(spec(tmp_path), place, ssh=True)
+    lab, _ = lifecycle.boot_lab(spec(tmp_path), place, ssh=True)
 
     def run(command: str) -> str:
         words = f"{command} 2>&1; echo status $?"
@@ -159,15 +159,15 @@ def test_a_daemons_file_with_a_command_is_refused_and_runs_nothing(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     def with_command(fabric: Fabric) -> Blueprint:
-        plan = blueprint(fabric)
+        plan = build_blueprint(fabric)
         files = {"daemons": f"{plan.switches[0].files['daemons']}{line}\n"}
         return replace(
             plan, switches=tuple(replace(each, files={**each.files, **files}) for each in plan.switches)
         )
 
-    monkeypatch.setattr(lifecycle, "blueprint", with_command)
+    monkeypatch.setattr(lifecycle, "build_blueprint", with_command)
     with pytest.raises(LabError) as refused:
-        lifecycle.up(spec(tmp_path), place)
+        lifecycle.boot_lab(spec(tmp_path), place)
     assert refused.value.diagnostic.code == "FAB8020"
     assert "line" in refused.value.diagnostic.message
     assert marks() == []
@@ -177,7 +177,7 @@ def test_a_daemons_file_with_a_command_is_refused_and_runs_nothing(
 @pytest.mark.parametrize("name", ["-F/etc/shadow\n", "a b\n", "one\ntwo\n", "$(id)\n", "\n", "a" * 65])
 def test_a_hostname_that_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
     node = replace(
-        blueprint(specs.source(specs.two_tiers(tmp_path)).fabric).switches[0], files={"hostname": name}
+        build_blueprint(specs.source(specs.two_tiers(tmp_path)).fabric).switches[0], files={"hostname": name}
     )
     with pytest.raises(LabError) as refused:
         making._host_name(node)

@@ -16,11 +16,11 @@ from click.testing import CliRunner
 from fabricc.back import nos
 from fabricc.back.nos.emulation import emulation
 from fabricc.cli.lab import command
-from fabricc.operate.lab.export.containerlab import containerlab
-from fabricc.operate.lab.export.devices import Topology, topology
-from fabricc.operate.lab.export.netlab import netlab
-from fabricc.operate.lab.export.write import export
-from fabricc.operate.lab.lab_fabric import planned
+from fabricc.operate.lab.export.containerlab import render_containerlab
+from fabricc.operate.lab.export.devices import Topology, build_topology
+from fabricc.operate.lab.export.netlab import render_netlab
+from fabricc.operate.lab.export.write import export_topology
+from fabricc.operate.lab.lab_fabric import plan_fabric
 from fabricc.tree import EmitError
 from tests.operate.lab import specs
 from tests.operate.lab.specs import INVENTORIES, SPECS
@@ -30,8 +30,8 @@ SCHEMA = Path(__file__).with_name("containerlab") / "clab.schema.json"
 
 
 def sample(spec: Path) -> Topology:
-    fabric, _ = planned(spec, 1, sample=True)
-    return topology(fabric)
+    fabric, _ = plan_fabric(spec, 1, sample=True)
+    return build_topology(fabric)
 
 
 def read(files: dict[str, str], name: str) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def read(files: dict[str, str], name: str) -> dict[str, Any]:
 
 
 def clab(found: Topology) -> dict[str, Any]:
-    return read(containerlab(found), f"{found.fabric.cluster}.clab.yml")
+    return read(render_containerlab(found), f"{found.fabric.cluster}.clab.yml")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_every_cable_is_exported_once_and_no_port_twice(spec: Path) -> None:
     assert len(ends) == len(set(ends)) == 2 * len(found.cables)
     devices = Counter(end.partition(":")[0] for end in ends)
     assert devices == Counter(device for cable in found.cables for device, _ in cable)
-    links = read(netlab(found), "topology.yml")["links"]
+    links = read(render_netlab(found), "topology.yml")["links"]
     cables = [
         sorted(key for key in link if key not in ("mtu", "bgp.advertise", "ipv4", "ipv6")) for link in links
     ]
@@ -83,7 +83,7 @@ def test_every_cable_is_exported_once_and_no_port_twice(spec: Path) -> None:
 
 def test_frr_keeps_the_plans_port_names_and_what_it_needs_from_outside(tmp_path: Path) -> None:
     found = sample(specs.two_tiers(tmp_path))
-    files = containerlab(found)
+    files = render_containerlab(found)
     document = read(files, "small.clab.yml")
     assert {tuple(link["endpoints"]) for link in document["topology"]["links"]} == {
         (f"{a}:{ap}", f"{b}:{bp}") for (a, ap), (b, bp) in found.cables
@@ -100,7 +100,7 @@ def test_frr_keeps_the_plans_port_names_and_what_it_needs_from_outside(tmp_path:
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_switch_boots_from_its_own_emitted_files(spec: Path) -> None:
     found = sample(spec)
-    files = containerlab(found)
+    files = render_containerlab(found)
     for name, node in read(files, f"{found.fabric.cluster}.clab.yml")["topology"]["nodes"].items():
         if name in found.switches:
             switch = found.switches[name].switch
@@ -114,7 +114,7 @@ def test_every_switch_boots_from_its_own_emitted_files(spec: Path) -> None:
 
 def test_a_port_map_tells_the_container_the_names_that_its_configuration_uses() -> None:
     spec = next(path for path in INVENTORIES if path.parent.name == "rack-zone-512")
-    files = containerlab(sample(spec))
+    files = render_containerlab(sample(spec))
     mapping = json.loads(files["spine01a/EosIntfMapping.json"])
     text = files["spine01a/running-config.cfg"]
     assert mapping["EthernetIntf"]["eth1"] == "Ethernet1/1"
@@ -133,21 +133,21 @@ def test_every_built_in_nos_has_an_emulation_that_says_what_it_assumes() -> None
 def test_an_export_is_a_tree_of_its_own_and_replaces_no_foreign_folder(tmp_path: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
     out = tmp_path / "out"
-    first = export(spec, "containerlab", out)
+    first = export_topology(spec, "containerlab", out)
     assert first.topology == out / "small-containerlab" / "small.clab.yml"
     assert (first.nodes, first.links) == (10, 16)
     before = first.topology.read_bytes()
-    assert export(spec, "containerlab", out).topology.read_bytes() == before
+    assert export_topology(spec, "containerlab", out).topology.read_bytes() == before
     (out / "small-netlab").mkdir()
     (out / "small-netlab" / "mine.txt").write_text("mine")
     with pytest.raises(EmitError):
-        export(spec, "netlab", out)
+        export_topology(spec, "netlab", out)
     assert (out / "small-netlab" / "mine.txt").read_text() == "mine"
 
 
 def test_netlab_carries_the_plans_addresses_and_as_numbers(tmp_path: Path) -> None:
     found = sample(specs.two_tiers(tmp_path))
-    document = read(netlab(found), "topology.yml")
+    document = read(render_netlab(found), "topology.yml")
     assert document["nodes"]["su001-tor1a"]["bgp"] == {
         "as": found.switches["su001-tor1a"].switch.bgp.asn,
         "router_id": "10.128.0.0",
@@ -160,7 +160,7 @@ def test_netlab_carries_the_plans_addresses_and_as_numbers(tmp_path: Path) -> No
 
 def test_unnumbered_links_stay_so(tmp_path: Path) -> None:
     found = sample(specs.two_tiers(tmp_path, more="addressing: {family: dual, fabric_links: unnumbered}"))
-    link = next(link for link in read(netlab(found), "topology.yml")["links"] if "spine01a" in link)
+    link = next(link for link in read(render_netlab(found), "topology.yml")["links"] if "spine01a" in link)
     assert link["ipv4"] is link["ipv6"] is True
     assert link["spine01a"] == {"ifname": "swp1"}
 

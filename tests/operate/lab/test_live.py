@@ -35,13 +35,13 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "lab"
     yield place
     if (place / state.RECORD).exists():
-        lifecycle.down(place)
+        lifecycle.take_down_lab(place)
 
 
 def booted(spec: Path, folder: Path) -> Network:
-    lab, source = lifecycle.up(spec, folder)
+    lab, source = lifecycle.boot_lab(spec, folder)
     network = Network.of(lab, source.fabric)
-    assert observe.settle(lab, network.predict(), LIMIT_S) is not None
+    assert observe.wait_until_settled(lab, network.predict(), LIMIT_S) is not None
     return network
 
 
@@ -59,23 +59,25 @@ def test_the_smallest_fabric_does_what_its_plan_says_and_leaves_nothing(tmp_path
     lab = network.lab
     agrees(try_out(lab, network, quick=True))
 
-    if lldp.installed():
-        assert lldp.neighbours(lab) == network.neighbours()
+    if lldp.is_installed():
+        assert lldp.read_neighbors(lab) == network.neighbours()
     assert lab.pending("spine01a", "frr defaults datacenter\n"), "frr-reload tells what differs"
 
-    ends = faults.break_(lab, "su001-tor1a:swp3", silent=True)
+    ends = faults.break_target(lab, "su001-tor1a:swp3", silent=True)
     assert kernel.has_carrier(lab.record.namespace("su001-tor1a"), "swp3")
-    assert observe.settle(lab, network.predict(frozenset(ends)), LIMIT_S) is not None, "BFD finds it"
-    faults.heal(lab)
-    assert observe.settle(lab, network.predict(), LIMIT_S) is not None
+    assert observe.wait_until_settled(lab, network.predict(frozenset(ends)), LIMIT_S) is not None, (
+        "BFD finds it"
+    )
+    faults.heal_target(lab)
+    assert observe.wait_until_settled(lab, network.predict(), LIMIT_S) is not None
 
-    ends = faults.break_(lab, "spine02a")
+    ends = faults.break_target(lab, "spine02a")
     assert len(ends) == 4
     with pytest.raises(LabError, match="broken now: spine02a"):
         try_out(lab, network)
-    assert observe.settle(lab, network.predict(frozenset(ends)), LIMIT_S) is not None
-    assert faults.heal(lab) == ["spine02a"]
-    assert observe.settle(lab, network.predict(), LIMIT_S) is not None
+    assert observe.wait_until_settled(lab, network.predict(frozenset(ends)), LIMIT_S) is not None
+    assert faults.heal_target(lab) == ["spine02a"]
+    assert observe.wait_until_settled(lab, network.predict(), LIMIT_S) is not None
     assert network_of(lab).predict() == network.predict(), "the kept spec plans the same"
 
     supervisor = json.loads((folder / state.SUPERVISOR).read_text())["pid"]
@@ -88,7 +90,7 @@ def test_the_smallest_fabric_does_what_its_plan_says_and_leaves_nothing(tmp_path
     assert not any(kernel.start_time(process or 0) for process in boxes.values()), (
         "switches die with their keeper"
     )
-    lifecycle.down(folder)
+    lifecycle.take_down_lab(folder)
     assert gone(lab)
     assert not folder.exists()
 
@@ -99,14 +101,14 @@ def test_a_lab_that_stopped_half_made_is_taken_away(
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lifecycle, "boot", stopped)
-    monkeypatch.setattr(lifecycle, "_remove", lambda _: None)
+    monkeypatch.setattr(lifecycle, "boot_switches", stopped)
+    monkeypatch.setattr(lifecycle, "_remove_lab", lambda _: None)
     with pytest.raises(KeyboardInterrupt):
-        lifecycle.up(specs.two_tiers(tmp_path / "spec"), folder)
+        lifecycle.boot_lab(specs.two_tiers(tmp_path / "spec"), folder)
     monkeypatch.undo()
     lab = Lab.open(folder)
     assert not gone(lab)
-    lifecycle.down(folder)
+    lifecycle.take_down_lab(folder)
     assert gone(lab)
 
 
@@ -129,7 +131,7 @@ def test_a_live_fabric_grows_without_losing_a_datagram(tmp_path: Path, folder: P
     step = growth.plan_step(network, specs.two_tiers(tmp_path / "v2", hosts=8), None)
     assert step.reloaded == ("spine01a", "spine02a")
     trial = trial_of(step.after.lab)
-    event = growth.grow(step, trial)
+    event = growth.grow_lab(step, trial)
     compare_steady(step.after, trial)
     agrees(trial)
     assert event.outage.lost == 0
@@ -155,7 +157,7 @@ def test_both_families_run_on_both_kinds_of_link(tmp_path: Path, folder: Path, l
 @pytest.mark.slow
 def test_a_wrong_cable_is_seen(tmp_path: Path, folder: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
-    lab, source = lifecycle.up(spec, folder, swap=(("spine01a", "swp1"), ("spine01a", "swp2")))
+    lab, source = lifecycle.boot_lab(spec, folder, swap=(("spine01a", "swp1"), ("spine01a", "swp2")))
     network = Network.of(lab, source.fabric)
     assert len(network.miswired()) == 4
     trial = try_out(lab, network)
@@ -175,11 +177,11 @@ def test_a_wrong_cable_is_seen(tmp_path: Path, folder: Path) -> None:
 def test_two_labs_of_one_cluster_run_side_by_side_and_end_apart(tmp_path: Path, folder: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
     network = booted(spec, folder)
-    other, _ = lifecycle.up(spec, tmp_path / "other")
+    other, _ = lifecycle.boot_lab(spec, tmp_path / "other")
     try:
         assert not {*other.record.namespaces} & {*network.lab.record.namespaces}
     finally:
-        lifecycle.down(tmp_path / "other")
+        lifecycle.take_down_lab(tmp_path / "other")
     assert gone(other)
     trial = trial_of(network.lab)
     compare_steady(network, trial)

@@ -43,10 +43,10 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     spec.write_text(text.replace("count: 2", "count: 2, reserved_ports: 1"))
     place = tmp_path / "lab"
     try:
-        yield lifecycle.up(spec, place, ssh=True)[0]
+        yield lifecycle.boot_lab(spec, place, ssh=True)[0]
     finally:
         if (place / state.RECORD).exists():
-            lifecycle.down(place)
+            lifecycle.take_down_lab(place)
 
 
 def over_ssh(lab: Lab, command: str) -> str:
@@ -94,7 +94,7 @@ def test_another_system_has_nobody_to_speak_to(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(logins, "require_sshd", lambda: None)
     inventory = Path(__file__).parents[3] / "inventories" / "rack-zone-512" / "cluster.yaml"
     with pytest.raises(LabError) as refused:
-        lifecycle.up(inventory, tmp_path / "lab", units=1, ssh=True)
+        lifecycle.boot_lab(inventory, tmp_path / "lab", units=1, ssh=True)
     assert refused.value.diagnostic.code == "FAB8019"
     assert "frr-8.4" in refused.value.diagnostic.help
     assert not (tmp_path / "lab").exists()

@@ -11,10 +11,10 @@ import pytest
 
 from fabricc.operate.lab import demands, faults, kernel, lldp, report, scenarios, state
 from fabricc.operate.lab.agreement import Trial
-from fabricc.operate.lab.blueprint import blueprint
+from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.endpoints import Endpoint
 from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.probes import candidates
+from fabricc.operate.lab.probes import draw_candidates
 from fabricc.operate.lab.running import Lab, with_overlay
 from fabricc.operate.lab.state import cable_ends
 from tests.operate.lab import specs
@@ -23,7 +23,7 @@ from tests.operate.lab.specs import SPECS
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
-    plan = blueprint(specs.source(specs.two_tiers(tmp_path / "spec")).fabric)
+    plan = build_blueprint(specs.source(specs.two_tiers(tmp_path / "spec")).fabric)
     record = state.Record(
         cluster="small", prefix="small-1", spec="cluster.yaml", origin="", units=None,
         switches=tuple(node.name for node in plan.switches), hosts=tuple(node.name for node in plan.hosts),
@@ -35,7 +35,7 @@ def lab(tmp_path: Path) -> Lab:
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_slice_of_every_inventory_runs_through_frr(spec: Path) -> None:
     source = specs.source(spec, units=1)
-    plan = blueprint(source.fabric)
+    plan = build_blueprint(source.fabric)
     ends = [end for a, ap, b, bp in cable_ends(plan.cables) for end in ((a, ap), (b, bp))]
     assert len(ends) == len(set(ends)), "no port has two cables"
     assert max(len(port) for _, port in ends) <= 15
@@ -46,7 +46,7 @@ def test_a_slice_of_every_inventory_runs_through_frr(spec: Path) -> None:
 
 
 def test_every_wired_port_is_addressed_by_the_files_of_its_device(tmp_path: Path) -> None:
-    plan = blueprint(specs.source(specs.two_tiers(tmp_path)).fabric)
+    plan = build_blueprint(specs.source(specs.two_tiers(tmp_path)).fabric)
     for node in plan.nodes:
         wired = {
             port
@@ -75,7 +75,7 @@ def test_a_fabric_too_large_is_refused_with_the_slice_that_fits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fabric = specs.source(specs.two_tiers(tmp_path, hosts=12)).fabric
-    whole = demands.demand(fabric).memory_kib
+    whole = demands.estimate_demand(fabric).memory_kib
     monkeypatch.setattr(demands, "available_kib", lambda: whole)
     with pytest.raises(LabError) as refused:
         demands.require_room(fabric)
@@ -100,16 +100,18 @@ def test_a_silent_fault_is_remembered_as_such(lab: Lab, monkeypatch: pytest.Monk
         ran.extend((namespace, line) for line in lines)
 
     monkeypatch.setattr(kernel, "tc_batch", batch)
-    faults.break_(lab, "su001-tor1a:swp3", silent=True)
+    faults.break_target(lab, "su001-tor1a:swp3", silent=True)
     assert [line.split()[4] for _, line in ran[1:]] == ["ingress", "egress"]
     assert {namespace for namespace, _ in ran} == {"small-1.su001-tor1a"}
-    assert faults.faults(lab) == {"su001-tor1a:swp3": faults.Fault((("su001-tor1a", "swp3"),), silent=True)}
+    assert faults.read_faults(lab) == {
+        "su001-tor1a:swp3": faults.Fault((("su001-tor1a", "swp3"),), silent=True)
+    }
     with pytest.raises(LabError, match="broken already"):
-        faults.break_(lab, "su001-tor1a:swp3")
+        faults.break_target(lab, "su001-tor1a:swp3")
     ran.clear()
-    assert faults.heal(lab) == ["su001-tor1a:swp3"]
+    assert faults.heal_target(lab) == ["su001-tor1a:swp3"]
     assert [line for _, line in ran] == ["qdisc del dev swp3 clsact"]
-    assert faults.faults(lab) == {}
+    assert faults.read_faults(lab) == {}
 
 
 def test_too_few_neighbour_entries_are_refused_with_both_families_in_the_remedy(
@@ -128,13 +130,13 @@ def test_too_few_neighbour_entries_are_refused_with_both_families_in_the_remedy(
 
 def test_more_bfd_than_the_processors_bear_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fabric = specs.source(specs.two_tiers(tmp_path)).fabric
-    assert demands.strain(fabric) is None
+    assert demands.describe_strain(fabric) is None
     many = demands.Demand(switches=48, hosts=128, sessions=2048, cables=2048)
-    monkeypatch.setattr(demands, "demand", lambda _: many)
+    monkeypatch.setattr(demands, "estimate_demand", lambda _: many)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    assert "1.6 of 2 processors at 300 ms" in str(demands.strain(fabric))
+    assert "1.6 of 2 processors at 300 ms" in str(demands.describe_strain(fabric))
     quiet = replace(fabric, routing=replace(fabric.routing, bfd_interval_ms=None))
-    assert demands.strain(quiet) is None
+    assert demands.describe_strain(quiet) is None
 
 
 def test_what_lldpcli_answers_is_read(tmp_path: Path) -> None:
@@ -143,8 +145,8 @@ def test_what_lldpcli_answers_is_read(tmp_path: Path) -> None:
         "chassis": [{"name": [{"value": "spine01a"}]}],
         "port": [{"id": [{"value": "swp4"}]}],
     }
-    assert lldp.parse({"lldp": [{"interface": [heard]}]}) == {"swp1": ("spine01a", "swp4")}
-    assert lldp.parse({"lldp": [{}]}) == {}
+    assert lldp.parse_neighbors({"lldp": [{"interface": [heard]}]}) == {"swp1": ("spine01a", "swp4")}
+    assert lldp.parse_neighbors({"lldp": [{}]}) == {}
 
 
 def test_what_is_silent_is_found_within_the_timers_of_the_plan(tmp_path: Path) -> None:
@@ -165,22 +167,22 @@ def test_what_is_no_link_or_switch_cannot_be_broken(lab: Lab, target: str) -> No
 
 
 def test_a_record_is_read_as_it_was_written(lab: Lab) -> None:
-    state.save(lab.folder, lab.record)
-    assert state.load(lab.folder) == lab.record
+    state.save_record(lab.folder, lab.record)
+    assert state.load_record(lab.folder) == lab.record
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 0}', '{"format": 1}'])
 def test_what_is_no_record_is_no_lab(tmp_path: Path, text: str) -> None:
     (tmp_path / state.RECORD).write_text(text)
     with pytest.raises(LabError) as refused:
-        state.load(tmp_path)
+        state.load_record(tmp_path)
     assert refused.value.diagnostic.code == "FAB8006"
 
 
 def test_two_commands_do_not_work_on_one_lab(tmp_path: Path) -> None:
-    with state.locked(tmp_path), pytest.raises(LabError, match="another command"), state.locked(tmp_path):
+    with state.lock_lab(tmp_path), pytest.raises(LabError, match="another command"), state.lock_lab(tmp_path):
         pass
-    with state.locked(tmp_path):
+    with state.lock_lab(tmp_path):
         pass
 
 
@@ -203,7 +205,7 @@ def test_a_choice_of_pairs_keeps_every_relation_of_rails() -> None:
         for rail in range(8)
         for six in (False, True)
     ]
-    drawn = candidates(many, 3000)
+    drawn = draw_candidates(many, 3000)
     assert len(drawn) == 3000 == len(set(drawn))
     assert {(int(many[b].port[4:]) - int(many[a].port[4:])) % 8 for a, b in drawn} == set(range(8))
     assert all(many[a].version == many[b].version and many[a].node != many[b].node for a, b in drawn)
@@ -225,8 +227,8 @@ def trial() -> Trial:
 
 def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
     found = trial()
-    assert "2 of 3 facts agree: plan and network DISAGREE." in report.lines(found)
-    assert "  su001-tor1a 10.0.0.0/30: predicted 2, <observed> 1" in report.lines(found)
+    assert "2 of 3 facts agree: plan and network DISAGREE." in report.table_lines(found)
+    assert "  su001-tor1a 10.0.0.0/30: predicted 2, <observed> 1" in report.table_lines(found)
     read = json.loads(report.as_json(found))
     assert (read["facts"], read["agreed"]) == (3, 2)
     suite = ElementTree.fromstring(report.as_junit(found))
@@ -237,4 +239,4 @@ def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
 def test_agreement_is_said_plainly() -> None:
     found = trial()
     found.checks[0] = replace(found.checks[0], agreed=2, wrong=[])
-    assert report.lines(found)[-1] == "3 of 3 facts agree: the live network agrees with the plan."
+    assert report.table_lines(found)[-1] == "3 of 3 facts agree: the live network agrees with the plan."

@@ -10,9 +10,9 @@ import pytest
 
 from fabricc.operate.lab import faults, lifecycle, observe, outside, steady
 from fabricc.operate.lab.agreement import Trial
-from fabricc.operate.lab.blueprint import blueprint
+from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.lab_fabric import read_source
-from fabricc.operate.lab.predict import predict
+from fabricc.operate.lab.predict import predict_network
 from fabricc.operate.lab.steady import Network
 from fabricc.operate.lab.trial import trial_of
 from tests.operate.lab.test_live import LIMIT_S, folder, gone
@@ -40,7 +40,7 @@ def planned(where: Path, nos: str) -> Network:
 @pytest.mark.parametrize("nos", ["frr", "sonic", "eos"])
 def test_every_party_has_a_box_and_cables_to_ports_by_frrs_names(tmp_path: Path, nos: str) -> None:
     network = planned(tmp_path / "spec", nos)
-    plan = blueprint(network.fabric)
+    plan = build_blueprint(network.fabric)
     assert [node.name for node in plan.outside] == [CORE, FILER]
     ends = {(c.a_device, c.b_device, c.b_port) for c in plan.cables if c.kind == "external"}
     assert ends == {(SPINE, CORE, "out0"), ("spine02a", CORE, "out1"), (TOR, FILER, "out0")}
@@ -54,8 +54,8 @@ def test_every_party_has_a_box_and_cables_to_ports_by_frrs_names(tmp_path: Path,
 
 def test_hosts_reach_what_a_party_is_accepted_with_until_its_last_link_is_gone(tmp_path: Path) -> None:
     network = planned(tmp_path / "spec", "frr")
-    core = next(each for each in outside.endpoints(network.fabric) if each.node == CORE)
-    filer = next(each for each in outside.endpoints(network.fabric) if each.node == FILER)
+    core = next(each for each in outside.outside_endpoints(network.fabric) if each.node == CORE)
+    filer = next(each for each in outside.outside_endpoints(network.fabric) if each.node == FILER)
     rails = network.rails()
     far = next(each for each in rails if each.tor != TOR)
     near = next(each for each in rails if each.tor == TOR)
@@ -65,7 +65,7 @@ def test_hosts_reach_what_a_party_is_accepted_with_until_its_last_link_is_gone(t
     assert [each.hops(far, core) for each in (healthy, one, none)] == [3, 3, None]
     assert [healthy.hops(each, filer) for each in (near, far)] == [2, 4]
     assert healthy.widths[TOR]["203.0.113.0/24"] == 2 * one.widths[TOR]["203.0.113.0/24"] > 0
-    assert predict(network.switches).widths[TOR].get("203.0.113.0/24") is None
+    assert predict_network(network.switches).widths[TOR].get("203.0.113.0/24") is None
 
 
 def test_a_prefix_that_a_party_hears_a_little_later_is_waited_for(
@@ -77,7 +77,7 @@ def test_a_prefix_that_a_party_hears_a_little_later_is_waited_for(
     _, *rest = aggregates
     looks = iter([dict.fromkeys(rest, 1), aggregates])
     monkeypatch.setattr(steady, "bgp_widths", lambda _: next(looks))
-    monkeypatch.setattr(outside, "endpoints", lambda _: ())
+    monkeypatch.setattr(outside, "outside_endpoints", lambda _: ())
     trial = Trial("zone", "10", 0, 0, None, {})
     steady.compare_outside(replace(network, lab=lab), network.predict(), trial)
     (check,) = trial.checks
@@ -91,11 +91,13 @@ def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     nos: str,
     dual: bool,
 ) -> None:
-    lab, source = lifecycle.up(spec(tmp_path / "spec", nos, dual=dual), folder)
+    lab, source = lifecycle.boot_lab(spec(tmp_path / "spec", nos, dual=dual), folder)
     network = Network.of(lab, source.fabric)
     prediction = network.predict()
-    assert observe.settle(lab, prediction, LIMIT_S) is not None
-    assert observe.session_differences(lab, predict(network.switches)), "sessions with nobody would be down"
+    assert observe.wait_until_settled(lab, prediction, LIMIT_S) is not None
+    assert observe.session_differences(lab, predict_network(network.switches)), (
+        "sessions with nobody would be down"
+    )
     trial = trial_of(lab)
     steady.compare_outside(network, prediction, trial)
     checks = {check.name: (check.facts, check.wrong) for check in trial.checks}
@@ -103,7 +105,7 @@ def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     assert "prefixes that outside parties hear" in checks
     if not dual:
         assert {"host to outside", "outside to host"} < checks.keys()
-    broken = faults.break_(lab, f"{SPINE}:swp32")
-    assert observe.settle(lab, network.predict(frozenset(broken)), LIMIT_S) is not None
-    lifecycle.down(folder)
+    broken = faults.break_target(lab, f"{SPINE}:swp32")
+    assert observe.wait_until_settled(lab, network.predict(frozenset(broken)), LIMIT_S) is not None
+    lifecycle.take_down_lab(folder)
     assert gone(lab)

@@ -42,7 +42,7 @@ def plant_file(folder: Path) -> None:
 
 
 def plant_record(folder: Path) -> None:
-    state.save(folder, RECORD)
+    state.save_record(folder, RECORD)
 
 
 def plant_pipe(folder: Path) -> None:
@@ -78,8 +78,8 @@ def test_a_lab_removes_its_own_entries_only(tmp_path: Path, there: bool) -> None
     if there:
         folder.mkdir()
     ownership.claim(folder)
-    with state.locked(folder):
-        state.save(folder, RECORD)
+    with state.lock_lab(folder):
+        state.save_record(folder, RECORD)
         for name in state.FOLDERS:
             (folder / name / "below").mkdir(parents=True)
     ownership.require_own(folder)
@@ -92,7 +92,7 @@ def test_a_lab_removes_its_own_entries_only(tmp_path: Path, there: bool) -> None
 def test_what_the_user_adds_stays_and_no_link_is_followed(tmp_path: Path) -> None:
     folder, other = tmp_path / "lab", tmp_path / "other"
     ownership.claim(folder)
-    state.save(folder, RECORD)
+    state.save_record(folder, RECORD)
     other.mkdir()
     (other / "precious").write_text("mine")
     (folder / "capture.pcap").write_text("mine")
@@ -108,7 +108,7 @@ def test_what_the_user_adds_stays_and_no_link_is_followed(tmp_path: Path) -> Non
 def test_a_record_from_an_archive_is_no_lab(tmp_path: Path, switches: tuple[str, ...]) -> None:
     folder = tmp_path / "lab"
     folder.mkdir()
-    state.save(folder, replace(RECORD, switches=switches))
+    state.save_record(folder, replace(RECORD, switches=switches))
     with pytest.raises(LabError) as found:
         Lab.open(folder)
     assert found.value.diagnostic.code == "FAB0086"
@@ -117,10 +117,10 @@ def test_a_record_from_an_archive_is_no_lab(tmp_path: Path, switches: tuple[str,
 def test_a_folder_in_the_place_of_a_lab_is_not_the_lab(tmp_path: Path) -> None:
     folder = tmp_path / "lab"
     ownership.claim(folder)
-    state.save(folder, RECORD)
+    state.save_record(folder, RECORD)
     folder.rename(tmp_path / "old")
     folder.mkdir()
-    state.save(folder, RECORD)
+    state.save_record(folder, RECORD)
     with pytest.raises(LabError):
         ownership.require_own(folder)
 
@@ -130,11 +130,11 @@ def test_the_verbs_refuse_a_planted_folder(tmp_path: Path, capsys: pytest.Captur
         pytest.skip("a lab needs root and its programs")
     folder = tmp_path / "lab"
     folder.mkdir()
-    state.save(folder, RECORD)
+    state.save_record(folder, RECORD)
     (folder / "spec").mkdir()
     (folder / "spec/file").write_text("precious")
     with pytest.raises(LabError) as found:
-        lifecycle.up(specs.two_tiers(tmp_path / "spec", hosts=2), folder)
+        lifecycle.boot_lab(specs.two_tiers(tmp_path / "spec", hosts=2), folder)
     assert found.value.diagnostic.code == "FAB0086"
     for words in (["down"], ["status"], ["test", "--quick"], ["exec", "management", "true"]):
         status = cli.main(["lab", words[0], "--state", str(folder), *words[1:]], standalone_mode=False)

@@ -10,7 +10,7 @@ import pytest
 from fabricc.fabric.routing import PrefixRule
 from fabricc.fabric.routing_policy import FROM_ABOVE, GRACEFUL_SHUTDOWN, build_policy, prefix_lists
 from fabricc.fabric.shape import TierName
-from fabricc.operate.lab.route_maps import Route, applied
+from fabricc.operate.lab.route_maps import Route, apply_route_map
 from tests.samples import tor
 
 FABRIC = prefix_lists(
@@ -43,27 +43,27 @@ def bgp(tier: TierName, *, drained: bool = False):
     ],
 )
 def test_nothing_but_aggregates_and_loopbacks_comes_in(prefix: str, kept: bool) -> None:
-    found = applied(bgp(TierName.SPINE), "FROM-DOWNSTREAM", ip_network(prefix), ROUTE)
+    found = apply_route_map(bgp(TierName.SPINE), "FROM-DOWNSTREAM", ip_network(prefix), ROUTE)
     assert (found is not None) == kept
 
 
 def test_a_route_in_graceful_shutdown_is_the_last_choice() -> None:
     shutting = replace(ROUTE, communities=frozenset({GRACEFUL_SHUTDOWN}))
-    found = applied(bgp(TierName.SPINE), "FROM-DOWNSTREAM", AGGREGATE, shutting)
+    found = apply_route_map(bgp(TierName.SPINE), "FROM-DOWNSTREAM", AGGREGATE, shutting)
     assert found is not None
     assert found.local_preference == 0
 
 
 def test_what_a_spine_has_from_above_never_goes_up_again() -> None:
     spine = bgp(TierName.SPINE)
-    learned = applied(spine, "FROM-UPSTREAM", AGGREGATE, ROUTE)
+    learned = apply_route_map(spine, "FROM-UPSTREAM", AGGREGATE, ROUTE)
     assert learned is not None
     assert FROM_ABOVE in learned.communities
-    assert applied(spine, "TO-UPSTREAM", AGGREGATE, learned) is None
-    assert applied(spine, "TO-DOWNSTREAM", AGGREGATE, learned) is not None
+    assert apply_route_map(spine, "TO-UPSTREAM", AGGREGATE, learned) is None
+    assert apply_route_map(spine, "TO-DOWNSTREAM", AGGREGATE, learned) is not None
 
 
 def test_a_drained_switch_marks_all_it_announces() -> None:
-    sent = applied(bgp(TierName.SPINE, drained=True), "TO-DOWNSTREAM", AGGREGATE, ROUTE)
+    sent = apply_route_map(bgp(TierName.SPINE, drained=True), "TO-DOWNSTREAM", AGGREGATE, ROUTE)
     assert sent is not None
     assert GRACEFUL_SHUTDOWN in sent.communities

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.operate.lab.scenarios import drained_network, failures
+from fabricc.operate.lab.scenarios import drained_network, list_failures
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def test_a_tor_reaches_every_other_over_all_its_spines(tmp_path: Path) -> None:
 
 def test_without_spines_a_host_link_and_the_tor_can_fail(tmp_path: Path) -> None:
     network = specs.network(specs.write(tmp_path, specs.ONE_TOR))
-    assert [each.target for each in failures(network)] == [f"{TOR}:swp1", TOR]
+    assert [each.target for each in list_failures(network)] == [f"{TOR}:swp1", TOR]
     assert network.predict().widths[TOR] == {}
 
 

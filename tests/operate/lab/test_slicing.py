@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.operate.lab import demands
 from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.slicing import sampled
+from fabricc.operate.lab.slicing import sample_fabric
 from fabricc.operate.lab.steady import prefix_classes
 from tests.operate.lab import specs
 from tests.operate.lab.specs import INVENTORIES
@@ -30,7 +30,7 @@ def devices(fabric: Fabric) -> dict[str, object]:
 @pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
 def test_what_a_sample_keeps_is_as_in_the_whole(spec: Path) -> None:
     fabric = whole(spec)
-    part = sampled(fabric)
+    part = sample_fabric(fabric)
     for at in part.switch_ids():
         kept, full = part.switch(at), fabric.switch(at)
         assert (kept.name, kept.bgp.asn, kept.loopback4, kept.loopback6, kept.management) == (
@@ -47,7 +47,7 @@ def test_what_a_sample_keeps_is_as_in_the_whole(spec: Path) -> None:
 @pytest.mark.parametrize("spec", INVENTORIES, ids=lambda spec: spec.parent.name)
 def test_a_sample_has_every_plane_tier_and_prefix_class_and_two_ways(spec: Path) -> None:
     fabric = whole(spec)
-    part = sampled(fabric)
+    part = sample_fabric(fabric)
     assert part.shape.planes == fabric.shape.planes
     assert {unit.group for unit in part.units.values()} == {unit.group for unit in fabric.units.values()}
     kinds = [set(prefix_classes([f.switch(at) for at in f.kinds()]).values()) for f in (part, fabric)]
@@ -63,14 +63,14 @@ def test_a_sample_grows_with_its_units_and_never_exceeds_the_fabric(spec: Path) 
     there = fabric.counts()["units"]
     for units in (1, 2, 3, there):
         if units <= there:
-            assert sampled(fabric, units).counts()["units"] == units
+            assert sample_fabric(fabric, units).counts()["units"] == units
     with pytest.raises(LabError, match="units: the fabric has"):
-        sampled(fabric, there + 1)
+        sample_fabric(fabric, there + 1)
 
 
 def test_three_tiers_are_sampled_in_both_pods(tmp_path: Path) -> None:
     fabric = whole(specs.write(tmp_path, specs.THREE_TIERS))
-    assert devices(sampled(fabric)) == devices(fabric), "it is as small as can be"
+    assert devices(sample_fabric(fabric)) == devices(fabric), "it is as small as can be"
 
 
 def test_memory_decides_between_units_and_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:

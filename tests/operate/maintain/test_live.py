@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.operate.lab import demands, faults, lifecycle, observe, scenarios, state
 from fabricc.operate.lab.flows import Stream
-from fabricc.operate.lab.steady import Network, configuration
+from fabricc.operate.lab.steady import Network, render_frr
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -49,22 +49,22 @@ def network(tmp_path: Path) -> Iterator[Network]:
         .replace("nos: frr", "nos: frr-8.4")
     )
     (spec.parent / "hosts.yaml").write_text(TWO_PORTS)
-    lab, source = lifecycle.up(spec, tmp_path / "lab")
+    lab, source = lifecycle.boot_lab(spec, tmp_path / "lab")
     try:
         network = Network.of(lab, source.fabric)
-        assert observe.settle(lab, network.predict(), LIMIT_S) is not None
+        assert observe.wait_until_settled(lab, network.predict(), LIMIT_S) is not None
         yield network
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
-            lifecycle.down(tmp_path / "lab")
+            lifecycle.take_down_lab(tmp_path / "lab")
 
 
 def reloaded(network: Network, name: str, wanted: Prediction, stream: Stream) -> Outage:
     """What the traffic saw of a switch that takes its configuration of a network."""
     switch = next(switch for switch in network.switches if switch.name == name)
     stream.start()
-    scenarios.while_running(lambda: network.lab.reload(name, configuration(switch)), stream)
-    assert observe.settle(network.lab, wanted, LIMIT_S, stream.run) is not None
+    scenarios.while_running(lambda: network.lab.reload(name, render_frr(switch)), stream)
+    assert observe.wait_until_settled(network.lab, wanted, LIMIT_S, stream.run) is not None
     stream.recover(LIMIT_S)
     return stream.outage()
 
@@ -81,15 +81,15 @@ def test_what_is_drained_goes_off_and_comes_back_and_no_datagram_is_lost(
         Network.of(lab, specs.source(window / each / "cluster.yaml").fabric) for each in ("drain", "undrain")
     )
     off = drained.predict(frozenset(faults.ends_of(lab, name)))
-    whole = [(a, b) for a, b in scenarios.surviving(network, network.predict(), near=frozenset({name}))]
+    whole = [(a, b) for a, b in scenarios.surviving_pairs(network, network.predict(), near=frozenset({name}))]
     with Stream(lab, whole) as stream:
         outages = [reloaded(drained, name, drained.predict(), stream)]
-    with Stream(lab, scenarios.surviving(network, drained.predict(), off)) as stream:
+    with Stream(lab, scenarios.surviving_pairs(network, drained.predict(), off)) as stream:
         stream.start()
-        scenarios.while_running(lambda: faults.break_(lab, name), stream)
-        assert observe.settle(lab, off, LIMIT_S, stream.run) is not None
-        scenarios.while_running(lambda: faults.heal(lab, name), stream)
-        assert observe.settle(lab, drained.predict(), LIMIT_S, stream.run) is not None
+        scenarios.while_running(lambda: faults.break_target(lab, name), stream)
+        assert observe.wait_until_settled(lab, off, LIMIT_S, stream.run) is not None
+        scenarios.while_running(lambda: faults.heal_target(lab, name), stream)
+        assert observe.wait_until_settled(lab, drained.predict(), LIMIT_S, stream.run) is not None
         stream.recover(LIMIT_S)
         outages.append(stream.outage())
     with Stream(lab, whole) as stream:

@@ -105,7 +105,7 @@ def under_traffic(
     stay = {host.name for host in after.hosts}.difference(out)
     pairs = [
         pair
-        for pair in scenarios.surviving(live.network, before)
+        for pair in scenarios.surviving_pairs(live.network, before)
         if pair[0].version == version and stay >= {end.node for end in pair}
     ]
     assert pairs
@@ -113,7 +113,7 @@ def under_traffic(
     with Stream(live.lab, pairs, marks=[dscp << 2 | ECT0 for dscp in marks]) as stream, widths.watched():
         stream.start()
         scenarios.while_running(work, stream)
-        assert observe.settle(live.lab, then, LIMIT_S, stream.run) is not None
+        assert observe.wait_until_settled(live.lab, then, LIMIT_S, stream.run) is not None
         stream.recover(LIMIT_S)
         outage = stream.outage()
     assert outage.silent == 0

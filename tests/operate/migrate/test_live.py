@@ -40,7 +40,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
         yield Live.start(tmp_path, hosts, gpus)
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
-            lifecycle.down(tmp_path / "lab")
+            lifecycle.take_down_lab(tmp_path / "lab")
 
 
 class Step(NamedTuple):
@@ -254,11 +254,11 @@ def test_another_box_takes_the_place_of_a_drained_spine(live: Live, fabricc: Cal
     assert known.switches[-2].name == name
 
     def exchanged() -> None:
-        faults.break_(live.lab, name)
-        assert observe.settle(live.lab, off, LIMIT_S) is not None
+        faults.break_target(live.lab, name)
+        assert observe.wait_until_settled(live.lab, off, LIMIT_S) is not None
         ran = live.lab.run(name, ["vtysh", "-c", "configure", "-c", f"no router bgp {asn}"])
         assert ran.returncode == 0, ran.stderr
-        faults.heal(live.lab, name)
+        faults.heal_target(live.lab, name)
 
     seen.append(pushed(live, box, "--adopt", named=known, first=exchanged))
     told("another box", "drained already", seen[1])
@@ -287,6 +287,6 @@ def test_a_spine_drained_by_push_goes_off_comes_back_and_no_datagram_is_lost(
 
 
 def gone_and_back(live: Live, name: str, off: Prediction) -> None:
-    faults.break_(live.lab, name)
-    assert observe.settle(live.lab, off, LIMIT_S) is not None
-    faults.heal(live.lab, name)
+    faults.break_target(live.lab, name)
+    assert observe.wait_until_settled(live.lab, off, LIMIT_S) is not None
+    faults.heal_target(live.lab, name)

@@ -121,14 +121,14 @@ def network(tmp_path: Path) -> Iterator[Network]:
     programs = [name for name in ("netplan", "networkctl", "dbus-daemon") if not shutil.which(name)]
     if missing := [*demands.missing_programs(), *programs, *([] if NETWORKD.exists() else ["networkd"])]:
         pytest.skip(f"hosts with networkd in a lab need {', '.join(missing)}")
-    lab, source = lifecycle.up(family(tmp_path, "dual"), tmp_path / "lab")
+    lab, source = lifecycle.boot_lab(family(tmp_path, "dual"), tmp_path / "lab")
     try:
         found = Network.of(lab, source.fabric)
-        assert observe.settle(lab, found.predict(), LIMIT_S) is not None
+        assert observe.wait_until_settled(lab, found.predict(), LIMIT_S) is not None
         yield found
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
-            lifecycle.down(tmp_path / "lab")
+            lifecycle.take_down_lab(tmp_path / "lab")
 
 
 def family(folder: Path, name: str) -> Path:
@@ -159,7 +159,7 @@ def taken(daemons: Daemons, wanted: Network, version: int) -> Seen:
     stay = {text.partition("/")[0] for port in ports for text in (port.ipv4, port.ipv6) if text}
     pairs = [
         pair
-        for pair in scenarios.surviving(live, live.predict())
+        for pair in scenarios.surviving_pairs(live, live.predict())
         if pair[0].version == version and stay >= {end.address for end in pair}
     ]
     with Stream(live.lab, pairs) as stream:

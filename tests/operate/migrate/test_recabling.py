@@ -50,7 +50,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
         yield Live.start(tmp_path, tors=request.param)
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
-            lifecycle.down(tmp_path / "lab")
+            lifecycle.take_down_lab(tmp_path / "lab")
 
 
 class Links:
@@ -92,7 +92,7 @@ def under_traffic(live: Live, what: str, promised: Fraction, work: Callable[[], 
     """Nothing is lost meanwhile, and every ToR has the share of next hops that was promised."""
     links = Links(live.network)
     with (
-        Stream(live.lab, scenarios.surviving(live.network, live.network.predict())) as stream,
+        Stream(live.lab, scenarios.surviving_pairs(live.network, live.network.predict())) as stream,
         links.watched(),
     ):
         stream.start()
@@ -143,19 +143,19 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
     assert ran.status == 0, ran.err
     (step,) = json.loads(ran.out)["steps"]
     new = live.folder / "steps" / "1-wanted" / "cluster.yaml"
-    rows = recabling.read(new.with_name("recabling.csv"))
+    rows = recabling.read_worksheet(new.with_name("recabling.csv"))
 
     joined = growth.plan_step(live.network, new, None, hands=True)
     with pytest.raises(LabError, match="the lab's spec has no cable from"):
-        recabling.recable(live.network, rows)
-    under_traffic(live, "new spines boot", Fraction(1), lambda: growth.cable(joined))
+        recabling.recable_lab(live.network, rows)
+    under_traffic(live, "new spines boot", Fraction(1), lambda: growth.add_cables(joined))
     cabled = joined.after
     with pytest.raises(LabError, match="has another"):
-        recabling.recable(cabled, rows, 2)
+        recabling.recable_lab(cabled, rows, 2)
 
     def move(number: int) -> None:
         nonlocal cabled
-        cabled = recabling.recable(cabled, rows, number)
+        cabled = recabling.recable_lab(cabled, rows, number)
 
     for number, turn in enumerate(step["rounds"], 1):
         (name,), kept = turn["switches"], Fraction(turn["kept"])
@@ -166,7 +166,7 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
         under_traffic(live, f"cables of {name} moved", kept, partial(move, number))
         under_traffic(live, f"{name} pushed", kept, partial(push, live, new, "--only", name))
         settled = cabled.predict(cabled.miswired())
-        assert number < 2 or observe.settle(live.lab, settled, LIMIT_S) is not None
+        assert number < 2 or observe.wait_until_settled(live.lab, settled, LIMIT_S) is not None
     under_traffic(live, "ToRs pushed", Fraction(1), partial(push, live, new))
     sound(cabled)
 
@@ -174,7 +174,7 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
 def sound(cabled: Network) -> None:
     """Every cable is where the plan has it, and every switch has the routes and sessions of the plan."""
     assert not cabled.unplugged()
-    assert observe.settle(cabled.lab, cabled.predict(), LIMIT_S) is not None
+    assert observe.wait_until_settled(cabled.lab, cabled.predict(), LIMIT_S) is not None
     assert observe.session_differences(cabled.lab, cabled.predict()) == []
     trial = trial_of(cabled.lab)
     compare_steady(cabled, trial)
@@ -220,8 +220,10 @@ def test_spines_of_another_model_take_the_places_and_no_datagram_is_lost(
         ran = live.lab.run(name, ["vtysh", "-c", "configure", "-c", f"no router bgp {asn}"])
         assert ran.returncode == 0, ran.stderr
         planned = growth.plan_step(cabled, new, None, hands=True)
-        growth.cable(planned)
-        cabled = recabling.recable(planned.after, recabling.read(new.with_name("recabling.csv")))
+        growth.add_cables(planned)
+        cabled = recabling.recable_lab(
+            planned.after, recabling.read_worksheet(new.with_name("recabling.csv"))
+        )
 
     for number, step in enumerate(steps, 1):
         new = live.folder / "steps" / f"{number}-{step['name']}" / "cluster.yaml"
@@ -239,7 +241,7 @@ def test_spines_of_another_model_take_the_places_and_no_datagram_is_lost(
             under_traffic(live, f"{name} exchanged and cabled", KEPT, what)
             assert "router bgp" not in live.runs(name)
         under_traffic(live, step["name"], promised, partial(push, live, new))
-        assert observe.settle(cabled.lab, cabled.predict(), LIMIT_S) is not None
+        assert observe.wait_until_settled(cabled.lab, cabled.predict(), LIMIT_S) is not None
     ports = [{port.name for port in switch.ports if port.enabled} for switch in cabled.switches[-2:]]
     assert ports == [{"swp1s0", "swp1s1", "swp2s0", "swp2s1"}] * 2
     sound(cabled)

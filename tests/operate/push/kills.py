@@ -341,7 +341,7 @@ def campaign(folder: Path, kills: int, seed: int, verbs: Sequence[str], labs: in
             yield from pool.map(one, range(kills))
     finally:
         for bench in benches:
-            lifecycle.down(bench.live.lab.folder)
+            lifecycle.take_down_lab(bench.live.lab.folder)
 
 
 def table(found: Sequence[Kill]) -> str:

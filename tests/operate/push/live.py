@@ -54,7 +54,7 @@ class Live:
         text = spec.read_text().replace("nos: frr", "nos: frr-8.4").replace("uplinks: 2", tors)
         spec.write_text(re.sub("(?m)^gpus: .*$", f"gpus: {gpus}", text) if gpus else text)
         source = built(spec, folder / "out")
-        lab, planned = lifecycle.up(spec, folder / "lab", ssh=True)
+        lab, planned = lifecycle.boot_lab(spec, folder / "lab", ssh=True)
         live = Live(folder, spec, spec.read_text(), source, Network.of(lab, planned.fabric))
         live.settle()
         live._small_disks(source.devices)
@@ -63,7 +63,7 @@ class Live:
 
     def settle(self) -> None:
         """Wait for every planned route in every kernel."""
-        assert observe.settle(self.lab, self.network.predict(), SETTLE_S) is not None
+        assert observe.wait_until_settled(self.lab, self.network.predict(), SETTLE_S) is not None
 
     def grow(self, hosts: int) -> None:
         """More units: what is new is wired and booted, what was there before runs on as it did."""
@@ -71,7 +71,7 @@ class Live:
         self.source = built(self.spec, self.folder / "out")
         known = set(self.lab.record.switches)
         step = growth.plan_step(self.network, self.spec, None)
-        growth.cable(step)
+        growth.add_cables(step)
         self.network = step.after
         self._small_disks(name for name in self.source.devices if name not in known)
 

@@ -194,7 +194,7 @@ def run(chosen: Sequence[Case], folder: Path, labs: int = 2) -> Iterator[Row]:
             yield from pool.map(one, chosen)
     finally:
         for live in started:
-            lifecycle.down(live.lab.folder)
+            lifecycle.take_down_lab(live.lab.folder)
 
 
 if __name__ == "__main__":

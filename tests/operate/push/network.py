@@ -60,7 +60,7 @@ class Network:
         files = folder / "switches"
         files.mkdir()
         for name, device in source.devices.items():
-            (files / device.address).write_text(older(running.packed(source.files(name))))
+            (files / device.address).write_text(older(running.pack_files(source.files(name))))
         server = subprocess.Popen(
             [sys.executable, str(SIMULATED / "server.py"), str(files), PASSWORD],
             stdout=subprocess.PIPE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.operate.devices.login import Login
-from fabricc.operate.devices.reverting import reverting
+from fabricc.operate.devices.reverting import reverting_of_driver
 from tests.operate.push import matrix
 from tests.operate.push.network import HITLESS
 
@@ -123,7 +123,7 @@ def test_a_time_that_a_driver_would_refuse_is_refused_before_the_start(
     ],
 )
 def test_drivers_say_which_times_they_take(nos: str, wanted: int, taken: int, limits: str) -> None:
-    driver = reverting(nos, Login())
+    driver = reverting_of_driver(nos, Login())
     assert (driver.time(wanted), driver.refuses(wanted)) == (taken, limits)
 
 

@@ -72,7 +72,10 @@ def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
     tree = tree_of(specs.source(specs.two_tiers(tmp_path / "spec")).fabric)
     new = {"frr.conf": "frr version 8.4\nhostname new\n", "hostname": "new\n"}
     for name in tree.places:
-        assert drain_files(name, "frr", new, *tree.render_states(name, running.versions("frr", new))) == new
+        assert (
+            drain_files(name, "frr", new, *tree.render_states(name, running.address_versions("frr", new)))
+            == new
+        )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,9 @@ def held(before: Fabric, after: Fabric) -> None:
         nos = after.tiers[place.tier].nos
         old, shut = (render_switch(fabric.switch(place)) for fabric in (before, in_drain(before, name)))
         assert old != shut
-        assert drain_files(name, nos, old, *tree.render_states(name, running.versions(nos, old))) == shut
+        assert (
+            drain_files(name, nos, old, *tree.render_states(name, running.address_versions(nos, old))) == shut
+        )
 
 
 def in_drain(fabric: Fabric, name: str) -> Fabric:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.fabric import expand
-from fabricc.operate.devices.readings import gaps
+from fabricc.operate.devices.readings import describe_gaps
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
 from fabricc.operate.push.gates import find_regressions, list_unstated
 from fabricc.operate.push.growth import find_congestion, find_lasting_errors
@@ -158,6 +158,6 @@ def test_what_is_not_stated_has_words(spine: Switch) -> None:
     ) == ["alarms"]
     assert list_unstated({"alarms": []}, lossless=False) == ["BGP sessions", "next hops", "interface errors"]
     assert len(list_unstated({})) == 4 + len(KINDS)
-    assert gaps([("frr", ["alarms"]), ("eos", []), ("frr", ["alarms", "next hops"])], "watched") == [
+    assert describe_gaps([("frr", ["alarms"]), ("eos", []), ("frr", ["alarms", "next hops"])], "watched") == [
         "not stated by frr, so not watched: alarms (2), next hops (1)"
     ]

@@ -27,7 +27,7 @@ def effect_of(folder: Path, before: str, after: str) -> Effect:
     for name, more in (("before", before), ("after", after)):
         fabric = specs.source(specs.two_tiers(folder / name, more=more)).fabric
         at = next(at for at in fabric.switch_ids() if fabric.name(at) == "spine01a")
-        states.append((fabric.switch(at), inventory.devices(fabric)["spine01a"]))
+        states.append((fabric.switch(at), inventory.devices_by_name(fabric)["spine01a"]))
     (old, _), (new, device) = states
     return assess_effect(device, new, render_switch(old), render_switch(new))
 

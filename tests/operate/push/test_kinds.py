@@ -113,10 +113,10 @@ def test_digits_and_nothing_are_numbers() -> None:
 @pytest.mark.parametrize("method", sorted(GETTERS))
 def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Switch) -> None:
     judge: dict[str, Callable[[Any], Any]] = {
-        "get_bgp_neighbors": lambda told: sessions.compare(spine, told),
-        "get_interfaces": lambda told: ports.compare(spine, told, None, 0),
-        "get_interfaces_counters": lambda told: ports.compare(spine, {}, told, 0),
-        "get_lldp_neighbors_detail": lambda told: neighbours.ears(spine, told),
+        "get_bgp_neighbors": lambda told: sessions.compare_sessions(spine, told),
+        "get_interfaces": lambda told: ports.compare_ports(spine, told, None, 0),
+        "get_interfaces_counters": lambda told: ports.compare_ports(spine, {}, told, 0),
+        "get_lldp_neighbors_detail": lambda told: neighbours.read_lldp_view(spine, told),
     }
     before = gates.measure_switch(connection(**HONEST))
 

@@ -40,14 +40,14 @@ def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
         yield Live.start(tmp_path, request.param)
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
-            lifecycle.down(tmp_path / "lab")
+            lifecycle.take_down_lab(tmp_path / "lab")
 
 
 def pushed_under_traffic(live: Live, *options: str, between: Network | None = None) -> int:
     """Push, and tell how many datagrams of 64 flows, of all hosts or those of a smaller network, were lost."""
     network = between or live.network
     ended: list[tuple[int, str]] = []
-    with Stream(live.lab, scenarios.surviving(network, network.predict())) as stream:
+    with Stream(live.lab, scenarios.surviving_pairs(network, network.predict())) as stream:
         stream.start()
         scenarios.while_running(lambda: ended.append(live.push(*options)), stream)
         stream.recover(60)

@@ -10,7 +10,7 @@ import pytest
 from fabricc.base.order import group_pairs
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.fabric import Fabric
-from fabricc.operate.devices.device import devices
+from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.plant import build_capacity_model
@@ -25,7 +25,7 @@ INVENTORIES = Path(__file__).parents[3] / "inventories"
 def test_every_switch_of_an_inventory_can_be_exchanged_at_half_its_capacity(inventory: str) -> None:
     fabric = compile_spec(INVENTORIES / inventory / "cluster.yaml", gaps=False).fabric
     assert isinstance(fabric, Fabric)
-    known = devices(fabric)
+    known = devices_by_name(fabric)
     effects = {name: Effect.unknown(device) for name, device in known.items()}
     found = build_capacity_model(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects)
     waves = compute_waves(found, Fraction(1, 2))
@@ -43,7 +43,7 @@ def test_every_switch_of_an_inventory_can_be_exchanged_at_half_its_capacity(inve
 def test_a_spine_takes_from_each_tor_its_own_share(tmp_path: Path) -> None:
     fabric = front_of(tmp_path, MIXED_SPEEDS).fabric
     assert fabric is not None
-    effects = {"spine01a": Effect.unknown(devices(fabric)["spine01a"])}
+    effects = {"spine01a": Effect.unknown(devices_by_name(fabric)["spine01a"])}
     found = build_capacity_model(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects)
     assert found.members["spine01a"].below == {"a1-tor1a": 4, "a2-tor1a": 4, "b1-tor1a": 8, "b2-tor1a": 8}
     assert {tor: found.totals[tor] for tor in ("a1-tor1a", "b1-tor1a")} == {"a1-tor1a": 32, "b1-tor1a": 64}
@@ -52,7 +52,7 @@ def test_a_spine_takes_from_each_tor_its_own_share(tmp_path: Path) -> None:
 def test_a_switch_of_each_tier_is_a_canary() -> None:
     fabric = compile_spec(INVENTORIES / "hpn-dual-plane-pod" / "cluster.yaml", gaps=False).fabric
     assert isinstance(fabric, Fabric)
-    effects = {name: Effect.unknown(device) for name, device in devices(fabric).items()}
+    effects = {name: Effect.unknown(device) for name, device in devices_by_name(fabric).items()}
     waves = compute_waves(
         build_capacity_model(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects),
         Fraction(1, 2),
@@ -63,7 +63,7 @@ def test_a_switch_of_each_tier_is_a_canary() -> None:
 def test_the_partner_of_a_switch_that_does_not_answer_stays_in_service() -> None:
     fabric = compile_spec(INVENTORIES / "hpn-dual-plane-pod" / "cluster.yaml", gaps=False).fabric
     assert isinstance(fabric, Fabric)
-    known, places = devices(fabric), {fabric.name(at): at for at in fabric.switch_ids()}
+    known, places = devices_by_name(fabric), {fabric.name(at): at for at in fabric.switch_ids()}
     whole = build_capacity_model(
         fabric, places, {name: Effect.unknown(device) for name, device in known.items()}
     )
@@ -81,7 +81,7 @@ def test_a_spine_that_does_not_answer_counts_as_lost(tmp_path: Path) -> None:
     fabric = front_of(tmp_path, MIXED_SPEEDS).fabric
     assert fabric is not None
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    effects = {"spine01a": Effect.unknown(devices(fabric)["spine01a"])}
+    effects = {"spine01a": Effect.unknown(devices_by_name(fabric)["spine01a"])}
     (alone,) = compute_waves(build_capacity_model(fabric, places, effects), Fraction(0))
     (beside,) = compute_waves(build_capacity_model(fabric, places, effects, ("spine02a",)), Fraction(0))
     assert beside.kept == 2 * alone.kept - 1

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.operate.devices.access import Access, read_access
-from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.login import Login
-from fabricc.operate.devices.secrets import Reference, named
+from fabricc.operate.devices.secrets import Reference, secret_names_in
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal
 from fabricc.operate.push.options import Options
@@ -190,13 +190,13 @@ def test_a_real_driver_loads_the_value_and_its_exceptions_hide_it(
         executor("tacacs-server").change("spine01a")
         assert f"tacacs-server host 172.16.0.5 vrf MGMT key 0 {KEY}" in switch.running
         session = session_name(run, "spine01a")
-        with connected(source.devices["spine01a"], access, session) as live:
+        with open_connection(source.devices["spine01a"], access, session) as live:
             live.call("FAB9115", "the confirmation", "confirm_commit")
     assert KEY.encode() not in (tmp_path / "journal.sqlite").read_bytes()
 
 
 def test_names_and_places(tmp_path: Path) -> None:
-    assert named("key FABRICC-SECRET-tacacs\n{FABRICC-SECRET-snmp-ro;}") == {"tacacs", "snmp-ro"}
+    assert secret_names_in("key FABRICC-SECRET-tacacs\n{FABRICC-SECRET-snmp-ro;}") == {"tacacs", "snmp-ro"}
     path = tmp_path / "fabricc-access.yaml"
     path.write_text("secrets: {tacacs: swordfish}\n")
     with pytest.raises(DeviceError, match=r"secrets\.tacacs says no place") as refused:

@@ -83,7 +83,7 @@ def test_a_candidate_is_dropped_whatever_ends_its_check(switch: Bench, error: ty
     def strike(*_: object, **__: object) -> None:
         raise error
 
-    text = running.packed(switch.source.files(NAME))
+    text = running.pack_files(switch.source.files(NAME))
     with switch.server.device.connect(timeout=20) as driver:
         if switch.source.devices[NAME].nos == "junos":
             driver.device.cu.commit_check = strike

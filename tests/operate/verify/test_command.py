@@ -112,11 +112,13 @@ def test_sessions(planned: Switch) -> None:
     peers: dict[str, Any] = {
         str(one.remote): {"is_up": True, "remote_as": one.remote_asn} for one in planned.bgp.sessions
     }
-    assert words(sessions.compare(planned, {"global": {"peers": peers}})) == []
+    assert words(sessions.compare_sessions(planned, {"global": {"peers": peers}})) == []
     first, second, third = (str(one.remote) for one in planned.bgp.sessions[:3])
     wrong = {**peers, first: {"is_up": False, "is_enabled": True}, second: {"is_up": True, "remote_as": 7}}
     del wrong[third]
-    said = words(sessions.compare(planned, {"global": {"peers": {**wrong, "192.0.2.9": {"is_up": True}}}}))
+    said = words(
+        sessions.compare_sessions(planned, {"global": {"peers": {**wrong, "192.0.2.9": {"is_up": True}}}})
+    )
     assert [text.split(") ", 1)[1] for text in said] == [
         "is down",
         f"is with AS 7, planned is {planned.bgp.sessions[1].remote_asn}",
@@ -136,12 +138,12 @@ def test_interfaces(planned: Switch) -> None:
         for port in planned.ports
         if port.peer
     }
-    assert words(ports.compare(planned, right, None, 0)) == []
+    assert words(ports.compare_ports(planned, right, None, 0)) == []
     a, b, c, d = list(right)[:4]
     wrong = {**right, a: {**right[a], "is_up": False}, b: {**right[b], "mtu": 1500, "speed": 40000.0}}
     wrong[c] = {**right[c], "is_enabled": False}
     counted = {d: {"rx_errors": 90, "tx_errors": 11}}
-    found, count = ports.compare(planned, wrong, counted, 100)
+    found, count = ports.compare_ports(planned, wrong, counted, 100)
     assert count == 4
     assert [one.diagnostic.code for one in found] == ["FAB9231", "FAB9232", "FAB9233", "FAB9231", "FAB9234"]
     assert found[-1].diagnostic.severity is Severity.WARNING
@@ -156,7 +158,7 @@ def test_counters_of_lossless_classes(planned: Switch) -> None:
         "storms": {port: {"3": 2}},
         "dropped": {port: {"0": 1000, "3": 4}, other: {"0": 9}},
     }
-    found, count = lossless.compare(planned, told)
+    found, count = lossless.compare_counters(planned, told)
     assert [one.diagnostic.message for one in found] == [
         f"spine01a: port {port} was sent PFC frames of classes that are not lossless: 5 for priority 4",
         f"spine01a: the PFC watchdog of port {port} detected 2 storms",
@@ -165,17 +167,20 @@ def test_counters_of_lossless_classes(planned: Switch) -> None:
     assert [one.diagnostic.severity for one in found] == [Severity.ERROR, Severity.WARNING, Severity.WARNING]
     assert count == 2
     lossy = replace(planned, qos=SwitchQos((), (), None, None))
-    assert [one.diagnostic.code for one in lossless.compare(lossy, told)[0]] == ["FAB9241", "FAB9242"]
+    assert [one.diagnostic.code for one in lossless.compare_counters(lossy, told)[0]] == [
+        "FAB9241",
+        "FAB9242",
+    ]
 
 
 def test_counters_are_shown_the_worst_first_and_what_is_not_stated_as_such() -> None:
     calm = {"pfc_rx": {"swp1": {"3": 1000}}, "storms": {"swp1": {"3": 0}}}
     sick = {"pfc_rx": {"swp1": {"3": 1, "4": 1}, "swp2": {"all": 1}}, "storms": {"swp1": {"3": 1}}}
-    assert dict(lossless.totals({"calm": calm, "sick": sick})) == {
+    assert dict(lossless.sum_counters({"calm": calm, "sick": sick})) == {
         "sick": [3, None, None, 1, None],
         "calm": [1000, None, None, 0, None],
     }
-    assert next(iter(lossless.totals({"calm": calm, "sick": sick})))[0] == "sick"
+    assert next(iter(lossless.sum_counters({"calm": calm, "sick": sick})))[0] == "sick"
 
 
 def test_routes_are_told_by_class(tmp_path: Path) -> None:
@@ -184,11 +189,11 @@ def test_routes_are_told_by_class(tmp_path: Path) -> None:
     assert widths is not None
     at = next(fabric.switch_ids())
     told = widths.expected(at)
-    assert routes.compare("x", at, widths, told) == ([], len(told))
+    assert routes.compare_routes("x", at, widths, told) == ([], len(told))
     aggregates = [prefix for prefix in told if widths.kind(at, prefix) == "ToR aggregates"]
     wrong = {**told, aggregates[0]: 1, aggregates[1]: 1, "192.0.2.0/24": 2}
     del wrong[aggregates[2]]
-    assert words(routes.compare("x", at, widths, wrong)) == [
+    assert words(routes.compare_routes("x", at, widths, wrong)) == [
         f"x: 2 of 3 ToR aggregates have 1 next hop, planned 2: {aggregates[0]}, {aggregates[1]}",
         f"x: 1 of 3 ToR aggregates is not reached: {aggregates[2]}",
         "x: 1 BGP route that nobody planned: 192.0.2.0/24",

@@ -34,7 +34,7 @@ def live(tmp_path: Path) -> Iterator[Live]:
         yield Live.start(tmp_path)
     finally:
         if (tmp_path / "lab" / state.RECORD).exists():
-            lifecycle.down(tmp_path / "lab")
+            lifecycle.take_down_lab(tmp_path / "lab")
 
 
 def verify(live: Live, *options: str) -> tuple[int, dict[str, Any]]:
@@ -93,7 +93,7 @@ def cross(live: Live, switch: str, one: str, other: str) -> None:
 
 
 def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(live: Live) -> None:
-    lldp.wait(live.lab, live.network.neighbours(), LIMIT_S)
+    lldp.wait_for_neighbors(live.lab, live.network.neighbours(), LIMIT_S)
     status, report = until(live, lambda report: not report["findings"])
     assert report["findings"] == []
     assert status == 0
@@ -106,7 +106,7 @@ def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(li
     crossed[victim] = {ups[0]: crossed[victim][ups[1]], ups[1]: crossed[victim][ups[0]]}
     for port, (spine, far) in crossed[victim].items():
         crossed[spine][far] = (victim, port)
-    assert lldp.wait(live.lab, crossed, LIMIT_S)[victim] == crossed[victim]
+    assert lldp.wait_for_neighbors(live.lab, crossed, LIMIT_S)[victim] == crossed[victim]
     session = live.source.switch("su002-tor1a").bgp.sessions[0]
     asn = live.source.switch("su002-tor1a").bgp.asn
     shut = [f"router bgp {asn}", f"neighbor {session.remote} shutdown"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.operate.verify.moves import Act, Cable, End, Move, fewest
+from fabricc.operate.verify.moves import Act, Cable, End, Move, find_fewest_moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +53,7 @@ def apply(actual: dict[End, End], move: Move) -> None:
 
 
 def flat(planned: set[Cable], found: set[Cable]) -> list[Move]:
-    return [move for moves in fewest(sorted(planned), sorted(found)) for move in moves]
+    return [move for moves in find_fewest_moves(sorted(planned), sorted(found)) for move in moves]
 
 
 def cabling(ports: list[End]) -> list[set[Cable]]:
@@ -121,7 +121,7 @@ LARGER: list[End] = [(f"d{n // 6}", f"p{n}") for n in range(30)]
 
 @given(cablings(LARGER), cablings(LARGER))
 def test_the_moves_give_the_plan(planned: set[Cable], found: set[Cable]) -> None:
-    moves = fewest(sorted(planned), sorted(found))
+    moves = find_fewest_moves(sorted(planned), sorted(found))
     assert applied(found, [move for group in moves for move in group]) == planned
     for group in reversed(moves):
         found = applied(found, group)
@@ -131,14 +131,14 @@ def test_the_moves_give_the_plan(planned: set[Cable], found: set[Cable]) -> None
 def test_crossed_cables_are_swapped_where_both_are_at_hand() -> None:
     planned = [(("tor-2", "3"), ("spine-1", "2")), (("tor-2", "4"), ("spine-2", "2"))]
     found = [(("tor-2", "3"), ("spine-2", "2")), (("tor-2", "4"), ("spine-1", "2"))]
-    ((move,),) = fewest(planned, found)
+    ((move,),) = find_fewest_moves(planned, found)
     assert move.words == "swap the cables in ports 3 and 4 of tor-2"
 
 
 def test_a_row_shifted_by_one_port_is_told_without_a_swap_too_many() -> None:
     planned = [(("tor", str(n)), (f"h{n}", "0")) for n in range(8)]
     found = [(("tor", str((n + 1) % 8)), (f"h{n}", "0")) for n in range(8)]
-    ((*moves,),) = fewest(planned, found)
+    ((*moves,),) = find_fewest_moves(planned, found)
     assert len(moves) == 7
     assert all(move.a[0] == move.b[0] == "tor" for move in moves)
 

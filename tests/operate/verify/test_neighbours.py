@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.operate.verify.neighbours import Cabling, Ears, Neighbor, compare
+from fabricc.operate.verify.neighbours import Cabling, LldpView, Neighbor, compare_cabling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ def judged(
     heard: Mapping[str, Mapping[str, tuple[str, str, str]]], dark: frozenset[End] = frozenset()
 ) -> Cabling:
     asked = {
-        device: Ears(
+        device: LldpView(
             {port: peer for (own, port), peer in PLAN.items() if own == device},
             frozenset(port for name, port in dark if name == device),
             frozenset(SPARE[device]),
@@ -35,7 +35,7 @@ def judged(
         )
         for device, ports in heard.items()
     }
-    return compare(asked, lambda system: ALIASES.get(system, {} if system in SPARE else None))
+    return compare_cabling(asked, lambda system: ALIASES.get(system, {} if system in SPARE else None))
 
 
 def words(cabling: Cabling) -> list[str]:

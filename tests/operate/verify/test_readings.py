@@ -54,7 +54,7 @@ def test_next_hops_are_compared_and_counters_shown(
         storms = nos != "junos"
         codes = [one.diagnostic.code for one in told.found if one.diagnostic.code in ("FAB9242", "FAB9243")]
         assert codes == (["FAB9242", "FAB9243"] if storms else ["FAB9243"])
-        row = next(iter(report.counters(told)))
+        row = next(iter(report.counter_rows(told)))
         assert row == (name, "7", "0", "0", "1" if storms else "not stated", "2")
         gap = "not stated by junos, so not compared: PFC watchdog storms (1)"
         assert (gap in told.remarks) == (not storms)

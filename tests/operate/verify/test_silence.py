@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.operate.collect.run import collect
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.connection import connected
+from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.verify.run import verify
@@ -69,7 +69,7 @@ def asking(
         reference = Reference("env", "LAB_PASSWORD")
         access = Access(Login(far.username, reference, address=far.host, options=far.options, timeout_s=2))
         silence = Silence(monkeypatch, nos)
-        with connected(source.devices[name], access):
+        with open_connection(source.devices[name], access):
             login = silence.asked
         silence.asked, silence.answered = 0, login
         yield source, name, access, silence

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MACHINE_WIDE = ".neigh.default.gc_thresh"  # not a setting of a namespace: Docker could not write it
 
 
-def containerlab(topology: Topology) -> dict[str, str]:
+def render_containerlab(topology: Topology) -> dict[str, str]:
     """Return the files of the export: path -> text; `<cluster>.clab.yml` and a folder for each switch."""
     files: dict[str, str] = {}
     nodes: dict[str, Any] = {}
@@ -32,18 +32,20 @@ def containerlab(topology: Topology) -> dict[str, str]:
     for name, found in topology.switches.items():
         emitted = {**render_switch(found.switch), **_port_map(found)}
         files |= {f"{name}/{path}": text for path, text in emitted.items()}
-        nodes[name] = _switch(found, groups.setdefault(found.group, _group(found)))
+        nodes[name] = _switch_node(found, groups.setdefault(found.group, _group_settings(found)))
     for host in topology.hosts:
         group = groups.setdefault("hosts", {"kind": "linux", "image": HOST_IMAGE})
-        nodes[host.name] = {"group": "hosts", **_outside(host_node(host), group)}
+        nodes[host.name] = {"group": "hosts", **_container_settings(host_node(host), group)}
     cluster = topology.fabric.cluster
     document = {
         "name": cluster,
-        "mgmt": _management(topology),
+        "mgmt": _management_network(topology),
         "topology": {
             "groups": groups,
             "nodes": nodes,
-            "links": [{"endpoints": [endpoint(topology, end) for end in cable]} for cable in topology.cables],
+            "links": [
+                {"endpoints": [format_endpoint(topology, end) for end in cable]} for cable in topology.cables
+            ],
         },
     }
     head = [
@@ -54,7 +56,7 @@ def containerlab(topology: Topology) -> dict[str, str]:
     return {f"{cluster}.clab.yml": as_yaml(document, head), **files}
 
 
-def endpoint(topology: Topology, end: End) -> str:
+def format_endpoint(topology: Topology, end: End) -> str:
     """One end of a cable as containerlab names it."""
     device, port = end
     if device in topology.switches:
@@ -63,12 +65,12 @@ def endpoint(topology: Topology, end: End) -> str:
     return f"{device}:{port}"
 
 
-def _group(found: Emulated) -> dict[str, Any]:
+def _group_settings(found: Emulated) -> dict[str, Any]:
     group: dict[str, Any] = {"kind": found.emulation.kind, "image": found.image}
     return group | ({"env": dict(found.emulation.env)} if found.emulation.env else {})
 
 
-def _switch(found: Emulated, group: dict[str, Any]) -> dict[str, Any]:
+def _switch_node(found: Emulated, group: dict[str, Any]) -> dict[str, Any]:
     switch, runs = found.switch, found.emulation
     address = switch.management.address.partition("/")[0]
     node: dict[str, Any] = {
@@ -81,21 +83,21 @@ def _switch(found: Emulated, group: dict[str, Any]) -> dict[str, Any]:
     if runs.binds:
         node["binds"] = [f"{switch.name}/{path}:{place}" for path, place in runs.binds.items()]
     if runs.namespace:
-        node |= _outside(switch_node(switch, set(found.ports), managed=False), group)
+        node |= _container_settings(switch_node(switch, set(found.ports), managed=False), group)
     return node
 
 
-def _outside(node: Node, group: dict[str, Any]) -> dict[str, Any]:
+def _container_settings(node: Node, group: dict[str, Any]) -> dict[str, Any]:
     """Kernel settings, and the commands that give a Linux container its addresses once its links exist.
 
     The settings of a group's first node are the group's; containerlab merges a node's own into them.
     """
     settings = {name: value for name, value in node.kernel.items() if _MACHINE_WIDE not in name}
     own = dict(settings.items() - group.setdefault("sysctls", settings).items())
-    return {**({"sysctls": own} if own else {}), "exec": list(_commands(node.commands))}
+    return {**({"sysctls": own} if own else {}), "exec": list(_ip_commands(node.commands))}
 
 
-def _commands(lines: Iterable[str]) -> Iterable[str]:
+def _ip_commands(lines: Iterable[str]) -> Iterable[str]:
     for line in lines:
         yield f"ip -6 {line.removeprefix(IPV6)}" if line.startswith(IPV6) else f"ip {line}"
 
@@ -108,7 +110,7 @@ def _port_map(found: Emulated) -> Mapping[str, str]:
     return {file: text(found.switch, ports)}
 
 
-def _management(topology: Topology) -> dict[str, Any]:
+def _management_network(topology: Topology) -> dict[str, Any]:
     """One network of the container engine; around several subnets it has no gateway of any of them."""
     networks = topology.fabric.addresses.management
     around, gateway = management_prefix(networks), networks[0].gateway_of(0)

@@ -64,7 +64,7 @@ class Topology:
                 yield from (f"{found.switch.nos}: {sentence}" for sentence in found.emulation.unverified)
 
 
-def topology(fabric: Fabric) -> Topology:
+def build_topology(fabric: Fabric) -> Topology:
     """Return the devices and cables of a fabric.
 
     Raises:

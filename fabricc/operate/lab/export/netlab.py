@@ -24,7 +24,7 @@ _NAME = 16
 """Characters of a topology's name, at most (netsim/data/types.py)."""
 
 
-def netlab(topology: Topology) -> dict[str, str]:
+def render_netlab(topology: Topology) -> dict[str, str]:
     """Return the files of the export: `topology.yml`."""
     fabric = topology.fabric
     count = len(topology.switches) + len(topology.hosts)
@@ -32,7 +32,7 @@ def netlab(topology: Topology) -> dict[str, str]:
         "name": fabric.cluster[:_NAME],
         "provider": "clab",
         "defaults.const.MAX_NODE_ID": max(150, count + _NODE_ID_SPARE),
-        "addressing": {"mgmt": _management(topology)},
+        "addressing": {"mgmt": _management_pool(topology)},
         "plugin": ["bgp.session"],  # it knows `bgp.bfd`
         "module": ["bgp", "bfd"] if fabric.routing.bfd_interval_ms else ["bgp"],
         "bgp": {"sessions": {family: ["ebgp"] for family in ("ipv4", "ipv6")}, "advertise_loopback": True},
@@ -45,9 +45,9 @@ def netlab(topology: Topology) -> dict[str, str]:
             "min_rx": interval,
             "multiplier": fabric.routing.bfd_multiplier,
         }
-    document["nodes"] = {name: _switch(found) for name, found in topology.switches.items()}
-    document["nodes"] |= {host.name: _host() for host in topology.hosts}
-    document["links"] = _links(topology)
+    document["nodes"] = {name: _switch_node(found) for name, found in topology.switches.items()}
+    document["nodes"] |= {host.name: _host_node() for host in topology.hosts}
+    document["links"] = _list_links(topology)
     head = [
         f"{fabric.cluster} for netlab: netlab up",
         "netlab renders configurations of its own from this plan; the emitted ones run under containerlab.",
@@ -55,12 +55,12 @@ def netlab(topology: Topology) -> dict[str, str]:
     return {"topology.yml": as_yaml(document, head)}
 
 
-def _management(topology: Topology) -> dict[str, Any]:
+def _management_pool(topology: Topology) -> dict[str, Any]:
     pool = management_prefix(topology.fabric.addresses.management)
     return {"ipv6" if ":" in pool else "ipv4": pool}
 
 
-def _switch(found: Emulated) -> dict[str, Any]:
+def _switch_node(found: Emulated) -> dict[str, Any]:
     switch = found.switch
     address = switch.management.address.partition("/")[0]
     loopback = {
@@ -73,35 +73,35 @@ def _switch(found: Emulated) -> dict[str, Any]:
         "clab.image": found.image,
         "mgmt": {"ipv6" if ":" in address else "ipv4": address},
         "loopback": loopback,
-        "bgp": _bgp(switch),
+        "bgp": _bgp_settings(switch),
     }
 
 
-def _bgp(switch: Switch) -> dict[str, Any]:
+def _bgp_settings(switch: Switch) -> dict[str, Any]:
     own: dict[str, Any] = {"as": switch.bgp.asn, "router_id": switch.bgp.router_id}
     return own | ({"originate": list(switch.bgp.aggregates)} if switch.bgp.aggregates else {})
 
 
-def _host() -> dict[str, Any]:
+def _host_node() -> dict[str, Any]:
     return {"device": "linux", "module": [], "clab.image": HOST_IMAGE}
 
 
-def _links(topology: Topology) -> list[dict[str, Any]]:
+def _list_links(topology: Topology) -> list[dict[str, Any]]:
     ports = {
         (name, port.name): port for name, found in topology.switches.items() for port in found.switch.ports
     }
     hosts = {(host.name, port.name): port for host in topology.hosts for port in host.ports}
-    return [_link(topology, lower, upper, ports, hosts) for lower, upper in topology.cables]
+    return [_make_link(topology, lower, upper, ports, hosts) for lower, upper in topology.cables]
 
 
-def _link(
+def _make_link(
     topology: Topology, lower: End, upper: End, ports: dict[End, Port], hosts: dict[End, HostPort]
 ) -> dict[str, Any]:
     above = ports[upper]
     link: dict[str, Any] = {}
     for end in (lower, upper):
         near: Port | HostPort = hosts[end] if end in hosts else ports[end]
-        link[end[0]] = _end(topology, end, near)
+        link[end[0]] = _link_end(topology, end, near)
     link["mtu"] = above.mtu
     if above.unnumbered:
         bgp = topology.switches[upper[0]].switch.bgp
@@ -111,7 +111,7 @@ def _link(
     return link
 
 
-def _end(topology: Topology, end: End, port: Port | HostPort) -> dict[str, Any]:
+def _link_end(topology: Topology, end: End, port: Port | HostPort) -> dict[str, Any]:
     device, name = end
     found = topology.switches.get(device)
     first = found.emulation.first_ifindex if found else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.export.containerlab import containerlab
-from fabricc.operate.lab.export.devices import topology
-from fabricc.operate.lab.export.netlab import netlab
-from fabricc.operate.lab.lab_fabric import planned
+from fabricc.operate.lab.export.containerlab import render_containerlab
+from fabricc.operate.lab.export.devices import build_topology
+from fabricc.operate.lab.export.netlab import render_netlab
+from fabricc.operate.lab.lab_fabric import plan_fabric
 from fabricc.tree.exclusive import exclusive
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Stage
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fabricc.operate.lab.export.devices import Topology
 
-FORMATS = {"containerlab": containerlab, "netlab": netlab}
+FORMATS = {"containerlab": render_containerlab, "netlab": render_netlab}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Exported:
     notes: tuple[str, ...]
 
 
-def export(
+def export_topology(
     spec: Path,
     format_: str,
     out: Path,
@@ -48,8 +48,8 @@ def export(
         LabError: FAB8011, no such number of units; FAB8018, a NOS without an emulation.
         EmitError: it cannot be written.
     """
-    fabric, differences = planned(spec, units, sample=sample, network=network)
-    found = topology(fabric)
+    fabric, differences = plan_fabric(spec, units, sample=sample, network=network)
+    found = build_topology(fabric)
     files = FORMATS[format_](found)
     name = f"{fabric.cluster}-{format_}"
     with exclusive(out / name):
@@ -63,10 +63,10 @@ def export(
         except BaseException:
             stage.abandon()
             raise
-    notes = (*differences, *(_assumed(found) if format_ == "containerlab" else ()))
+    notes = (*differences, *(_list_assumptions(found) if format_ == "containerlab" else ()))
     nodes = len(found.switches) + len(found.hosts)
     return Exported(out / name / next(iter(files)), nodes, len(found.cables), notes)
 
 
-def _assumed(found: Topology) -> tuple[str, ...]:
+def _list_assumptions(found: Topology) -> tuple[str, ...]:
     return tuple(f"assumed: {sentence}" for sentence in found.unverified())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.nos.sonic import SONIC
-from fabricc.operate.devices.running import differences
+from fabricc.operate.devices.running import find_differences
 from tests.back.nos.sonic.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ def shut(name: str, port: str = "Ethernet0") -> dict[str, str]:
 
 def test_a_group_that_buffermgrd_took_back_from_a_shut_port_is_no_difference() -> None:
     files = shut("dual")
-    assert [one.path for one in differences("sonic", files, RENDERED)] == ["interface[Ethernet0]/enabled"]
+    assert [one.path for one in find_differences("sonic", files, RENDERED)] == [
+        "interface[Ethernet0]/enabled"
+    ]
     assert SONIC.read(files).unknown == []
 
 
@@ -159,7 +161,7 @@ def test_other_vendors_take_no_groups_back() -> None:
 def test_a_missing_group_of_a_port_that_is_up_is_a_difference() -> None:
     files = shut("dual")
     up = files["config_db.json"].replace('"admin_status": "down"', '"admin_status": "up"', 1)
-    paths = {one.path for one in differences("sonic", {**files, "config_db.json": up}, RENDERED)}
+    paths = {one.path for one in find_differences("sonic", {**files, "config_db.json": up}, RENDERED)}
     assert "interface[Ethernet0]/headroom/xoff_bytes" in paths
 
 

@@ -163,5 +163,5 @@ def _wait(home: Path, namespace: str, process: subprocess.Popen[bytes]) -> Box:
     }
     device = Device("frr", "127.0.0.1", "root", PASSWORD, options)
     holder = process.pid
-    below = kernel.children(holder)
+    below = kernel.child_processes(holder)
     return Box(device, namespace, below[0] if below else holder, home / "box")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from fabricc.operate.drivers import frr
 from fabricc.operate.drivers.access_options import RULES
-from fabricc.operate.drivers.bundle import pack, unpack
+from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from tests.operate.push.striking import due
 
 FLAP_S = 25
@@ -59,8 +59,8 @@ class FaultyDriver(frr.FrrDriver):
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         if self._fault("load_replace_candidate", "before") == "reject":
-            files = unpack(config or "", frr.MAIN)
-            config = pack({**files, frr.MAIN: files[frr.MAIN] + "router bgp none\n"})
+            files = unpack_bundle(config or "", frr.MAIN)
+            config = pack_bundle({**files, frr.MAIN: files[frr.MAIN] + "router bgp none\n"})
         super().load_replace_candidate(filename, config)
         self._fault("load_replace_candidate", "after")
 
