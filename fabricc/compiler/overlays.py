@@ -76,6 +76,7 @@ def read_overlays(
         )
         found += _useless_overlays(spec, index, fabric, plans[-1])
         found += _command_lines(spec, index, plans[-1])
+        found += _report_exec_commands(plans[-1])
     fabric = replace(fabric, overlays=tuple(plans))
     if not found:
         found += _failed_merges(fabric)
@@ -168,6 +169,18 @@ def _covers_switch(fabric: Fabric, plan: OverlayPlan) -> bool:
         if plan.covers(switch, at.tier, (change and change.nos) or fabric.tiers[at.tier].nos):
             return True
     return False
+
+
+def _report_exec_commands(plan: OverlayPlan) -> Iterator[Diagnostic]:
+    """FAB0087: lines that a person types at a prompt, which no configuration holds."""
+    if plan.overlay.removes or plan.nos not in back_ends.names():
+        return
+    if (find := getattr(back_ends.load(plan.nos), "exec_lines", None)) is None:
+        return
+    for number, line in find(plan.overlay.into, plan.overlay.text):
+        message = f"{line[:60]!r} is a command, not configuration: a switch would run it or reject the file"
+        remedy = "Remove the line. `fabricc push` enters, commits and saves; indent the lines of a block."
+        yield Diagnostic("FAB0087", Severity.ERROR, message, Position(plan.overlay.name, number), remedy)
 
 
 def _idle_removals(fabric: Fabric) -> Iterator[Diagnostic]:

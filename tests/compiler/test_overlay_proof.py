@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fabricc.back import nos as back_ends
 from fabricc.cli.entry import run
 from tests.trust.conftest import SPEC
 
@@ -62,6 +63,41 @@ def test_marks_of_a_template_are_reported_with_their_line(
     (tmp_path / "cluster.yaml").write_text(spec + accepted)
     run(["validate", str(tmp_path / "cluster.yaml")])
     assert "warning FAB0085" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    "line", ["configure terminal", "wr", "commit", "end", "reload", "exit", "do show ip bgp"]
+)
+def test_commands_of_a_prompt_are_rejected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    (tmp_path / "cluster.yaml").write_text(SPEC + ENTRY % "tiers: [spine]")
+    (tmp_path / "o.conf").write_text(f"{line}\nip prefix-list x seq 5 permit 192.0.2.0/24\n")
+    assert both(tmp_path, capsys) == (1, {"FAB0087"})
+
+
+_CLI = ("eos", "nxos", "frr")
+_TYPED = ("configure terminal", "write memory", "commit", "rollback 1", "reload", "end", "exit")
+
+
+@pytest.mark.parametrize(
+    ("nos", "line", "is_command"),
+    [
+        *((nos, line, True) for nos in _CLI for line in _TYPED),
+        *((nos, "router bgp 1\n  bgp log-neighbor-changes\nexit", False) for nos in _CLI),
+        ("eos", "banner motd\nshow your badge\nEOF", False),
+        ("nxos", "banner motd ^\nreload at noon\n^", False),
+        *(
+            ("junos", line, True)
+            for line in ("commit", "rollback 1", "commit and-quit", "exit", "rollback 1;")
+        ),
+        *(("junos", line, False) for line in ("commit {\n    x;\n}", "commit synchronize;")),
+    ],
+)
+def test_each_system_knows_its_commands(nos: str, line: str, is_command: bool) -> None:
+    into = "frr.conf" if nos == "frr" else ""
+    found = back_ends.load(nos).exec_lines(into, f"{line}\n")  # type: ignore[attr-defined]
+    assert bool(list(found)) is is_command
 
 
 @pytest.mark.parametrize(

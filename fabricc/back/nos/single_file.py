@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.commands import matching_lines
+from fabricc.back.nos.exec_commands import exec_lines
 from fabricc.back.nos.templating import environment
 from fabricc.back.reading.aside import aside
 from fabricc.base.values import dataclass
@@ -38,6 +39,7 @@ class SingleFileNos:
         asides: reads lines that say nothing about forwarding or losslessness; None where none are known.
         found: what it knows of texts that people collect.
         commands: beginnings of lines and blocks by which the switch runs a command; None where none are known.
+        exec_commands: lines of the exec mode, which no configuration holds.
     """
 
     name: str
@@ -54,6 +56,7 @@ class SingleFileNos:
     found: Collected
     asides: Reader | None = None
     commands: re.Pattern[str] | None = None
+    exec_commands: re.Pattern[str] | None = None
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has settings of this NOS for the model."""
@@ -81,6 +84,11 @@ class SingleFileNos:
         if self.commands is not None:
             for file, text in files.items():
                 yield from matching_lines(file, text, self.commands)
+
+    def exec_lines(self, file: str, text: str) -> Iterator[tuple[int, str]]:
+        """Yield number and text of the lines of a file that are exec commands."""
+        if self.exec_commands is not None and file in {"", self.file}:
+            yield from exec_lines(text, self.exec_commands)
 
     def planned(self, switch: Switch) -> Facts:
         """The facts that reading the rendered configuration gives."""

@@ -78,5 +78,6 @@ EOS = SingleFileNos(
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
     asides=Reader((aside.TOPIC,), {}, blanked=blanked),
     commands=aside.COMMANDS,
+    exec_commands=aside.EXEC_COMMANDS,
     found=found,
 )  # fmt: skip

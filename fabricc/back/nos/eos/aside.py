@@ -52,5 +52,11 @@ _PORT = (
 )  # fmt: skip
 
 TOPIC = Topic([*_whole(_SYSTEM), Block("interface <word>", "", _whole(_PORT))])
+EXEC_COMMANDS = pattern(
+    r"conf(?:igure|ig)?(?: (?:t|terminal|session\b.*|replace .*|checkpoint .*))?|end|abort|enable|disable"
+    r"|(?:write|wr)(?: (?:mem|memory|erase|terminal|network))?|commit(?: .*)?|rollback .*"
+    r"|(?:reload|copy|erase|show|clear|delete|bash)(?: .*)?|do .*"
+)
+"""Commands that a person types at a prompt. It is assumed that a configuration session runs them as well."""
 COMMANDS = pattern(r"(?:event-handler|event-monitor|daemon|schedule|alias|command-alias|bash)\b")
 """Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.commands import matching_lines
+from fabricc.back.nos.exec_commands import exec_lines
 from fabricc.back.nos.frr import aside, bgp, daemons, evpn, found, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
@@ -188,6 +189,11 @@ class FrrLinux:
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""
         return lines_aside(reading, files, {FILE: ASIDES})
+
+    def exec_lines(self, file: str, text: str) -> Iterator[tuple[int, str]]:
+        """Yield number and text of the lines of `frr.conf` that are exec commands."""
+        if file == FILE:
+            yield from exec_lines(text, aside.EXEC_COMMANDS)
 
     def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         """Yield file and line of what makes the switch run a command, or read another file."""

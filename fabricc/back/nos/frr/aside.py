@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fabricc.back.reading import Silent, Topic
+from fabricc.base.patterns import pattern
 
 _BEGINNINGS = (
     "access-class", "agentx", "banner", "bgp community alias", "bgp send-extra-data", "debug", "domainname", "dump",
@@ -11,3 +12,9 @@ _BEGINNINGS = (
 )  # fmt: skip
 
 TOPIC = Topic([Silent(f"[no] {words} [<rest>]") for words in _BEGINNINGS])
+
+EXEC_COMMANDS = pattern(
+    r"conf(?:igure|ig)?(?: (?:t|terminal(?: .*)?))?|end|enable|disable|(?:write|wr)(?: (?:mem|memory|file|terminal))?"
+    r"|commit(?: .*)?|rollback .*|(?:reload|copy|show|clear)(?: .*)?|do .*"
+)
+"""Lines that a person types at a prompt of vtysh."""

@@ -133,4 +133,5 @@ JUNOS = SingleFileNos(
     found=found,
     asides=Reader((aside.TOPIC,), {}, _in_force),
     commands=aside.COMMANDS,
+    exec_commands=aside.EXEC_COMMANDS,
 )  # fmt: skip

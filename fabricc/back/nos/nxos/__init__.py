@@ -90,4 +90,5 @@ NXOS = SingleFileNos(
     found=found,
     asides=aside.AsideReader((aside.TOPIC,), {}),
     commands=aside.COMMANDS,
+    exec_commands=aside.EXEC_COMMANDS,
 )  # fmt: skip

@@ -67,6 +67,11 @@ TOPIC = Topic((
     *(row for beginning in _BEGINNINGS for row in _whole(beginning)),
     Block("interface <rest>", "", tuple(row for beginning in _OF_PORTS for row in _whole(beginning))),
 ))  # fmt: skip
+EXEC_COMMANDS = pattern(
+    r"conf(?:igure|ig)?(?: (?:t|terminal|session\b.*|replace .*))?|end|enable|disable|write(?: .*)?"
+    r"|commit(?: .*)?|rollback .*|checkpoint(?: .*)?|(?:reload|copy|show|clear|delete|run|bash)(?: .*)?|do .*"
+)
+"""Lines that a person types at a prompt."""
 COMMANDS = pattern(
     r"(?:event manager|cli alias|scheduler|python|guestshell|run|virtual-service|app-hosting|terminal event)\b"
 )
