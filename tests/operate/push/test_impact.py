@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import render_switch
-from fabricc.operate.devices import inventory
+from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.push.impact import Effect, assess_effect
 from fabricc.review.diff.application import application_words
 from fabricc.review.diff.judged import judged
@@ -27,7 +27,7 @@ def effect_of(folder: Path, before: str, after: str) -> Effect:
     for name, more in (("before", before), ("after", after)):
         fabric = specs.source(specs.two_tiers(folder / name, more=more)).fabric
         at = next(at for at in fabric.switch_ids() if fabric.name(at) == "spine01a")
-        states.append((fabric.switch(at), inventory.devices_by_name(fabric)["spine01a"]))
+        states.append((fabric.switch(at), devices_by_name(fabric)["spine01a"]))
     (old, _), (new, device) = states
     return assess_effect(device, new, render_switch(old), render_switch(new))
 
@@ -96,7 +96,7 @@ def test_review_and_push_agree_on_the_way_of_a_change(
         paths.append(path)
         switches.append(fabric.switch(at))
     old, new = switches
-    pushed = assess_effect(inventory.devices(fabric)[TOR], new, render_switch(old), render_switch(new))
+    pushed = assess_effect(devices_by_name(fabric)[TOR], new, render_switch(old), render_switch(new))
     assert (pushed.impact, pushed.way.partition(";")[0]) == (impact, way)
     groups = [group for group in judged(*paths).groups if TOR in group.devices]
     shown = [application_words(group.application) for group in groups if group.application is not None]
