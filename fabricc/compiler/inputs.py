@@ -27,7 +27,7 @@ def file_digests(paths: Iterable[Path]) -> dict[str, str]:
     table = {}
     for path in paths:
         try:
-            table[str(path.resolve())] = files.file_digest(path)
+            table[str(path.resolve())] = files.digest_of_file(path)
         except OSError:
             table[str(path.resolve())] = ""
     return table

@@ -342,7 +342,7 @@ def test_git_has_no_file_of_the_repository_above_the_root(inner: Path) -> None:
         for path in ("secret/c.yaml", "secret", "fab2", "fa"):
             with pytest.raises(GitError, match="may be read"):
                 repository.entries(head, path)
-        for opened in (files.read, files.read_regular_file, files.file_digest, files.plain_digest):
+        for opened in (files.read, files.read_regular_file, files.digest_of_file, files.plain_digest):
             with pytest.raises(OSError, match="may be read"):
                 opened(inner.parent / "secret/c.yaml")
             with pytest.raises(OSError, match=r"may be read|symbolic link"):

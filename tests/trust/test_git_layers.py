@@ -126,7 +126,8 @@ def test_the_only_allowed_protocol_is_known_to_nobody_and_no_alias() -> None:
     assert "/" in allowed  # no key of a section `[alias]` has one
     assert len(allowed) >= 32
     other = subprocess.run(
-        [sys.executable, "-c", "from fabricc.base.foreign import git; print(git.environment()['GIT_ALLOW_PROTOCOL'])"],
+        [sys.executable, "-c",
+         "from fabricc.base.foreign import git; print(git.git_environment()['GIT_ALLOW_PROTOCOL'])"],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
     assert other != allowed

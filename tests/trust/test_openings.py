@@ -60,6 +60,8 @@ ALLOWED = {
     ("cli/report.py", "open"): "the door",
     ("operate/devices/secrets.py", "open"): "the door",
     ("cli/entry.py", "open"): "/dev/null",
+    ("cli/__init__.py", "open"): "/dev/null",
+    ("operate/drivers/junos.py", "read_bytes"): "the known hosts that a trusted access file names",
     ("cli/docs.py", "read_text"): PACKAGED,
     ("cli/docs_site.py", "read_bytes"): PACKAGED,
     ("cli/docs_site.py", "read_text"): PACKAGED,

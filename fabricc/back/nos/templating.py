@@ -96,7 +96,7 @@ def override_digests() -> dict[str, str]:
         for nos in sorted(each for each in known if each.name not in _FIXED):
             for file in sorted(nos.glob("*.j2")):
                 name = f"{nos.name}/{file.name}"
-                found.setdefault(name, files.file_digest(file, root=folder))
+                found.setdefault(name, files.digest_of_file(file, root=folder))
     return found
 
 

@@ -88,7 +88,7 @@ def read(path: Path, *, root: Path | None = None, limit: int = LIMIT) -> bytes:
         os.close(handle)
 
 
-def file_digest(path: Path, *, root: Path | None = None, limit: int = STREAMED) -> str:
+def digest_of_file(path: Path, *, root: Path | None = None, limit: int = STREAMED) -> str:
     """SHA-256 (hex) of such a file, in little memory.
 
     Raises:

@@ -166,7 +166,7 @@ def _written_at(path: Path) -> tuple[int, str]:
 
 def _digest_of(path: Path) -> str:
     try:
-        return files.file_digest(path)
+        return files.digest_of_file(path)
     except FileNotFoundError:
         return ""
 

@@ -159,7 +159,7 @@ def _digest_files(path: Path, named: Iterable[Path]) -> dict[str, str]:
         place = Path(os.path.abspath(each))  # noqa: PTH100 - `Path.absolute` leaves `..`
         if place.is_relative_to(root):
             try:
-                found[str(place)] = files.file_digest(place, root=root)
+                found[str(place)] = files.digest_of_file(place, root=root)
             except files.ForeignFileError as error:
                 raise DeviceError("FAB9101", f"{path} names {place}: {error.strerror}") from None
             except OSError:

@@ -89,7 +89,7 @@ def read_images(path: Path, used: Iterable[Wanted]) -> Images:
 def _check_image(place: Path, digest: str) -> tuple[bool, str]:
     """Return whether the file exists and matches the table, and the problem if it does not."""
     try:
-        own = files.file_digest(place)
+        own = files.digest_of_file(place)
     except FileNotFoundError:
         return False, ""
     except OSError as error:

@@ -40,7 +40,7 @@ def test_a_file_and_a_link_within_the_repository_are_read(repository: Path) -> N
     link.parent.mkdir()
     link.symlink_to("../cluster.yaml")
     assert files.read(link) == b"cluster: x\n"
-    assert files.file_digest(link) == hashlib.sha256(b"cluster: x\n").hexdigest()
+    assert files.digest_of_file(link) == hashlib.sha256(b"cluster: x\n").hexdigest()
 
 
 @pytest.mark.parametrize(
