@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 OF_REVIEWS = {
     "device/model", "device/platform", "device/drained", "link[*]", "link[*] left", "bgp/neighbor[*] beside",
     "interface[*]/port", "interface[*]/peer", "interface[*]/cable/length_m", "interface[*]/cable/medium", "text",
-}  # fmt: skip
+    "text/ended[*]", "text/harmless", "text/vouched"}  # fmt: skip
 """What a review adds; no file states it, so nobody asks why."""
 WORD = re.compile(r"\{[a-z_]+\}")
 
