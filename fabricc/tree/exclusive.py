@@ -1,4 +1,4 @@
-"""One build at a time: a lock file beside the tree, released by the kernel when its holders are gone."""
+"""Allow one build at a time: a lock file next to the tree, which the kernel releases with its holders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAUSE_S = 0.02
 
 @contextmanager
 def exclusive(tree: Path) -> Iterator[None]:
-    """Hold the lock of a tree while working on it; workers forked meanwhile hold it too.
+    """Hold the lock of a tree during work on it; workers forked meanwhile hold it too.
 
     Raises:
         EmitError: FAB7003 another build holds it, FAB7001 it cannot be opened.
@@ -68,7 +68,7 @@ def lock_of(tree: Path) -> Path:
 
 
 def _lock(handle: int) -> bool:
-    """Lock an open file; a verb that asks whether a build runs holds it for a moment."""
+    """Lock an open file; a verb that checks for a running build holds it for a moment."""
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_PAUSE_S)

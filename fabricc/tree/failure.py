@@ -1,4 +1,4 @@
-"""What can go wrong while writing, as diagnostics rather than tracebacks."""
+"""Report failures of writing as diagnostics instead of tracebacks."""
 
 from __future__ import annotations
 

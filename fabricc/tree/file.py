@@ -76,13 +76,13 @@ def _folder(path: Path) -> Folder:
     """Return a folder to write in, through no link that `follow_links` refuses.
 
     Raises:
-        ForeignFileError, OSError: a link leads out of what brought it, or there is no such folder.
+        ForeignFileError, OSError: a link leads out of the repository that contains it, or the folder does not exist.
     """
     return Folder(follow_links(path), root=Path("/"))
 
 
 def _replace(folder: Folder, name: str, content: bytes | Iterable[bytes]) -> bool:
-    """Write a draft beside the file, and rename it unless it says the same.
+    """Write a draft next to the file, and rename it unless the file has the same content.
 
     Raises:
         OSError: nothing has changed.
@@ -109,10 +109,10 @@ def _replace(folder: Folder, name: str, content: bytes | Iterable[bytes]) -> boo
 
 
 def _mode(folder: Folder, name: str) -> int | None:
-    """The permissions of the file that stands there, None where there is none.
+    """Return the permissions of the existing file, None if there is none.
 
     Raises:
-        ForeignFileError: what stands there is a link or no regular file.
+        ForeignFileError: it is a link or no regular file.
     """
     try:
         mode = os.stat(name, dir_fd=folder.handle, follow_symlinks=False).st_mode

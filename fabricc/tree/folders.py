@@ -17,7 +17,7 @@ KEPT_FROM = 2000
 
 
 class Contents(NamedTuple):
-    """What is below a folder, as relative paths: regular files, links and other oddities, folders."""
+    """The contents below a folder as relative paths: regular files, links and other kinds, folders."""
 
     files: list[str]
     links: list[str]
@@ -25,7 +25,7 @@ class Contents(NamedTuple):
 
 
 def walk(top: Path) -> Contents:
-    """Everything below `top`; nothing when it is no folder."""
+    """Return everything below `top`; nothing if it is no folder."""
     found = Contents([], [], [])
     waiting = [""] if top.is_dir() and not top.is_symlink() else []
     while waiting:
@@ -44,7 +44,7 @@ def walk(top: Path) -> Contents:
 
 
 def above(paths: Iterable[str]) -> set[str]:
-    """Every folder that the paths need."""
+    """Return every folder that the paths need."""
     needed: set[str] = set()
     for path in paths:
         end = path.rfind("/")
@@ -55,7 +55,7 @@ def above(paths: Iterable[str]) -> set[str]:
 
 
 def hollow(top: Path) -> list[str]:
-    """Make `top` a folder that has nothing but folders, and list these.
+    """Make `top` a folder that contains folders only, and list these.
 
     Raises:
         OSError: something in it cannot be removed.
@@ -70,14 +70,14 @@ def hollow(top: Path) -> list[str]:
 
 
 def prune(top: Path, folders: Iterable[str]) -> None:
-    """Remove these folders, the deepest first, where they are empty."""
+    """Remove these folders where they are empty, deepest first."""
     for path in sorted(folders, reverse=True):
         with suppress(OSError):
             os.rmdir(f"{top}/{path}")  # noqa: PTH106 - a hot path
 
 
 def retire(top: Path) -> None:
-    """Empty a folder that is not needed now: small ones go, of large ones the folders stay for the next build.
+    """Empty an unused folder: remove a small one, keep the folders of a large one for the next build.
 
     Raises:
         OSError: something in it cannot be removed.

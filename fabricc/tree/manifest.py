@@ -31,13 +31,13 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What `manifest.json` says.
+    """The content of `manifest.json`.
 
     Attributes:
         cluster: the cluster's name.
         version: version of fabricc that wrote the tree.
         spec: file name of the spec, without its folder.
-        inputs: name of an input -> SHA-256 (hex); the spec's is of its meaning, see `Manifest.parts`.
+        inputs: name of an input -> SHA-256 (hex); for the spec, of its values, see `Manifest.parts`.
         files: path below the tree -> SHA-256 (hex), all files but the manifest itself.
     """
 
@@ -48,9 +48,10 @@ class Manifest:
     files: Mapping[str, str] = field(default_factory=dict)
 
     def parts(self) -> Iterator[bytes]:
-        """The bytes of `manifest.json`, in parts: sorted, one file a line, the same on every machine.
+        """Yield the bytes of `manifest.json`: sorted, one file per line, the same on every machine.
 
-        The spec's digest is taken of the typed values, so comments and the order of keys do not change it. All lines of
+        The digest of the spec is computed from the typed values, so comments and the order of keys do not change it.
+        All lines of
         a large tree at once would take four times the memory.
         """
         lines = self._lines()
@@ -72,10 +73,10 @@ class Manifest:
 
     @staticmethod
     def parse(content: bytes) -> Manifest:
-        """The manifest that the bytes state.
+        """Return the manifest in the bytes.
 
         Raises:
-            ManifestError: they state none of a format that this version reads, or a file that no tree can have.
+            ManifestError: the bytes are no manifest of a known format, or name an impossible file.
         """
         try:
             stated = json.loads(content.decode(), object_pairs_hook=_unique)
@@ -102,7 +103,7 @@ class Manifest:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return a table of JSON; a key that stands twice has no one value."""
+    """Return a table of JSON; reject a key that occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key stands twice")
@@ -117,7 +118,7 @@ def _text(stated: Mapping[str, object], key: str) -> str:
 
 
 def _table(stated: Mapping[str, object], name: str, content: bytes) -> dict[str, str]:
-    """A table of names and digests; the digest of an input that was not there is empty."""
+    """Return a table of names and digests; the digest of a missing input is empty."""
     table = stated.get(name)
     if not isinstance(table, dict):
         raise ManifestError(f"`{name}` is missing or no table")
@@ -130,11 +131,11 @@ def _table(stated: Mapping[str, object], name: str, content: bytes) -> dict[str,
 
 
 def _line(content: bytes, text: str) -> int:
-    """The line on which a text stands, as `parts` writes it; 1 where it is written otherwise."""
+    """Return the line of a text in the layout of `parts`; 1 in any other layout."""
     at = content.find(json.dumps(text).encode())
     return content.count(b"\n", 0, at) + 1 if at >= 0 else 1
 
 
 def is_ours(content: bytes) -> bool:
-    """Whether the bytes are, or once were, a manifest of ours: a merge conflict in it leaves the mark."""
+    """Return whether the bytes are, or once were, a manifest of ours; a merge conflict keeps the marker."""
     return _MARK in content

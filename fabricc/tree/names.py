@@ -1,4 +1,4 @@
-"""Which names may stand in an output tree, so that nothing is ever written outside it."""
+"""Names that are allowed in an output tree, so that nothing is ever written outside it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _CLUSTER = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 def is_path(path: str) -> bool:
-    """Whether every component of a relative path is a plain name: none climbs, is hidden or has unusual characters."""
+    """Return whether every component of a relative path is plain: not `..`, not hidden, no unusual characters."""
     return _PATH.fullmatch(path) is not None
 
 
 def is_cluster(name: str) -> bool:
-    """Whether a cluster's name can name a folder."""
+    """Return whether a cluster's name can be the name of a folder."""
     return _CLUSTER.fullmatch(name) is not None
 
 

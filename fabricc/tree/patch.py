@@ -1,10 +1,10 @@
-"""A few files of a large tree changed in place: written beside it, recorded, then moved in one after another.
+"""Change a few files of a large tree in place: write them next to it, record them, then move them one by one.
 
-Putting a whole tree in the place of another costs time for every file in it. When few change, those few are written
-to a hidden folder, a record names where each belongs, and each is renamed to its place. Until the record stands the
-tree is the old one; once it stands the new one is certain: a build killed among the renames is completed by the next
-build (`complete`), as a database does with its log. The record is in the user's own state folder and has every file's
-digest, so that a patch that came with a repository is nobody's, and never moved.
+Replacing a whole tree costs time for every file in it. When few files change, those are written to a hidden folder, a
+record lists the place of each, and each is renamed to its place. Before the record exists the tree is the old one;
+after that the new one is certain: the next build completes the renames of a killed build (`complete`), as a database
+does with its log. The record is in the user's own state folder and has the digest of every file, so that a patch that
+came with a repository is never moved.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Patch:
 
     @staticmethod
     def open(target: Path) -> Patch:
-        """An empty patch.
+        """Return an empty patch.
 
         Raises:
-            EmitError: FAB7001, the folder beside the tree cannot be made.
+            EmitError: FAB7001, the folder next to the tree cannot be made.
         """
         folder = folder_of(target)
         try:
@@ -84,7 +84,7 @@ class Patch:
         return digest.hexdigest()
 
     def commit(self, digests: Mapping[str, str]) -> None:
-        """Put staged files in their places: those of these paths, by whichever process they were staged.
+        """Move the staged files of these paths to their places, whichever process staged them.
 
         Args:
             digests: path -> SHA-256 (hex) of what was staged.
@@ -101,7 +101,7 @@ class Patch:
             raise EmitError.from_os(error) from None
 
     def stated(self, digests: Mapping[str, str]) -> None:
-        """Write the record; from here on the patch is certain.
+        """Write the record; after this the patch is certain.
 
         Raises:
             OSError: it cannot be written.
@@ -114,7 +114,7 @@ class Patch:
         draft.replace(record)
 
     def abandon(self) -> None:
-        """Drop what is staged, unless it is to be completed."""
+        """Drop the staged files, unless they must be completed."""
         if not pending(self.target):
             with suppress(OSError):
                 swap.remove(self.folder)
@@ -126,9 +126,9 @@ def folder_of(target: Path) -> Path:
 
 
 def complete(target: Path) -> None:
-    """Complete the patch that a killed build of this user's left half applied; for who holds the tree's lock.
+    """Complete the half-applied patch of a killed build of this user; the caller holds the lock of the tree.
 
-    What is staged without a record, or has other bytes than the record says, goes.
+    Staged files without a record, or with other bytes than recorded, are removed.
 
     Raises:
         EmitError: FAB7001.
@@ -147,7 +147,7 @@ def complete(target: Path) -> None:
 
 
 def _recorded(target: Path) -> dict[str, str]:
-    """What the record says, nothing where there is none."""
+    """Return the content of the record, empty if there is none."""
     record = patch_of(target)
     try:
         stated = json.loads(record.read_text(encoding="utf-8")) if record else {}
@@ -157,7 +157,7 @@ def _recorded(target: Path) -> dict[str, str]:
 
 
 def _genuine(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
-    """Those that still wait, with the bytes that were staged."""
+    """Return the waiting files that have the recorded bytes."""
     found = {}
     with Folder(folder) as staged:
         for path, digest in digests.items():
@@ -168,7 +168,7 @@ def _genuine(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
 
 
 def _waiting(path: str) -> str:
-    """The name under which the file for a path of the tree waits.
+    """Return the name under which the staged file of a path waits.
 
     Raises:
         EmitError: FAB7004, the path is not a plain one inside the tree.
@@ -198,7 +198,7 @@ def _drop(target: Path, folder: Path) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Signals that would end the process wait until the tree is whole; only a main thread is asked to handle any."""
+    """Delay signals that would end the process until the tree is whole; only a main thread may handle signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from fabricc.tree.manifest import Manifest
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-"""How a file of a tree is opened: made anew, never through a link."""
+"""Flags to create a file of a tree: always new, never through a link."""
 _NO_LINK = (errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
 _OUR_FOLDERS = ("switches/", "hosts/", "jobs/", "acceptance/", "plan/")
 _LISTED = 3
 
 
 Parts = Callable[[], Iterable[bytes]]
-"""The content of a file, in parts, as often as it is asked for."""
+"""The content of a file in parts; every call starts again."""
 
 
 class Written(NamedTuple):
@@ -62,7 +62,7 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a commit did to the tree: numbers of files, and warnings about files that are not the tool's."""
+    """The effect of a commit on the tree: numbers of files, and warnings about foreign files."""
 
     written: int
     kept: int
@@ -72,11 +72,11 @@ class Committed:
 
 @dataclass(slots=True)
 class Stage:
-    """The new tree beside the old one; make it with `Stage.open` while holding the tree's lock.
+    """The new tree next to the old one; make it with `Stage.open` while holding the tree's lock.
 
     Attributes:
-        target: the folder that users see.
-        folder: the hidden folder written to; `aside`: where the old tree waits if folders cannot be swapped.
+        target: the visible folder.
+        folder: the hidden folder written to; `aside`: the place of the old tree if folders cannot be swapped.
         present: regular files in the present tree; `links`: links and other oddities, never followed.
         before: the present tree's manifest, when it can be read.
         spare: folders of an earlier tree that the stage still has.
@@ -93,7 +93,7 @@ class Stage:
 
     @staticmethod
     def open(out: Path, cluster: str) -> Stage:
-        """An empty stage for `out/cluster`, after clearing what a killed build may have left.
+        """Return an empty stage for `out/cluster`, and clear the remains of a killed build.
 
         Raises:
             EmitError: FAB7001, FAB7002 (the folder there is not an output tree), FAB7004 (bad name).
@@ -112,9 +112,9 @@ class Stage:
         return Stage(target, folder, aside, present, links, before, frozenset(spare), set(spare))
 
     def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
-        """Stage one file, unless the present tree has the same bytes there, executable or not alike.
+        """Stage one file, unless the present tree has the same bytes and mode there.
 
-        `sha256` is the content's digest where the caller has it.
+        `sha256` is the digest of the content, if the caller has it.
 
         Raises:
             EmitError: FAB7004, the path is not a plain one inside the tree.
@@ -178,7 +178,7 @@ class Stage:
         return [Written(f"{folder}/{name}", sha256, True, False) for name, _, sha256, _ in contents]
 
     def commit(self, manifest: Manifest, changed: int) -> Committed:
-        """Finish the tree: exactly the files of the manifest, the manifest, and files that never were ours.
+        """Finish the tree: the files of the manifest, the manifest, and foreign files.
 
         Args:
             manifest: of the new tree.
@@ -208,7 +208,7 @@ class Stage:
         if self.spare:
             folders.prune(self.folder, self.spare - folders.above([*ours, *foreign]))
         swap.install(self.folder, self.target, self.aside)
-        with suppress(OSError):  # the new tree stands; the next build clears what is left
+        with suppress(OSError):  # the new tree is in place; the next build clears the rest
             folders.retire(self.folder)
             swap.remove(self.aside)
         return Committed(written, len(ours) - written, stale, diagnostics)
@@ -275,7 +275,7 @@ def _folders_of(paths: tuple[str, ...]) -> list[str]:
 
 
 def _own(target: Path) -> Manifest | None:
-    """The manifest of the tree at `target`; None when there is no tree yet, or its manifest is damaged.
+    """Return the manifest of the tree at `target`; None without a tree or with a damaged manifest.
 
     Raises:
         EmitError: FAB7002, what is there is not ours.
@@ -301,7 +301,7 @@ def _own(target: Path) -> Manifest | None:
 
 
 def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
-    """The bytes of a file and whether it is executable; None when it is none, a link, or of no usual size."""
+    """Return the bytes of a file and whether it is executable; None for no file, a link, or an unusual size."""
     try:
         return files.read_regular_file(path, limit=limit)
     except OSError:
@@ -309,7 +309,7 @@ def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
 
 
 def _stated(path: str) -> tuple[str, bool] | None:
-    """The SHA-256 (hex) of a file and whether it is executable; None when it is none or a link."""
+    """Return the SHA-256 (hex) of a file and whether it is executable; None for no file or a link."""
     try:
         return files.plain_digest(path)
     except OSError:
@@ -317,7 +317,7 @@ def _stated(path: str) -> tuple[str, bool] | None:
 
 
 def _sum(parts: Iterable[bytes], file: BinaryIO | None) -> str:
-    """The SHA-256 (hex) of what comes in parts, which is written to a file if there is one."""
+    """Return the SHA-256 (hex) of content that comes in parts, and write it to a file if there is one."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)

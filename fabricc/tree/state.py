@@ -1,8 +1,8 @@
-"""What fabricc remembers of trees, in a folder of the user's own: nothing that a repository brought gets there.
+"""The state that fabricc keeps about trees in a folder of the user; nothing from a repository gets there.
 
-Records, ledgers and patches decide what a build leaves alone and which files it moves, so they are believed only where
-nobody else can have written them: `$XDG_STATE_HOME/fabricc`, by default `~/.local/state/fabricc`, open to its owner
-alone. Without such a folder everything works, and takes the time of a whole build.
+Records, ledgers and patches decide what a build leaves alone and which files it moves, so they are trusted only where
+nobody else can write: `$XDG_STATE_HOME/fabricc`, by default `~/.local/state/fabricc`, with access for its owner only.
+Without such a folder everything works, but each build is a whole build.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def patch_of(target: Path, *, make: bool = False) -> Path | None:
 
 
 def pending(target: Path) -> bool:
-    """Whether a build of this user's was ended, or is, while it moved files into the tree."""
+    """Return whether a build of this user is moving files into the tree, or ended while it did."""
     try:
         record = patch_of(Path(os.path.realpath(target)))
         return record is not None and record.is_file()

@@ -27,7 +27,7 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two folders in one step; False where kernel or file system cannot.
+    """Swap two folders in one step; return False if the kernel or file system cannot.
 
     Raises:
         OSError: any other failure.
@@ -44,7 +44,7 @@ def _exchange(first: Path, second: Path) -> bool:
 
 
 def install(stage: Path, target: Path, aside: Path) -> None:
-    """Make `stage` the folder `target`; what was there is afterwards at `stage` or `aside`.
+    """Make `stage` the folder `target`; the old folder is then at `stage` or `aside`.
 
     Without `renameat2` (other kernels, some network file systems) this takes two renames; `recover` undoes
     the first when a kill falls between them.
@@ -64,7 +64,7 @@ def install(stage: Path, target: Path, aside: Path) -> None:
 
 
 def recover(target: Path, aside: Path) -> None:
-    """Put back the tree that a build killed between two renames had set aside."""
+    """Restore the tree that a build, killed between two renames, had moved away."""
     if aside.is_dir() and not aside.is_symlink() and not target.exists():
         aside.rename(target)
 
