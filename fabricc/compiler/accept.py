@@ -1,4 +1,4 @@
-"""What the spec accepts, and acceptances that have nothing to accept."""
+"""Apply the acceptances of a spec, and report acceptances that match no finding."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 LATER = ("FAB6", "FAB7")
-"""Codes that only emitting and checking can report, so that their absence before says nothing."""
+"""Codes that only emission and checks can report: their absence earlier proves nothing."""
 
 
 def apply_acceptances(
     spec: ClusterSpec, diagnostics: Iterable[Diagnostic], *, gaps: bool = True, planned: bool = True
 ) -> list[Diagnostic]:
-    """The findings up to planning, accepted warnings and gaps as notes; FAB2900 for an entry that matches none.
+    """Return the findings up to planning with accepted warnings and gaps as notes; FAB2900 for an unmatched entry.
 
     Args:
-        spec: whose acceptances.
+        spec: contains the acceptances.
         diagnostics: the findings.
-        gaps: whether back ends were asked what they cannot express; if not, nothing is said of accepted gaps.
-        planned: whether there is a plan; if not, what would match an entry may be yet to be found.
+        gaps: whether the capability gaps of the back ends are known; if not, accepted gaps are not judged.
+        planned: whether there is a plan; without one, a finding that matches an entry may be missing.
     """
     unasked = LATER if gaps else (*LATER, GAPS)
     known = soften_errors(diagnostics, spec.accept)

@@ -1,6 +1,6 @@
-"""The ledger of what devices took: forms of lines by model, system and release, in `accepted.yaml` beside the spec.
+"""The ledger of accepted lines: forms by model, system and release, stored in `accepted.yaml` next to the spec.
 
-Nothing in it is trusted beyond a warning: a build with it writes the same files as one without.
+Its entries can add warnings only: a build with it writes the same files as a build without it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ Platform = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What devices of one platform said of the lines of one version.
+    """The lines of one version that devices of one platform accepted or refused.
 
     Attributes:
-        accepted: forms that one took; `refused`: form -> the words of one that refused it.
+        accepted: forms that a device accepted; `refused`: form -> the error message of a device that refused it.
     """
 
     platform: Platform
@@ -89,7 +89,7 @@ def _is_address(word: str) -> bool:
 
 
 def names_of(switch: Switch) -> frozenset[str]:
-    """The names that stand in a switch's lines: its own, of what it is cabled to, and of its accounts."""
+    """Return the names that occur in the lines of a switch: its own, those of its neighbors and of its accounts."""
     peers = (port.peer.device for port in switch.ports if port.peer)
     return frozenset([switch.name, *peers, *(user.name for user in switch.management.users)])
 
@@ -111,7 +111,7 @@ def platform_of(switch: Switch) -> Platform:
 
 
 def read_ledger(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
-    """What a ledger states, nothing where there is none; FAB9047 for what is wrong with it."""
+    """Read a ledger (empty where there is none), with FAB9047 for its problems."""
     try:
         raw = files.read(path, limit=_LARGEST)
     except FileNotFoundError:
@@ -144,7 +144,7 @@ def _ledger_error(message: str, at: Position) -> Diagnostic:
 
 
 def merge_ledgers(known: Iterable[Tried], fresh: Iterable[Tried]) -> tuple[Tried, ...]:
-    """What was known with what was tried now, which is the later word on a form; sorted."""
+    """Merge two ledgers, sorted; the new result replaces the old one for the same form."""
     found: dict[tuple[Platform, str], Tried] = {}
     for one in (*known, *fresh):
         old = found.get((one.platform, one.version), one)
@@ -172,7 +172,7 @@ def ledger_bytes(tried: Sequence[Tried]) -> bytes:
 
 
 def tried_now(switch: Switch, texts: Mapping[str, str], refused: Mapping[str, str]) -> Tried:
-    """What one switch said of its lines: all are taken, or some refused and nothing is known of the rest."""
+    """Return the result of one switch: all lines accepted, or some refused and the rest unknown."""
     names = names_of(switch)
     words = {line_form(line, names): line_form(said, names) for line, said in refused.items()}
     accepted = frozenset() if refused else frozenset(forms_of(switch, texts))
@@ -208,7 +208,7 @@ def unaccepted_warnings(fabric: Fabric, tried: Iterable[Tried]) -> Iterator[Diag
 
 
 def never_accepted(spec: Path, ledger: Path) -> Sequence[Diagnostic]:
-    """What a ledger says of a spec: what is wrong with it, or the warnings."""
+    """Return the warnings of a ledger about a spec, or the problems of the ledger itself."""
     tried, wrong = read_ledger(ledger)
     fabric = compile_spec(spec, gaps=False).planned if not wrong else None
     return tuple(unaccepted_warnings(fabric, tried)) if fabric is not None else wrong

@@ -65,7 +65,7 @@ def _read_file(path: Path, root: Path | None) -> bytes:
 
 
 def _is_spec(path: Path, text: bytes) -> bool:
-    """Return whether a file is a spec: by its name, by a lock of its own, or by keys that every spec has."""
+    """Return whether a file is a spec: by its name, its own lock, or the keys that every spec has."""
     keys = _FLOW_KEYS if text.lstrip().startswith(b"{") else _BLOCK_KEYS
     return path.name in _SPEC_NAMES or own_lock(path).is_file() or all(key.search(text) for key in keys)
 

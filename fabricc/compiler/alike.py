@@ -1,11 +1,11 @@
-"""Devices that are alike but for their coordinates: one is read, the others are proved by substitution.
+"""Devices that differ in their coordinates only: one is read, the others are proved by substitution.
 
-A device whose files say what is planned is planned, rendered and read once more with letters for coordinates: other
-names, addresses and AS numbers, in the same order, and equal where its own are. When they come back as planned, and
-with its own put back in their places the device comes out as it was read, it is known where each stands in files and
-facts. Of another device that is planned alike but for coordinates, the files must be those with its own in place of
-the letters, byte for byte; its reading is then the one with the same put in, because readers take coordinates as they
-come. A device whose files are not so is read.
+A device whose files match the plan is planned, rendered and read once more with placeholders for its coordinates: other
+names, addresses and AS numbers, in the same order, and equal where the originals are equal. When the result matches
+this second plan, and the original coordinates put back in their places give the original reading, the place of every
+coordinate in files and facts is known. For another device whose plan differs in coordinates only, the files must equal
+the pattern with its coordinates filled in, byte for byte; its reading then follows from the same substitution, because
+readers do not interpret coordinates. Any other device is read.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Files = Mapping[str, str]
     Outline = tuple[str, tuple[tuple[int, int], ...]]
-    """What tells at a glance that devices are not alike: system, and how many coordinates and other ones they have."""
+    """Cheap key that separates devices of different kinds: system, number of coordinates, number of distinct ones."""
 
 _MOST = 8
 """Devices of an outline that patterns are made of; where none is like the next, it does not pay."""
@@ -58,7 +58,7 @@ def _pack_address(address: str) -> tuple[int, bytes]:
 
 
 _ORDERS: tuple[Callable[[str], Any], ...] = (_pack_address, natural_key)
-"""How files may sort addresses: as numbers, or as text with numbers in it."""
+"""Orders in which files may sort addresses: as numbers, or as text with numbers in it."""
 _KINDS: Mapping[str, Callable[[int, str], str]] = {
     "names": lambda number, _: f"zn{number:06}n",
     "ports": lambda number, _: f"zp{number:06}p",
@@ -66,12 +66,12 @@ _KINDS: Mapping[str, Callable[[int, str], str]] = {
     "asns": lambda number, _: f"42949{number:05}",
     "labels": lambda number, own: f"zl{number:06}{' ' if ' ' in own else ''}l",
 }
-"""Kind of coordinates -> the letter that stands for one by its place in their order."""
+"""Kind of coordinates -> the letter that replaces one, by its place in their order."""
 _LETTER = r"z[np]\d{6}[np]|zl\d{6} ?l|240\.1\d\d\.1\d\d\.1\d\d|fdee(?::e1\d\d){3}(?::eeee){4}|42949\d{5}"
 
 
 _WORDS = pattern(r"(?=.*\d)(?=[A-Za-z])[\w./:-]*[\w./-](?: [\w./:-]*[\w./-])*", re.ASCII)
-"""A name or words that are none of any syntax: those have no digits where a name may stand."""
+"""A name or words that no syntax reserves; they have no digits where a name may occur."""
 
 
 _Pick = Callable[[Sequence[str]], tuple[str, ...]]
@@ -79,13 +79,13 @@ _Pick = Callable[[Sequence[str]], tuple[str, ...]]
 
 
 class _Blank(NamedTuple):
-    """A text with letters: what stands between them, they in every second place; and what picks their values."""
+    """A text with placeholders: the fixed parts in every second place, and the function that picks the values."""
 
     pieces: list[str]
     letters: _Pick
 
     def filled(self, values: Sequence[str]) -> str:
-        """The text with values in place of letters."""
+        """Return the text with values in place of the placeholders."""
         if len(self.pieces) == 1:
             return self.pieces[0]
         pieces = self.pieces.copy()
@@ -104,17 +104,17 @@ class _Blanks(NamedTuple):
     lines: _Blank
 
     def put(self, texts: list[Any], values: Sequence[str]) -> None:
-        """Put the filled texts in their places."""
+        """Fill the texts in at their places."""
         if self.places:
             for at, text in zip(self.places, self.lines.filled(values).split("\n"), strict=True):
                 texts[at] = text
 
 
 class _Substituted:
-    """A reading by substitution, put together when it is asked for: of most devices nobody does."""
+    """A reading by substitution that is assembled on first use, because most are never used."""
 
     def __init__(self, pattern: _Pattern, values: Sequence[str]) -> None:
-        """`values`: what stands for the letters of the pattern."""
+        """Keep the values that replace the placeholders of the pattern."""
         self._pattern = pattern
         self._values = values
 
@@ -171,7 +171,7 @@ class _Pattern:
     common: Common
 
     def reading(self, own: tuple[str, ...], files: Files) -> Said | None:
-        """The reading of the files of a device with such coordinates; None where they are none of this pattern."""
+        """Return the reading of a device with these coordinates; None if its files do not match this pattern."""
         values = (*self.first(own), "")
         if "" in values[:-1] or files.keys() != self.files.keys():
             return None
@@ -192,7 +192,7 @@ class Alike:
     read: Counter[Outline] = field(default_factory=Counter)
 
     def reading(self, device: Switch | Host, files: Files) -> tuple[Said, Common] | None:
-        """A device's reading by substitution, and what those like it have in common; None where it is to be read."""
+        """Return the reading of a device by substitution and what its pattern shares; None if it must be read."""
         rest, own = _split_device(device)
         alike = [each for each in self.patterns.get(_device_outline(device, own), ()) if each.rest == rest]
         if not alike or not _is_plain(own):
@@ -202,10 +202,10 @@ class Alike:
         return next(((reading, common) for reading, common in readings if reading), None)
 
     def learn(self, device: Switch | Host, files: Files, reading: Reading) -> None:
-        """Take note of a device whose files say what is planned; from the second of an outline on, a pattern pays.
+        """Record a device whose files match the plan; from the second one of an outline on, a pattern pays off.
 
-        One that does not give the device back that it was made of is none: something that follows from coordinates
-        is in files or facts, and no letter stands for it.
+        A pattern that does not reproduce its own device is dropped: something in files or facts follows from
+        coordinates and has no placeholder.
         """
         rest, own = _split_device(device)
         outline = _device_outline(device, own)
@@ -226,7 +226,7 @@ def _split_device(device: Switch | Host) -> tuple[Rest, Coordinates]:
 
 
 def _is_plain(own: Coordinates) -> bool:
-    """Whether coordinates are what every reader takes for such: words with digits, canonical addresses, AS numbers."""
+    """Return whether all coordinates look plain to every reader: words with digits, canonical addresses, AS numbers."""
     if not all(map(_is_word, {*own.names, *own.ports, *own.labels})):
         return False
     if not all(0 < int(asn) < 1 << 32 for asn in {*own.asns}):

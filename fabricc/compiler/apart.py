@@ -96,7 +96,7 @@ def _write_differences(held: Held, out: Path) -> int:
     for path, (content, mode) in held.files.items():
         file = out / path
         make_folder(file.parent)
-        with suppress(FileExistsError):  # what stands there keeps its permissions, as everywhere
+        with suppress(FileExistsError):  # an existing file keeps its permissions
             os.close(os.open(file, CREATE, mode))
         written += write_file(file, content)
     return written

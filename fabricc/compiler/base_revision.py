@@ -18,18 +18,18 @@ _SHOWN = 3
 
 
 class BaseError(FindingsError):
-    """There is no revision to compare with, or more than one could be meant."""
+    """There is no revision to compare with, or more than one is possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What to compare.
+    """The two sides of a comparison.
 
     Attributes:
         base: the commit of the older side; `base_label`: the same for people.
         head: the commit or merged tree of the newer side, in `head_history`; None for the files of the work tree.
         tip: the commit of the base revision, whose policy counts.
-        findings: what a reviewer has to know about this choice.
+        findings: remarks about this choice for the reviewer.
     """
 
     base: str

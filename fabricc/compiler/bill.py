@@ -1,4 +1,4 @@
-"""The bill of materials and the labels as tables, and what is said of links that nothing joins."""
+"""The bill of materials and the labels as tables, and findings about links without suitable parts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def bill_rows(
 
 
 def _power_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[object, ...]]:
-    """What each rack draws, without cables that have modules on them, which lie between two; then all together."""
+    """Yield the power of each rack, without cables between two racks that have fixed modules, then the total."""
     racks: dict[str, list[tuple[Item, int]]] = {}
     held = chain(found.devices.items(), ((plug.device, item) for plug, item in found.plugged.items()))
     for device, item in held:
@@ -77,7 +77,7 @@ def _power_row(where: str, items: Iterable[tuple[Item, int]]) -> tuple[object, .
 
 
 def power_of(items: Iterable[tuple[Item, int]]) -> Draw:
-    """What so many of each of some lines draw."""
+    """Return the power of a number of each of some parts."""
     return total_draw((item.power, count) for item, count in items if item.power is not None)
 
 
@@ -103,7 +103,7 @@ def label_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[
 
 
 def _line(port: tuple[str, str], place: tuple[str, int | str]) -> str:
-    """`A01 U42 su001-tor1a Ethernet0`, without the place where there is none."""
+    """Return `A01 U42 su001-tor1a Ethernet0`, without the place if it is unknown."""
     rack, unit = place
     return " ".join(filter(None, (f"{rack} U{unit}" if rack else "", *port)))
 
@@ -122,7 +122,7 @@ def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnosti
 
 
 def _cable_key(kind: str) -> KeyPath:
-    """Where the spec has the cables of a kind."""
+    """Return the key of the spec that holds the cables of a kind."""
     if kind.startswith("management"):
         return "management", "switches", "uplink"
     return ("external",) if kind == "external" else ("cables", kind)
@@ -152,7 +152,7 @@ def _words(end: End) -> str:
 
 
 def _instead(lack: Lack) -> str:
-    """Other media that reach, or the longest of this one: what the catalog joins, by the same look-up."""
+    """Return other media that reach, or the longest length of this one, by the look-up of the catalog."""
     media: Mapping[str, object] = load_reaches()
     others = [
         medium

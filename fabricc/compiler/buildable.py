@@ -1,4 +1,4 @@
-"""Whether a spec that nobody wrote down can be built: planned as a new fabric, and expressed by every system in it."""
+"""Check a generated spec: it must plan as a new fabric, and every system must be able to express it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
-    """The fabric of a spec, or None where there is an error; `folder` is what its overlays are found from."""
+    """Return the fabric of a spec, or None on an error; overlays are searched from `folder`."""
     planned = plan_fabric(spec, catalog, EMPTY_LOCK, Naming())
     fabric, unfit = add_overlays(spec, folder, planned.fabric, {}, gaps=True)
     found = apply_acceptances(spec, [*planned.diagnostics, *unfit])

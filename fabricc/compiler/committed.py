@@ -87,7 +87,7 @@ def check_committed(
 def _compared(
     repository: Repository, commit: str, path: str, fresh: Mapping[str, _File], cluster: str
 ) -> list[Diagnostic]:
-    """What differs below `path`, by codes."""
+    """Report the differences below `path`, by code."""
     entries = repository.entries(commit, path)
     if not entries:
         message = f"{commit[:12]} has nothing at {visible_path(path)}"
@@ -142,7 +142,7 @@ def _other_trees(
 
 
 def _has_spec(repository: Repository, commit: str, cluster: str, content: bytes) -> bool:
-    """Whether a commit has a spec of the cluster, under the file name that the manifest gives."""
+    """Return whether a commit has a spec of the cluster under the file name in the manifest."""
     try:
         manifest = Manifest.parse(content)
     except ManifestError:
@@ -163,7 +163,7 @@ def _other(entry: Entry) -> str:
 
 
 def _limited(code: str, messages: list[str]) -> Iterator[Diagnostic]:
-    """The first findings of a code, and how many more there are."""
+    """Yield the first findings of a code and the number of the others."""
     for message in messages[:_SHOWN]:
         yield Diagnostic(code, Severity.ERROR, message, None, _REMEDIES[code])
     if (more := len(messages) - _SHOWN) > 0:
@@ -171,7 +171,7 @@ def _limited(code: str, messages: list[str]) -> Iterator[Diagnostic]:
 
 
 def _files(tree: Path) -> dict[str, _File]:
-    """The files of a tree that this process built."""
+    """Return the files of a tree that this process built."""
     found = {}
     for folder, _, names in os.walk(tree):
         for name in names:
@@ -186,7 +186,7 @@ def _files(tree: Path) -> dict[str, _File]:
 
 
 def _below(top: Path, folder: Path) -> str:
-    """The folder's path below the top of the repository, by its name: a link in the work tree leads nowhere."""
+    """Return the folder's path below the top of the repository by name; links in the work tree are not followed."""
     for path in (Path(os.path.normpath(Path.cwd() / folder)), folder.parent.resolve() / folder.name):
         if path != top and path.is_relative_to(top):
             return path.relative_to(top).as_posix()

@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 
 
 COMPUTE = "compute"
-"""What commands call the network that the top level of a spec describes."""
+"""The name of the network that the top level of a spec describes."""
 _COMPARED = 10_000
 """Names of a network that a mistyped one is compared with: a second of work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled(PlannedSpec):
-    """A planned spec and what it becomes; files and the proof are worked out when they are asked for.
+    """A planned spec with its results; files and the proof are computed on first use.
 
     Attributes:
-        networks: name -> further network of the same hosts, compiled; what was found of it is among all that was.
+        networks: name -> further network of the same hosts, compiled; its findings are among those of the whole.
     """
 
     networks: Mapping[str, Compiled] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Compiled(PlannedSpec):
         raise FindingsError("FAB3110", message, remedy)
 
     def switches(self) -> Iterator[Switch]:
-        """Every switch of this network, computed one by one: ToRs, then spines, then cores.
+        """Yield every switch of this network, computed one by one: ToRs, then spines, then cores.
 
         Raises:
             CompileError: as `fabric`.
@@ -86,7 +86,7 @@ class Compiled(PlannedSpec):
         return map(self.fabric.switch, self.fabric.switch_ids())
 
     def hosts(self) -> Iterator[Host]:
-        """Every host with its ports in this network, computed one by one.
+        """Yield every host with its ports in this network, computed one by one.
 
         Raises:
             CompileError: as `fabric`.
@@ -94,11 +94,11 @@ class Compiled(PlannedSpec):
         return map(self.fabric.host, self.fabric.host_ids())
 
     def device(self, name: str) -> Switch | Host:
-        """The switch or host of that name, also of a further network.
+        """Return the switch or host of that name, also from a further network.
 
         Raises:
             CompileError: as `fabric`.
-            FindingsError: FAB3195, there is none.
+            FindingsError: FAB3195, no device has this name.
         """
         for fabric in (self.fabric, *self.fabric.networks):
             if (at := fabric.find(name)) is not None:
@@ -106,7 +106,7 @@ class Compiled(PlannedSpec):
         raise FindingsError.of([no_device(self, name)])
 
     def files(self, device: Switch | Host) -> dict[str, str]:
-        """The device's files as the tree has them: path below its folder -> text; a host's of all networks.
+        """Return the files of a device as in the tree: path below its folder -> text; for a host, of all networks.
 
         Raises:
             EmitError: FAB7012, a template of the user's own is at fault.
@@ -118,7 +118,7 @@ class Compiled(PlannedSpec):
         return {path: text for part in parts for path, text in host_files.render(part).items()}
 
     def proof(self, *, jobs: int | None = None) -> tuple[Diagnostic, ...]:
-        """What is wrong with the files of the whole fabric, read back and held against the plan; nothing is written.
+        """Read the files of the whole fabric back, compare them with the plan, and return the findings; write nothing.
 
         Args:
             jobs: worker processes; None for one per usable CPU.
@@ -141,14 +141,14 @@ class Compiled(PlannedSpec):
         check: bool = True,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> BuildResult:
-        """Write the tree below `out` and the lock beside the spec, as `fabricc build` does.
+        """Write the tree below `out` and the lock next to the spec, as `fabricc build` does.
 
         Args:
             out: folder that holds the tree, which is named after the cluster.
             jobs: worker processes; None for one per usable CPU.
             frozen: fail rather than change the lock.
-            check: read every file back and prove it; without, the tree is written unproved.
-            progress: called with what is being done, how much of it is done, and how much there is.
+            check: read every file back and prove it; otherwise the tree is written without a proof.
+            progress: called with the current phase, the number done and the total.
         """
         from fabricc.compiler.writing import write_tree  # as for `proof`
 
@@ -163,15 +163,15 @@ def compile_spec(
     ethernet_only: bool = False,
     lock_path: Path | None = None,
 ) -> Compiled:
-    """Read and plan a spec; problems are diagnostics of what comes back, never exceptions.
+    """Read and plan a spec; problems are diagnostics of the result, never exceptions.
 
     Args:
         path: the spec; its lock, catalog files and overlays are found from there.
         repin: pins of the lock to choose afresh, so that addresses and ports may change, () for the least that
             suffices; None keeps all. Identities stay.
-        gaps: also ask every back end in use what it cannot express.
+        gaps: also report the settings that a back end in use cannot express.
         ethernet_only: refuse a spec of InfiniBand (FAB5817).
-        lock_path: the lock; by default as `lock_of` has it.
+        lock_path: the lock; by default that of `lock_of`.
     """
     path = Path(path)
     lock_path = lock_path or lock_of(path)

@@ -45,14 +45,14 @@ _INLINE_DEVICES = 48
 
 @dataclass(slots=True)
 class Piece:
-    """What came of one piece of the work.
+    """The result of one piece of the work.
 
     Attributes:
-        written: files put on the stage; `ends`: packed link ends of each device, see `check.links`.
-        full_ends: ends in full, only those asked for.
-        devices: how many were worked on.
-        survey: what rules about the whole fabric need of the devices.
-        verified: folders of devices whose existing files were read, and what is wrong with their bytes.
+        written: files that were staged; `ends`: packed link ends of each device, see `check.links`.
+        full_ends: complete ends, only the requested ones.
+        devices: number of devices done.
+        survey: the input of rules about the whole fabric.
+        verified: folders of devices whose existing files were read, and the problems of their bytes.
     """
 
     devices: int = 0
@@ -65,7 +65,7 @@ class Piece:
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
 
     def survey_device(self, device: Switch | Host, reading: Said, folder: str, common: Common | None) -> None:
-        """Ask the rules of a device."""
+        """Collect the input of the whole-fabric rules from a device."""
         wrong, ends = surveyed(device, reading, folder, self.survey, common)
         self.findings.add(wrong)
         self.ends.append(ends)
@@ -81,7 +81,7 @@ def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
 
 
 def job_count(fabric: Fabric, jobs: int | None) -> int:
-    """How many processes: as asked, one at least; else one per CPU, and one for a fabric too small to share out."""
+    """Return the number of processes: the requested number, else one per CPU; one for a small fabric."""
     if jobs is not None:
         return max(1, jobs)
     counts = fabric.counts()
@@ -91,17 +91,16 @@ def job_count(fabric: Fabric, jobs: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What to do with every piece; called in a worker with the piece's number.
+    """The work for every piece; called in a worker with the number of the piece.
 
     Attributes:
         stage: where files are written, or None to take the files of `existing` instead of rendering.
         existing: folder of a device (`switches/x`) -> its files by path below that folder, and which of them are not
             those that the build wrote.
         check: read back and compare.
-        expected: whether the build that wrote the existing files was one of this plan: where they are others, each
-            line counts.
+        expected: whether the build that wrote the existing files was one of this plan: otherwise each line counts.
         wanted: keys of links whose ends are wanted in full; everything else is then left out.
-        whole: the files that belong to no device, asked for as the piece after the last; None for none.
+        whole: the files that belong to no device, done as the piece after the last; None for none.
     """
 
     fabric: Fabric
@@ -131,7 +130,7 @@ class Work:
         return piece
 
     def _devices(self, number: int, piece: Piece) -> Iterator[tuple[Switch, PortLayout] | Host]:
-        """The devices of a piece, each when it has been worked on, so that no more than one is held."""
+        """Yield the devices of a piece, each after its work is done, so that no more than one is held."""
         for device in self.pieces[number]:
             if isinstance(device, HostId):
                 host = self.fabric.host(device)
@@ -203,7 +202,7 @@ def _below(folder: str, wrong: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _those(wanted: frozenset[bytes], ends: Iterable[End], reading: Said) -> list[End]:
-    """The ends of these keys, each with its file below the tree and its line."""
+    """Return the ends of these keys, each with its file below the tree and its line."""
     found = [located(end, reading) for end in ends if end.key in wanted]
     folders = {True: "hosts", False: "switches"}
     return [end._replace(file=end.file and f"{folders[end.host]}/{end.device}/{end.file}") for end in found]

@@ -38,11 +38,11 @@ def build(
         frozen: fail rather than change the lock.
         repin: pins of the lock that may change, as for `compile_spec`.
         check: read every file back and prove it; without, the tree is written unproved.
-        progress: called with what is being done, how much of it is done, and how much there is.
-        before: called with what is sound, before anything of a whole build is written.
+        progress: called with the current phase, the number done and the total.
+        before: called with the sound plan before a whole build writes anything.
 
     Returns:
-        What came of it, and the text of the files that diagnostics point into, by name.
+        The result, and the text of the files that diagnostics point into, by name.
     """
     known = None if repin is not None else record.last_build(out, spec_path, record.build_options(check))
     with ExitStack() as looking:

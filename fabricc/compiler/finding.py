@@ -1,4 +1,4 @@
-"""Where the spec of a built tree is, and the lock of a spec."""
+"""Find the spec of a built tree, and the lock of a spec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCK_NAME = "fabricc.lock"
 
 
 POLICY_NAME = "fabricc-policy.yaml"
-"""The review policy beside the specs of a folder."""
+"""The file name of the review policy in the folder of the specs."""
 
 
 def find_spec(tree: Path, manifest: Manifest) -> Path | None:
@@ -41,11 +41,11 @@ def find_spec(tree: Path, manifest: Manifest) -> Path | None:
 
 
 def own_lock(spec_path: Path) -> Path:
-    """Where the lock of a spec alone is: `zone-b.lock` beside `zone-b.yaml`."""
+    """Return the path of a spec's own lock: `zone-b.lock` for `zone-b.yaml`."""
     return spec_path.parent / f"{spec_path.stem}.lock"
 
 
 def lock_of(spec_path: Path) -> Path:
-    """The lock of a spec: its own where there is one, else that of its folder."""
+    """Return the lock of a spec: its own if it exists, else that of its folder."""
     own = own_lock(spec_path)
     return own if os.path.lexists(own) else spec_path.parent / LOCK_NAME

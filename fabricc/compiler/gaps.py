@@ -1,4 +1,4 @@
-"""What switches and hosts are to do and their back ends cannot express, as findings at the spec's lines."""
+"""Report settings of switches and hosts that their back ends cannot express, at the spec's lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """What switches and hosts are to do and their back ends cannot express, each thing once."""
+    """Report each setting that a back end cannot express once."""
     told: set[tuple[str, str, str]] = set()
     for switch_id in fabric.kinds():
         switch = fabric.switch(switch_id)
@@ -41,7 +41,7 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 
 
 def unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator[Gap]:
-    """Settings of the switch that its back end states no fact of, unless one of its `known` gaps says why."""
+    """Yield settings of the switch for which its back end has no fact, unless a `known` gap explains them."""
     told = {gap.feature for gap in known}
     wanted = setting_facts(switch) | congestion_facts(switch.qos)
     asked = {path for path in wanted if path.startswith(tuple(SETTINGS))}

@@ -1,4 +1,4 @@
-"""What a build has staged so far, file by file."""
+"""The files that a build has staged so far."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Gathered:
 
     @property
     def changed(self) -> int:
-        """How many differ from the present tree."""
+        """Return the number of files that differ from the present tree."""
         return len(self.sums) - len(self.kept)
 
     def take(self, written: Iterable[Written]) -> None:
-        """Take in what was staged.
+        """Add staged files.
 
         Raises:
-            EmitError: FAB7004, a path that is there already.
+            EmitError: FAB7004, a path occurs twice.
         """
         for path, digest, changed, edited in written:
             if path in self.sums:
@@ -56,7 +56,7 @@ class Gathered:
                 self.edited.append(path)
 
     def join(self, other: Gathered) -> None:
-        """Take in what others were.
+        """Add the files of another collection.
 
         Raises:
             EmitError: FAB7004, as `take`.
@@ -88,12 +88,12 @@ def put_device(stage: Stage | Patch | Held, folder: str, files: Mapping[str, str
 
 @lru_cache(maxsize=128)
 def _encoded(text: str) -> tuple[bytes, str]:
-    """A file's bytes and their SHA-256 (hex); most files of a host are the same on every host."""
+    """Return the bytes of a file and their SHA-256 (hex); cached, because hosts share most files."""
     content = text.encode()
     return content, sha256(content).hexdigest()
 
 
 @lru_cache(maxsize=256)
 def _modes(names: tuple[str, ...]) -> list[tuple[str, int]]:
-    """The names of a device's files in order, with the mode of each; those of many devices are the same."""
+    """Return the names of a device's files in order with their modes; cached, because devices share them."""
     return [(name, mode(name)) for name in sorted(names)]

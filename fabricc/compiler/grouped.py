@@ -1,4 +1,4 @@
-"""Many findings of the same kind, told as a few and a number."""
+"""Group findings of the same kind: the first few in full, then a count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Grouped:
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """Take findings in."""
+        """Add findings."""
         for finding in findings:
             key = (finding.code, finding.group)
             self.counts[key] = self.counts.get(key, 0) + 1
@@ -35,15 +35,15 @@ class Grouped:
                 kept.pop()
 
     def merge(self, other: Grouped) -> None:
-        """Take in what another process grouped."""
+        """Add the groups of another process."""
         for key, count in other.counts.items():
             self.add(other.kept[key])
             self.counts[key] += count - len(other.kept[key])
 
     def diagnostics(self, tree: str) -> Iterator[Diagnostic]:
-        """The first few of each group, the last of them saying how many more there are; files below `tree`.
+        """Yield the first findings of each group, the last with the number of the others; files are below `tree`.
 
-        They come in order of their places, whichever worker told of them first.
+        The order is that of their places, independent of the workers.
         """
         for key in sorted(self.kept):
             kept = sorted(self.kept[key], key=_sort_place)

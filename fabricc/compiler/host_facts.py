@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec, HostGroup
 
 ASSUMED = "assumed"
-"""How the source of a figure begins where it is an assumption."""
+"""The prefix of a figure's source that marks an assumption."""
 SOCKETS = "socket_interface"
 CARD_MODE = "INTERNAL_CPU_OFFLOAD_ENGINE"
-"""Setting of a BlueField that decides whether its own system or the host has the ports."""
+"""The BlueField setting that decides whether its own system or the host owns the ports."""
 
 
 class HostFact(NamedTuple):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fabricc.tree.stage import Stage
 
 _TOLD = 5
-"""Findings of one code told one by one; the rest are counted."""
+"""The number of findings of one code that are listed; the others are counted."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class InfinibandRun:
         return self.ib.counts()
 
     def devices(self) -> None:
-        """Render and write every subnet and host, and prove them when asked to."""
+        """Render and write every subnet and host, and prove them if requested."""
         tree = str(self.stage.target)
         findings: list[tuple[str, Finding]] = []
         for plane in range(self.ib.planes):

@@ -1,4 +1,4 @@
-"""The plan of an InfiniBand spec: what `compile_spec` goes on with where the spec says `fabric: infiniband`."""
+"""Plan an InfiniBand spec: `compile_spec` continues here for `fabric: infiniband`."""
 
 from __future__ import annotations
 

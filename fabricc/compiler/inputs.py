@@ -1,4 +1,4 @@
-"""What a build is made from, as digests: to see whether it is the same as last time, and to say so in the manifest."""
+"""The inputs of a build as digests, to detect that nothing changed and to record them in the manifest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LATER = frozenset({"network", "networks", "identities", "given_devices", "given_links"})
 """Parts of a spec that count only where it has them, so that the digest of one without is as it was before them."""
 TEMPLATES = "templates:"
-"""What the name of a template of the user's own begins with among the inputs; no file of a spec has a colon."""
+"""The prefix of the input name of a user's own template; no file name of a spec has a colon."""
 
 
 def file_digests(paths: Iterable[Path]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The lock beside the spec: read before planning, compared and written before the tree that depends on it."""
+"""The lock of a spec: read before planning, compared and written before the tree that depends on it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def lost_lock(plan: PlannedSpec, trees: Iterable[Path]) -> Diagnostic | None:
 
 
 def _is_tracked(lock: Path) -> tuple[bool, Diagnostic | None]:
-    """Return whether Git has a lock, and FAB0084 where a repository cannot be asked."""
+    """Return whether Git has a lock, and FAB0084 if Git cannot read the repository."""
     try:
         return Repository.of(lock.parent).tracks(lock.name), None
     except GitError as error:
@@ -78,7 +78,7 @@ def _is_tracked(lock: Path) -> tuple[bool, Diagnostic | None]:
 
 
 def lock_change(plan: PlannedSpec) -> Diagnostic:
-    """FAB3900: what `--frozen` says when the lock is not what this spec needs, or not there."""
+    """Return FAB3900, the error of `--frozen` when the lock is missing or does not match the spec."""
     if plan.lock_before is None:
         message = (
             f"there is no {plan.lock_path}: nothing is deployed from this spec yet, or it was not committed"
@@ -97,7 +97,7 @@ def lock_change(plan: PlannedSpec) -> Diagnostic:
 
 
 def second_lock(plan: PlannedSpec) -> Diagnostic | None:
-    """FAB2075 when a lock of its own would be new and the folder's lock holds, or may hold, the cluster's numbers."""
+    """Return FAB2075 if an own lock would be new while the folder's lock may hold the cluster's numbers."""
     shared = plan.lock_path.with_name(LOCK_NAME)
     if plan.loaded is None or plan.lock_before is not None or shared == plan.lock_path:
         return None

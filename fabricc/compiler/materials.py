@@ -1,4 +1,4 @@
-"""What a fabric is bought as: switches, hosts, and the optics and cables of every link, counted."""
+"""Count the parts of a fabric: switches, hosts, and the optics and cables of every link."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class Lack(NamedTuple):
 
 @dataclass(slots=True)
 class Materials:
-    """What was counted.
+    """The counted parts.
 
     Attributes:
-        bill: line -> how many.
+        bill: part -> number.
         joints: every link in the order of the cabling plan.
         lacking: links that nothing joins, by what they have in common.
         torn: kind of link -> cages whose children need different modules.
@@ -173,7 +173,7 @@ def _join_links(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) 
 
 
 def merge_materials(parts: Iterable[Materials]) -> Materials:
-    """What several networks of the same hosts are made of."""
+    """Return the parts of several networks of the same hosts."""
     whole = Materials()
     for part in parts:
         whole.bill += part.bill
@@ -189,14 +189,14 @@ def merge_materials(parts: Iterable[Materials]) -> Materials:
 def of_kind(
     kind: str, lower: tuple[End, ...], upper: tuple[End, ...], cable: CableKind, ends: Ends, parallel: int
 ) -> Counter[Item]:
-    """What all links of a kind are made of where they are alike, without walking over them.
+    """Count the parts of all links of a kind at once, if the links are equal.
 
     Args:
         kind: of the links.
-        lower: what the cages at the lower ends may be.
+        lower: possible cages at the lower ends.
         upper: the same at the upper ends.
         cable: what lies between them.
-        ends: how many links and cages there are.
+        ends: numbers of links and cages.
         parallel: neighbouring links between the same two devices.
     """
     alone = parallel % max(found[0].use.children if found else 1 for found in (lower, upper)) == 0
@@ -248,7 +248,7 @@ def _external_links(
 
 
 def _far_ends(end: End) -> tuple[End, ...]:
-    """What a port outside may be, as nobody says: undivided in a cage like ours, or in another that has such ports."""
+    """Return the possible ends of an external port: one undivided cage like ours, or another with such ports."""
     speed, lanes = end.use.speed_gbps, end.use.lanes
     found = {end._replace(use=Breakout(1, speed, lanes)): None}
     for module in load_optics().transceivers:
@@ -265,7 +265,7 @@ def _first_end(ends: tuple[End, ...]) -> End | None:
 def _switch_sides(
     fabric: Fabric, protocol: str, devices: dict[str, Item]
 ) -> Iterator[tuple[tuple[str, str], Side]]:
-    """(device, port) -> side, of every port of a switch; the switches are put down."""
+    """Yield (device, port) -> side for every switch port, and count the switches."""
     forms: dict[str, dict[int, str]] = {}
     for switch_id in fabric.switch_ids():
         model, role, name = fabric.model(switch_id), switch_id.tier.value, fabric.name(switch_id)
@@ -302,7 +302,7 @@ def _form_factors(model: SwitchModel) -> dict[int, str]:
 
 
 def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict[tuple[str, str], Side]:
-    """(device, port) -> side, of every port of a host in this network; its own hosts are put down."""
+    """Return (device, port) -> side for every host port in this network, and count its own hosts."""
     sides: dict[tuple[str, str], Side] = {}
     ports = [
         [
@@ -339,7 +339,7 @@ def _link_materials(
     row: CableRow, lower: Side, upper: Side, way: tuple[Fit, End, End], metres: int,
     found: Materials, counted: set[Hashable],
 ) -> Joint:  # fmt: skip
-    """What a link is made of; what it shares with other links is counted once, and a module outside is not ours."""
+    """Return the parts of a link; shared parts are counted once, external modules are not ours."""
     fit, *ends = way
     head = upper if fit.split > 0 else lower
     if fit.cable is not None:
@@ -407,7 +407,7 @@ def _cable_line(cable: Assembly, split: int, lower: End, upper: End, metres: int
 
 
 def _extra_power(part: Part | None, counted: tuple[str, ...] = ()) -> Power:
-    """What a part draws beside what the figures of its device count already."""
+    """Return the power of a part that the figures of its device do not include."""
     own = part.power if part is not None and part.power is not None else Power()
     return Power(0 if "typical" in counted else own.typical_w, 0 if "maximum" in counted else own.maximum_w)
 

@@ -1,4 +1,4 @@
-"""What planning asks of the back ends: which NOS runs on what, its releases, and the names of ports."""
+"""Answer the questions of planning about back ends: which NOS runs on a model, its releases, its port names."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Naming:
-    """The back ends behind the three questions that planning may ask."""
+    """The back ends behind the three questions that planning may put."""
 
     def names(self) -> tuple[str, ...]:
-        """Every NOS that can be loaded, sorted."""
+        """Return every NOS that can be loaded, sorted."""
         return back_ends.names()
 
     def supports(self, nos: str, model: SwitchModel) -> bool:
-        """Whether the NOS runs on the model.
+        """Return whether the NOS runs on the model.
 
         Raises:
             KeyError: no such NOS.
@@ -27,7 +27,7 @@ class Naming:
         return back_ends.load(nos).supports(model)
 
     def releases(self, nos: str) -> tuple[str, ...]:
-        """The releases of a NOS that its back end knows.
+        """Return the releases of a NOS that its back end knows.
 
         Raises:
             KeyError: no such NOS.
@@ -35,11 +35,11 @@ class Naming:
         return back_ends.load(nos).releases
 
     def release(self, nos: str, release: str | None) -> str:
-        """The release asked for, or the back end's default.
+        """Return the requested release, or the default of the back end.
 
         Raises:
             KeyError: no such NOS.
-            ValueError: the back end does not know the release; the text says which it does.
+            ValueError: the back end does not know the release; the message lists the known ones.
         """
         back_end = back_ends.load(nos)
         if release is None:

@@ -1,4 +1,4 @@
-"""An export of a NetBox beside a plan: tables of identities of what has a place in it, and what has none."""
+"""Match a NetBox export with a plan: tables of identities for devices that the plan has, and those it lacks."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class Tables(NamedTuple):
 
 
 def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> Tables:
-    """The tables of identities that an export gives a fabric.
+    """Return the tables of identities from an export for a fabric.
 
-    A device is the switch or host whose computed name it has; the others of a tier are its remaining switches, both in
-    the order of their names, numbers in them by value.
+    A device is matched to the switch or host with the same computed name. The other devices of a tier are matched to
+    its remaining switches, both in natural order of their names.
 
     Args:
-        export: what the NetBox says.
+        export: the data of the NetBox.
         fabric: the plan.
-        roles: tiers of roles that their words do not tell.
+        roles: tiers of roles whose names do not show them.
     """
     fabric = replace(fabric, given=Identities())
     placed, findings = _place_devices(export.devices, fabric, roles)
@@ -130,7 +130,7 @@ def _tor_blocks(
 def _contains_addresses(
     block: IPv4Network | IPv6Network, addresses: Iterable[IPv4Address | IPv6Address]
 ) -> bool:
-    """Whether a prefix that is more than one link holds all of some addresses."""
+    """Return whether a prefix larger than one link contains all of some addresses."""
     return block.prefixlen < block.max_prefixlen - 1 and all(each in block for each in addresses)
 
 

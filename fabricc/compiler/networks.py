@@ -1,4 +1,4 @@
-"""Further networks of a cluster's hosts: each planned as a fabric of its own, then joined with that of the rails."""
+"""Plan further networks of a cluster's hosts, each as a fabric of its own, and join them with the rails' fabric."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Network(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """What came of the further networks.
+    """The result of planning the further networks.
 
     Attributes:
         fabric: that of the rails with the others, None where one of them cannot be.
         networks: name -> the network, in the order of their numbers.
-        locks: name -> its part of the lock; those of networks that left are as they were.
+        locks: name -> its part of the lock; those of removed networks are unchanged.
     """
 
     fabric: Fabric | None

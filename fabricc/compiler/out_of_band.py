@@ -1,4 +1,4 @@
-"""The out-of-band network as tables: addresses beside those of the fabric's switches, and its cabling."""
+"""Tables of the out-of-band network: addresses, including those of the fabric's switches, and cabling."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def address_rows(fabric: Fabric) -> Iterator[Row]:
 
 
 def cabling_rows(fabric: Fabric) -> Iterator[Row]:
-    """Every cable, with the columns of the cabling plan."""
+    """Return every cable, with the columns of the cabling plan."""
     for c, _, _ in management_cables(fabric):
         yield c.kind, c.a_device, c.a_port, c.b_device, c.b_port, c.speed_gbps, c.medium, c.length_m
 
 
 def summary_rows(fabric: Fabric) -> list[tuple[object, ...]]:
-    """What there is of the out-of-band network: switches, cables by kind, addresses."""
+    """Return a summary of the out-of-band network: switches, cables by kind, addresses."""
     switches, rows = fabric.out_of_band.switches, list[tuple[object, ...]]()
     if switches is not None:
         rows.append(("management switches", len(switches.numbers), switches.bank.model.title))

@@ -1,4 +1,4 @@
-"""What the workers send back, brought together: digests, findings, link ends and table rows."""
+"""Merge the results of the workers: digests, findings, link ends and table rows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Outcome:
     _hosts: list[list[bytes]] = field(default_factory=list)
 
     def run(self, progress: Callable[[str, int, int], None] | None, what: str) -> None:
-        """Do all pieces; first the one of the whole, which takes as long as many and would end alone."""
+        """Run all pieces; the whole-fabric piece first, because it takes as long as many others."""
         pieces, whole = self.work.pieces, self.work.whole is not None
         total, done, count = sum(len(piece) for piece in pieces), 0, len(pieces) + whole
         self._rows = [Fragments() for _ in range(count)]
@@ -87,7 +87,7 @@ class Outcome:
         self._hosts[number] = [_content_digest(repr(host).encode()) for host in piece.survey.hosts]
 
     def ledger(self, of: Outline) -> Ledger:
-        """What every device brought, for the next build; `of`: outline of the fabric."""
+        """Return every device's contribution for the next build; `of` is the outline of the fabric."""
         rows = self._rows
         return Ledger(
             of,
@@ -99,14 +99,14 @@ class Outcome:
         )
 
     def rows(self, table: int) -> Iterator[bytes]:
-        """The rows of each piece's devices in one of `tables.SIZED`, in order."""
+        """Yield the rows of each piece's devices in one of `tables.SIZED`, in order."""
         return self._texts[table].parts()
 
     def diagnostics(self, tree: str, declared: Mapping[int, Ratio]) -> list[Diagnostic]:
-        """Everything found, the links' disagreements told in full by a second look at their ends.
+        """Return all findings; disagreements of links are completed by a second look at their ends.
 
         Args:
-            tree: where the files are.
+            tree: the folder of the files.
             declared: tier -> oversubscription that the spec declares.
         """
         self._look_again()
@@ -120,13 +120,13 @@ class Outcome:
         return list(self.findings.diagnostics(tree))
 
     def among_themselves(self, tree: str) -> list[Diagnostic]:
-        """What is found of the devices and of the links between them, not of the fabric; see `diagnostics`."""
+        """Return the findings about devices and links, without those about the whole fabric; see `diagnostics`."""
         self.meeting.waiting.clear()
         self._look_again()
         return list(self.findings.diagnostics(tree))
 
     def _look_again(self) -> None:
-        """Tell the links' disagreements in full."""
+        """Report the disagreements of links in full."""
         if wrong := self._broken():
             work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
             ends: list[End] = []
@@ -136,14 +136,14 @@ class Outcome:
             self.findings.add(broken_findings(wrong, ends))
 
     def _broken(self) -> dict[bytes, tuple[str, ...]]:
-        """Links to look at again: a bounded number, those that found no other end included."""
+        """Return the links to look at again: a bounded number, including those without another end."""
         wrong = dict(sorted(self.meeting.broken.items())[:_DETAILED])
         for key in sorted(self.meeting.waiting)[:_DETAILED]:
             wrong.setdefault(key, ())
         return wrong
 
     def tables(self) -> list[tuple[str, Parts]]:
-        """Path and content of the tables whose rows came from the workers."""
+        """Return path and content of the tables whose rows came from the workers."""
         fabric = self.work.fabric
         first = fabric.switch(next(iter(fabric.switch_ids())))
         shares = [share for rows in self._rows for share in rows.shares]
@@ -166,7 +166,7 @@ def _render_table(header: str, rows: Spool) -> Iterator[bytes]:
 
 
 def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
-    """Path and text of what stands under `plan/` and comes from no device."""
+    """Yield path and text of the files under `plan/` that belong to no device."""
     summary = tables.fabric_summary(fabric, spec.assumptions)
     sheets = list_worksheets(spec, fabric)
     folder = plan_folder(fabric)
@@ -178,7 +178,7 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
 
 
 def plan_folder(fabric: Fabric) -> str:
-    """Where a network's tables are."""
+    """Return the folder of a network's tables."""
     return f"plan/{fabric.network}" if fabric.network else "plan"
 
 

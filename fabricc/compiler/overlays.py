@@ -107,7 +107,7 @@ def _read_overlay(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFil
 
 
 def holds_secret(line: str) -> bool:
-    """Whether a line seems to hold a secret, and no reference to one."""
+    """Return whether a line seems to contain a secret instead of a reference to one."""
     return _SECRET.search(line) is not None and SECRET_PREFIX not in line
 
 
@@ -162,7 +162,7 @@ def _command_lines(spec: ClusterSpec, index: int, plan: OverlayPlan) -> Iterator
 
 
 def _covers_switch(fabric: Fabric, plan: OverlayPlan) -> bool:
-    """Whether any switch has the overlay."""
+    """Return whether the overlay applies to any switch."""
     for at in fabric.kinds() if not plan.devices else fabric.switch_ids():
         switch = fabric.name(at)
         change = fabric.changes.get(switch)

@@ -1,6 +1,6 @@
-"""Numbered pieces of work that processes take from one another, and a process that takes some of them beside this one.
+"""Numbered pieces of work that processes share, and a second process that takes some of them.
 
-It is what a build needs that finds nothing to do; `workers` has processes whose results come back.
+A build without changes uses this; `workers` has processes that return results.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def take_pieces(queue: int) -> Iterator[int]:
 
 @contextmanager
 def share_pieces(pieces: int) -> Iterator[Iterator[int]]:
-    """Numbers of so many pieces, each of which goes to the one that asks first, of this process and those it starts.
+    """Share numbers of pieces between this process and those it starts: each goes to the first one that is free.
 
     Raises:
         ValueError: as `queued`.
@@ -62,9 +62,9 @@ def share_pieces(pieces: int) -> Iterator[Iterator[int]]:
 
 @contextmanager
 def asked_beside(*questions: Callable[[], bool]) -> Iterator[Callable[[int], bool]]:
-    """Ask in a process of its own meanwhile, in turn; what is yielded waits for the answer to the question of a number.
+    """Run checks in a second process, in turn; the yielded function waits for the answer of a number.
 
-    A question that fails, or whose process is killed, is answered with no, and so are those behind it.
+    A check that raises, or whose process is killed, counts as no, and so do those after it.
     """
     answers, told = os.pipe()
     pid = os.fork()

@@ -36,21 +36,21 @@ class CompileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PlannedSpec:
-    """What is known of a spec once it is planned, or once the diagnostics say why it cannot be.
+    """A planned spec, or the diagnostics that explain why it has no plan.
 
     Attributes:
         path: the spec's file.
-        loaded, planned: the spec and its fabric, None when the diagnostics say why there is none; `spec` and `fabric`
-            are the same for who wants no None.
+        loaded, planned: the spec and its fabric, None on an error in the diagnostics; `spec` and `fabric` are the same
+            and raise instead of None.
         lock_path, lock_text: the lock file and what it must hold after this build.
-        lock_before: what it holds now; None when there is no such file.
+        lock_before: its present text; None when there is no such file.
         diagnostics: everything found, the spec's acceptances applied.
         sources: file name -> text, for snippets.
         inputs: file -> SHA-256 of its bytes, of everything that was read.
         draft: the fabric with its errors, to explain them by; None where none took shape.
         infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `planned`.
-        networks: name -> further network of the same hosts, planned; what was found of it is among all that was.
-        repinned: what a repinning changes, None where none was asked for or none helps.
+        networks: name -> further network of the same hosts, planned; its findings are among those of the whole.
+        repinned: the changes of a repinning, None if none was requested or none helps.
     """
 
     path: Path
@@ -69,7 +69,7 @@ class PlannedSpec:
 
     @property
     def sound(self) -> bool:
-        """Whether there is a fabric and no error."""
+        """Return whether there is a fabric and no error."""
         planned = self.planned is not None or self.infiniband is not None
         return planned and not any(d.severity is Severity.ERROR for d in self.diagnostics)
 
@@ -98,7 +98,7 @@ class PlannedSpec:
         return self.planned
 
     def counts(self) -> dict[str, int]:
-        """Totals as `Fabric.counts` has them, with the switches and cables of further networks, and their own hosts.
+        """Return the totals of `Fabric.counts`, with the switches and cables of further networks, and their own hosts.
 
         Raises:
             CompileError: as `fabric`.

@@ -1,4 +1,4 @@
-"""Prices as a table of the user gives them, and what a shape costs by them."""
+"""Read a price table of the user and compute the cost of a shape."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fabricc.front.planning.alternatives import Candidate
 
 ITEMS = ("item", "model", "part")
-"""What the first column may be called."""
+"""Accepted names of the first column."""
 _LARGEST = 16 * 1024 * 1024
 _SHOWN = 6
 
@@ -39,7 +39,10 @@ class Prices(NamedTuple):
     findings: tuple[Diagnostic, ...]
 
     def of(self, candidate: Candidate) -> Fraction | None:
-        """The price of switches, optics and cables; parts without one cost nothing. None where a switch has none."""
+        """Return the price of switches, optics and cables; other parts without a price count zero.
+
+        None without a switch price.
+        """
         switches = [(self.known.get(candidate.models.switches[tier].name), count)
                     for tier, count in candidate.figures.switches.items()]  # fmt: skip
         priced = [price * count for price, count in switches if price is not None]
@@ -49,7 +52,7 @@ class Prices(NamedTuple):
         return Fraction(sum(priced) + sum(parts))
 
     def lacking(self, shown: Iterable[Candidate]) -> Iterator[Diagnostic]:
-        """FAB3162 where parts of the shapes have no price."""
+        """Report FAB3162 for parts without a price."""
         parts = dict.fromkeys(item.number or item.title for each in shown for item in link_parts(each))
         without = [part for part in parts if part not in self.known]
         if without:
@@ -118,7 +121,7 @@ def read_prices(path: Path, catalog: Catalog) -> Prices:
 
 
 def _part_numbers() -> Iterator[str]:
-    """Every part number that the catalog of optics and cables has."""
+    """Yield every part number in the catalog of optics and cables."""
     table = load_optics()
     sold = [*(each.parts for each in table.transceivers), *(each.parts for each in table.fibres)]
     for part in chain(*sold, *(each.parts for each in table.assemblies)):

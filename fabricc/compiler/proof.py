@@ -30,7 +30,7 @@ _DEPARTED = "Take the line out of the overlay, or accept FAB6007 in the spec, wi
 def switch_findings(
     switch: Switch, found: Text, *, fresh: bool = True, altered: bool = False
 ) -> Iterator[Finding]:
-    """What is wrong with a switch's files; overlays may add lines and facts, and change none but those they take away.
+    """Check the files of a switch; overlays may add lines and facts, and change only those that they remove.
 
     Args:
         switch: what is planned.
@@ -54,7 +54,7 @@ def switch_findings(
     if hasattr(back_end, "commands_at_boot"):
         yield from _command_findings(switch.name, back_end.commands_at_boot(found.files))
     planned = back_end.planned(switch)
-    with suppress(EmitError):  # an overlay that no longer fits, which is told above
+    with suppress(EmitError):  # an overlay that no longer fits, which is reported above
         stated = overlay_departures(switch)
         yield from _departure_findings(switch.name, planned, stated, found.reading)
         planned = {path: value for path, value in {**planned, **stated}.items() if value is not None}
@@ -74,7 +74,7 @@ def _command_findings(device: str, lines: Iterable[tuple[str, int, str]]) -> Ite
 def _departure_findings(
     device: str, planned: Facts, stated: Mapping[str, Value | None], reading: Reading
 ) -> Iterator[Finding]:
-    """FAB6007 for each fact of the plan that overlays take away, or put another in the place of."""
+    """Report FAB6007 for each planned fact that overlays remove or replace."""
     for path, value in stated.items():
         if (was := planned.get(path)) == value:
             continue
@@ -90,7 +90,7 @@ def _departure_findings(
 
 
 def host_findings(host: Host, found: Text, *, fresh: bool = True, altered: bool = False) -> Iterator[Finding]:
-    """What is wrong with a host's files; arguments as those of `switch_findings`."""
+    """Check the files of a host; for the arguments see `switch_findings`."""
 
     def expected() -> Text:
         files = host_files.render(host)

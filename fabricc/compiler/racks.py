@@ -1,4 +1,4 @@
-"""Places of devices in racks, as a table of the user gives them, and what stands in every rack."""
+"""Read places of devices in racks from a table of the user, and list the contents of every rack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGEST = 16 * 1024 * 1024
 
 
 class Place(NamedTuple):
-    """Where a device stands: the lowest unit that it takes, counted from the floor, and how many."""
+    """The place of a device: its lowest unit, counted from the floor, and its height in units."""
 
     rack: str
     unit: int
@@ -47,7 +47,7 @@ class Racks(NamedTuple):
 
 
 def device_titles(fabric: Fabric) -> dict[str, str]:
-    """What every device is: name -> title of its model."""
+    """Return name -> title of the model for every device."""
     found = {fabric.name(at): fabric.model(at).title for at in fabric.switch_ids()}
     if switches := fabric.out_of_band.switches:
         found |= dict.fromkeys(switches.numbers, switches.bank.model.title)
@@ -119,7 +119,7 @@ def read_places(path: Path, known: Mapping[str, str]) -> Racks:
 
 
 def _free_place(place: Place, taken: dict[tuple[str, int], str]) -> str:
-    """What would do instead: the nearest free units of the rack, which are then taken."""
+    """Suggest the nearest free units of the rack, and mark them as taken."""
     starts = sorted(range(1, MOST_UNITS + 2 - place.height), key=lambda unit: (abs(unit - place.unit), unit))
     for unit in starts:
         units = range(unit, unit + place.height)
@@ -145,7 +145,7 @@ def _rack_error(path: Path, line: int, message: str, remedy: str = "") -> Diagno
 
 
 def elevation_rows(places: Mapping[str, Place], known: Mapping[str, str]) -> Iterator[tuple[object, ...]]:
-    """Every unit of every rack from the highest that is taken down to the floor, empty ones too."""
+    """Yield every unit of every rack from the highest used one to the floor, including empty ones."""
     racks: dict[str, dict[int, str]] = {}
     for device, place in places.items():
         racks.setdefault(place.rack, {}).update(dict.fromkeys(place.units, device))

@@ -1,4 +1,4 @@
-"""What a build does where something changed: few devices when few are concerned, else the whole tree."""
+"""Rebuild after a change: a few devices if only these can change, else the whole tree."""
 
 from __future__ import annotations
 

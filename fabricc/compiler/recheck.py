@@ -47,14 +47,14 @@ def check_tree(
 
     Args:
         tree: what `build` wrote, `build/<cluster>`.
-        spec_path: its spec; None to look for it where the last build or the tree's parents have it.
-        lock: its lock; None for the one beside the spec.
+        spec_path: its spec; None to search for it at the place of the last build and above the tree.
+        lock: its lock; None for the one next to the spec.
         jobs: worker processes; None for one per usable CPU.
         progress: called as `build` does.
         simulate: also run the subnet manager on simulated switches (InfiniBand only).
 
     Returns:
-        What was found, and the text of the files that diagnostics point into, by name.
+        The findings, and the text of the files that diagnostics point into, by name.
     """
     try:
         result, sources = read_consistently(
@@ -130,7 +130,10 @@ def _check_tree(
 
 @contextmanager
 def _walk_tree(tree: Path, manifest: Manifest, *, several: bool) -> Iterator[Callable[[], list[str]]]:
-    """What waits for the files that the manifest lacks; with several processes, they are looked for meanwhile."""
+    """Yield a function that returns the files missing from the manifest.
+
+    With several processes the search runs meanwhile.
+    """
 
     def walk() -> list[str]:
         return unstated_files(tree, manifest)
@@ -143,7 +146,7 @@ def _walk_tree(tree: Path, manifest: Manifest, *, several: bool) -> Iterator[Cal
 
 
 def _same_inputs(now: Mapping[str, str], then: Mapping[str, str]) -> bool:
-    """Whether the inputs are the same; templates of the user's own, which a check does not need, only if it has any."""
+    """Return whether the inputs are the same; the user's templates count only if a check has any."""
     if not any(name.startswith(TEMPLATES) for name in now):
         then = {name: digest for name, digest in then.items() if not name.startswith(TEMPLATES)}
     return now == then

@@ -75,7 +75,7 @@ def overlay_departures(switch: Switch) -> dict[str, Value | None]:
 
 
 def _read_values(files: Mapping[str, str], reading: Reading) -> dict[str, tuple[Value, str]]:
-    """Path -> the value, and the line that says so."""
+    """Return path -> the value, and the line that defines it."""
     lines = {file: ("", *text.split("\n")) for file, text in files.items()}
     nowhere = ("", 0)
     places = ((path, value, reading.lines.get(path, nowhere)) for path, value in reading.facts.items())

@@ -1,4 +1,4 @@
-"""Pins of the lock that a build may change: asked for by key, told with what they touch and where they stand."""
+"""Pins of the lock that a build may change: selected by key, reported with their effect and place."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def _split_key(key: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Repinning:
-    """A lock and which of its pins may change.
+    """A lock and the pins that may change.
 
     Attributes:
         lock: the numbers, with the file and its text.
         network: the further network whose lock it is, "" for that of the rails.
-        asked: None for no pin, () for the least that suffices, else names as `stride` lines have them, of further
-            networks as lines that begin with `network`.
+        asked: None for no pin, () for the smallest sufficient set, else names from `stride` lines; for further networks
+            from lines that begin with `network`.
     """
 
     lock: Lock
@@ -49,9 +49,9 @@ class Repinning:
 
     @property
     def wanted(self) -> tuple[str, ...] | None:
-        """The names asked for that are of this network, without its name and the word `stride`; as `asked` else.
+        """Return the requested names for this network without its name and the word `stride`; otherwise as `asked`.
 
-        A network that is named alone is asked for the least that suffices.
+        A network without a pin name requests the smallest sufficient set.
         """
         if not self.asked:
             return None if self.asked is None else ()
@@ -64,7 +64,7 @@ class Repinning:
         return replace(self, lock=lock, network=name)
 
     def unknown(self) -> Iterator[Diagnostic]:
-        """FAB3036 for every key that the lock does not pin, of any network."""
+        """Report FAB3036 for every key that the lock does not pin, of any network."""
         yield from self._unknown()
         for name in dict.fromkeys(network for network, _ in map(_split_key, self.asked or ()) if network):
             if (lock := self.lock.networks.get(name)) is not None:
@@ -91,13 +91,13 @@ class Repinning:
             yield Diagnostic("FAB3036", Severity.ERROR, message, Position(str(self.file), 1), help_)
 
     def run(self, plan: Callable[[Lock], P], touched: Callable[[P], Touched]) -> tuple[P, Repinned | None]:
-        """The plan with the lock as it is, or with the pins changed that may; see `planning.repin`."""
+        """Return the plan with the lock unchanged or with the allowed pins changed; see `planning.repin`."""
         if self.wanted is None or not self.lock.strides:
             return plan(self.lock), None
         return find_repin(self.lock, self.wanted, plan, touched)
 
     def told(self, found: Repinned | None) -> Iterator[Diagnostic]:
-        """FAB3037 with what changes, FAB3038 when nothing does, FAB3035 when what was asked for does not suffice."""
+        """Report FAB3037 with the changes, FAB3038 if nothing changes, FAB3035 if the requested pins do not suffice."""
         if found is None:
             return
         at = self._line(found.pins)
@@ -120,7 +120,7 @@ class Repinning:
             yield Diagnostic("FAB3038", Severity.NOTE, what, at, "Build without it.")
 
     def _line(self, pins: Mapping[str, object]) -> Position:
-        """Where the first of some pins stands in the lock."""
+        """Return the position of the first of some pins in the lock."""
         for number, line in enumerate(self.text.splitlines(), 1):
             if self.network:
                 line = line.removeprefix(f"network {self.network} ")

@@ -1,4 +1,4 @@
-"""What a build, or a check of a tree, came to."""
+"""The result of a build or of a check of a tree."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class BuildResult:
     Attributes:
         tree: the output tree, or None when nothing could be written.
         diagnostics: everything found, in order of discovery.
-        counts: devices, GPUs and cables, as `Fabric.counts` names them.
-        files: files in the tree; `written`, `removed`: how many this build wrote and removed.
+        counts: devices, GPUs and cables, with the names of `Fabric.counts`.
+        files: files in the tree; `written`, `removed`: numbers of files written and removed by this build.
         links: links whose two ends were compared.
-        up_to_date: True when the inputs and every file were as the last build left them.
-        proved: devices that this build read back, the rest standing as it was proved before; None for all of them.
+        up_to_date: True if the inputs and every file are unchanged since the last build.
+        proved: devices that this build read back, the others being proved before; None for all devices.
         lock_changed: True when the lock file was written.
-        repinned: which pins of the lock this build changed and what that touches; None when none was asked for.
+        repinned: pins of the lock that this build changed, and the effect; None if none was requested.
     """
 
     cluster: str = ""

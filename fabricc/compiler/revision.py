@@ -40,7 +40,7 @@ class SpecHistory:
     def of(spec: Path) -> SpecHistory:
         """Return the history of the spec's folder.
 
-        The work tree need not have the spec or its folder; a link in the spec's place is not followed.
+        The spec and its folder may be missing from the work tree; a link in place of the spec is not followed.
 
         Raises:
             GitError: there is no repository, or no git.
@@ -65,7 +65,7 @@ class SpecHistory:
         return self.repository.prefix
 
     def commit(self, revision: str) -> str:
-        """The commit of a revision.
+        """Return the commit of a revision.
 
         Raises:
             GitError: there is no such commit here.
@@ -73,7 +73,7 @@ class SpecHistory:
         return self.repository.commit(revision)
 
     def file(self, commit: str, name: str) -> bytes | None:
-        """Return the bytes of a file beside the spec in a commit; None where that commit has none.
+        """Return the bytes of a file in the spec's folder of a commit; None if the commit lacks it.
 
         Raises:
             GitError: it is a link or a folder, is too large, or is in another repository.
@@ -114,7 +114,7 @@ class SpecHistory:
 
 
 def _input_names(text: bytes, spec: Path) -> Iterator[str]:
-    """Names of the files beside a spec that a compilation of it reads, each once."""
+    """Yield the names of files in the spec's folder that a compilation reads, each once."""
     return iter(dict.fromkeys((LOCK_NAME, own_lock(spec).name, *_named_files(text))))
 
 

@@ -38,8 +38,8 @@ class Found:
     """The spec of a cluster in a revision.
 
     Attributes:
-        history: the history of its folder; `name`: its name there.
-        findings: a warning where it is not at the path that was asked for.
+        history: the history of its folder; `name`: its name in that folder.
+        findings: a warning if it is not at the requested path.
     """
 
     history: SpecHistory

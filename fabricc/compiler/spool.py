@@ -25,7 +25,7 @@ class Spool:
         self._end = 0
 
     def put(self, number: int, text: str) -> None:
-        """Take one piece.
+        """Store one piece.
 
         Raises:
             OSError: there is no room for it.
@@ -36,7 +36,7 @@ class Spool:
         self._end += len(content)
 
     def parts(self) -> Iterator[bytes]:
-        """The pieces in order of their numbers; nothing is put any more.
+        """Yield the pieces in order of their numbers; no more are stored after this.
 
         Raises:
             OSError: they cannot be read.

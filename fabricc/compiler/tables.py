@@ -36,7 +36,7 @@ QOS = (
 )  # fmt: skip
 WORKSHEET = ("switches", "model", "profile", "quantity", "value", "unit", "source")
 SIZED = (("addresses", ADDRESSES), ("cabling", CABLING), ("sessions", SESSIONS))
-"""The tables that are put together from every device's own rows, in the order of `Fragments.sizes`."""
+"""The tables that are assembled from the rows of every device, in the order of `Fragments.sizes`."""
 CLASSES = ("class", "priority", "dscps", "lossless", "strict", "weight_percent", "ecn", "cnp")
 _UPLINK_KINDS = {TierName.TOR: "spine", TierName.SPINE: "core"}
 _CHUNK_ROWS = 4096
@@ -48,10 +48,9 @@ TextRow = tuple[str, ...]
 
 
 def join_rows(rows: Iterable[TextRow]) -> str:
-    """As `csv_text`, of rows of one length that are names, ports and addresses, which the schema and the planner spell.
+    """Return rows as `csv_text` does; all rows have one length and consist of names, ports and addresses.
 
-    Joined, which is right unless a field needs quotes; that one does shows in the counts of what separates fields and
-    rows.
+    They are joined without quoting. A field that needs quotes is detected by the number of separators.
     """
     listed = list(rows)
     text = "".join([",".join(row) + "\n" for row in listed])
@@ -61,7 +60,7 @@ def join_rows(rows: Iterable[TextRow]) -> str:
 
 
 Share = tuple[tuple[Row, int], ...]
-"""What a switch adds to the table of lossless profiles: rows, and how many of its ports use each."""
+"""The rows of a switch in the table of lossless profiles, and the number of its ports for each."""
 
 
 @dataclass(slots=True)
@@ -188,7 +187,7 @@ def total_ports(shares: Iterable[Share]) -> Counter[Row]:
 
 
 def qos_rows(profiles: Mapping[Row, int]) -> Iterator[Row]:
-    """Rows of the lossless profiles, sorted, the number of ports put in its column."""
+    """Yield the rows of the lossless profiles, sorted, with the number of ports filled in."""
     for key in sorted(profiles, key=str):
         yield (*key[:4], profiles[key], *key[4:])
 
@@ -199,7 +198,7 @@ def qos_text(shares: Iterable[Share]) -> str:
 
 
 def worksheet_rows(sheets: Iterable[Sheet]) -> Iterator[Row]:
-    """Every step of the lossless arithmetic, a row each."""
+    """Yield every step of the lossless arithmetic as a row."""
     for sheet in sheets:
         for line in sheet.rows:
             yield sheet.switches, sheet.model.name, sheet.profile.name, *line
@@ -236,7 +235,7 @@ def _switch_cables(fabric: Fabric, at: SwitchId) -> Iterator[CableRow]:
 
 
 def cabling_rows(fabric: Fabric) -> Iterator[Row]:
-    """Rows of the cabling plan, in the order of the switches that `switch_cables` is asked of."""
+    """Yield the rows of the cabling plan, in the order of the switches passed to `switch_cables`."""
     for c in chain.from_iterable(_switch_cables(fabric, at) for at in fabric.switch_ids()):
         yield c.kind, c.a_device, c.a_port, c.b_device, c.b_port, c.speed_gbps, c.medium, c.length_m
 
@@ -253,7 +252,7 @@ def in_chunks(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def fabric_summary(fabric: Fabric, assumptions: Mapping[str, object]) -> dict[str, object]:
-    """What `plan/fabric.json` says: counts, tiers, pools, classes, strides and the assumptions taken."""
+    """Return the content of `plan/fabric.json`: counts, tiers, pools, classes, strides and assumptions."""
     tiers = {
         tier.value: {"model": p.model.name, "nos": p.nos, "release": p.release}
         for tier, p in fabric.tiers.items()

@@ -64,7 +64,7 @@ def spread_work(jobs: int, pieces: int, work: Callable[[int], Result]) -> Iterat
 
 @contextmanager
 def run_in_background(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
-    """Run `work` in a process of its own meanwhile; what is yielded waits for its result, once.
+    """Run `work` in its own process at the same time; the yielded function waits for its result, once.
 
     Raises:
         EmitError, WorkerError: as `spread`, on waiting.

@@ -1,4 +1,4 @@
-"""A planned spec written as a tree: every device rendered in worker processes, proved, put in place in one step."""
+"""Write a planned spec as a tree: workers render every device, prove it, and one step puts the tree in place."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def write_tree(
 
 
 def prove_plan(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:
-    """What is wrong with the files of a cluster, which are rendered and read back, and written nowhere."""
+    """Render the files of a cluster, read them back and return the findings; write nothing."""
     spec, found = plan.spec, []
     for part in (plan, *plan.networks.values()):
         count = job_count(part.fabric, jobs)
@@ -169,7 +169,7 @@ class _Run:
         return self.plan.counts()
 
     def devices(self) -> None:
-        """Render and write every device, prove it when asked to, and write what comes from the plan alone."""
+        """Render and write every device, prove it if requested, and write the files that follow from the plan alone."""
         for part in (self.plan, *self.plan.networks.values()):
             self._network(part.spec, part.fabric)
 
@@ -200,7 +200,7 @@ class _Run:
 
 
 def _keep_rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> BuildResult:
-    """Keep what failed the proof beside the tree, for reading, and point the findings there."""
+    """Keep files that failed the proof next to the tree, and point the findings at them."""
     aside = out / f".{name}.rejected"
     try:
         swap.remove(aside)
@@ -219,7 +219,7 @@ def _keep_rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> B
 
 
 def _edited_files(paths: list[str], tree: Path) -> list[Diagnostic]:
-    """FAB7006: files that somebody changed since the last build; this one has put them right."""
+    """Report FAB7006 for files that somebody changed since the last build; this build has restored them."""
     if not paths:
         return []
     message = f"changed by hand since the last build and now written anew: {join_words(sorted(paths), 3)}"

@@ -1,4 +1,4 @@
-"""Which devices two fabrics can differ in, when all that differs is what single switches do differently."""
+"""Find the devices in which two fabrics can differ when only settings of single switches differ."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A fabric as far as another one has to be told apart from it.
+    """The parts of a fabric that decide whether another one differs.
 
     Attributes:
         base: digest of everything but the next three.
-        changes: switch -> what it does differently.
+        changes: switch -> its own settings.
         qos, profiles: digest of each entry of `Fabric.qos` and `Fabric.profiles`.
     """
 
@@ -44,10 +44,10 @@ def fabric_outline(fabric: Fabric) -> Outline:
 
 
 def altered_devices(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | None:
-    """The switches and hosts whose files can differ, in the fabric's order; None when that may be any device.
+    """Return the switches and hosts whose files can differ, in the fabric's order; None if any device can.
 
-    A change reaches its own switch, and the far end of every link that it makes different. A lossless profile that
-    comes or goes belongs to ports whose cable did; one that is another concerns every port that has it.
+    A change affects its own switch and the far end of every link that it changes. A lossless profile that appears or
+    disappears belongs to ports whose cable changed; a changed profile affects every port that uses it.
 
     Args:
         before: outline of the fabric that the files are of.
@@ -80,7 +80,7 @@ def altered_devices(before: Outline, now: Outline, fabric: Fabric) -> list[Devic
 
 
 def _changed_system(before: Outline, now: Outline, name: str) -> bool:
-    """Whether a switch has another operating system than before: its files and its ports get other names."""
+    """Return whether a switch has another operating system than before, so that file and port names change."""
     then, after = before.changes.get(name), now.changes.get(name)
     return (then and then.nos) != (after and after.nos)
 

@@ -1,8 +1,7 @@
-"""The ledger of the last build: what every device brought to the tables and to the proof of the whole fabric.
+"""The ledger of the last build: the contribution of each device to tables and proof.
 
-It stands beside the record, in this user's state, and lets a build that concerns a few devices leave the others alone:
-their rows keep their places in the tables, and the rules about the whole fabric are asked again with the few digests
-that are new.
+It is stored next to the record in the user's state folder. A build of a few devices uses it to leave the others alone:
+their rows keep their places in the tables, and only the few new digests are passed to the rules about the whole fabric.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ _CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What the devices of a build brought, devices in the fabric's order: switches, then hosts.
+    """The contributions of the devices of a build, devices in the fabric's order: switches, then hosts.
 
     Attributes:
         outline: of the fabric.
         sizes: characters of a device's rows in the tables of addresses, cables and sessions.
         ends: digest of a device's link ends.
-        hosts: digest of what a host brought to the census.
-        shares: what a switch brought to the table of lossless profiles.
+        hosts: digest of the host's contribution to the census.
+        shares: the switch's rows in the table of lossless profiles.
         census: of the whole fabric.
     """
 
@@ -71,7 +70,7 @@ Ledgers = Mapping[str, Ledger]
 
 
 def keep(out: Path, cluster: str, ledgers: Ledgers | None) -> str:
-    """Keep the ledgers of a tree, or remove what is there when there are none; "" when they could not be written.
+    """Store the ledgers of a tree, or remove the stored ones if there are none; return "" if writing fails.
 
     Returns:
         Their digest.

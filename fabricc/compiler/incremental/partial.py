@@ -1,7 +1,7 @@
-"""A build that concerns a few devices: those are rendered, proved and patched into the tree, the rest stands.
+"""Build a few devices: render, prove and patch these into the tree, and leave the others.
 
-It is tried when the last build's record still describes the tree and nothing was read that changed but the spec. What
-it leaves is byte for byte what a whole build leaves; whenever it cannot be sure of that, the whole build is done.
+This is tried when the last build's record still describes the tree and only the spec changed. The result equals that of
+a whole build byte for byte; when that is not certain, the whole build runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _LARGEST_SHARE = 4
 """Of the devices, one in so many may be concerned; from there on a whole build is as quick."""
 _INLINE_DEVICES = 12
 _FILES = b'\n  "files": {'
-"""What stands in a manifest between the digests of what was read and of what was written."""
+"""The text in a manifest between the digests of the inputs and those of the files."""
 _CHUNK = 1 << 16
 
 
@@ -90,7 +90,7 @@ def patch_tree(
             several = usable_cpus() if jobs is None else jobs
             return _patch_locked(look, plan, several, check, progress)
     except EmitError:
-        return None, None  # the whole build meets it again and tells
+        return None, None  # the whole build meets the error again and reports it
 
 
 def _patch_locked(
@@ -100,7 +100,7 @@ def _patch_locked(
     check: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> tuple[Compiled, BuildResult | None]:
-    """As `patched`, for who holds the tree's lock."""
+    """Patch the tree as `patched` does, while the caller holds its lock."""
     compiled = plan()
     if not compiled.sound or compiled.planned is None or compiled.lock_text != compiled.lock_before:
         return compiled, None
@@ -167,12 +167,12 @@ def _build_parts(
 
 
 class _Patching:
-    """One patch in the making.
+    """A patch that is being made.
 
     Attributes:
-        last: the build that the tree is of.
-        spec: the whole spec, which says what is accepted.
-        sums: digest of every file that is other now.
+        last: the build that wrote the tree.
+        spec: the whole spec, which contains the acceptances.
+        sums: digest of every changed file.
     """
 
     def __init__(self, last: Last, spec: ClusterSpec, patch: Patch) -> None:
@@ -183,7 +183,7 @@ class _Patching:
         self.sums: dict[str, str] = {}
 
     def manifest(self, compiled: Compiled) -> None:
-        """State the digests of what changed; every name is in the manifest already."""
+        """Write the new digests into the manifest; it already contains every name."""
         stated = [*_manifest_entries(manifest_inputs(compiled)), (_FILES, b""), *_manifest_entries(self.sums)]
         if not self.sums:
             text = self.present.read(manifests.NAME, limit=manifests.LIMIT)
@@ -194,11 +194,11 @@ class _Patching:
             self.sums[manifests.NAME] = self.patch.write(manifests.NAME, _replace_entries(chunks, stated))
 
     def put(self, path: str, content: bytes) -> None:
-        """Stage a file where it is other than before."""
+        """Stage a file if it changed."""
         self.take(self.patch.put(path, content))
 
     def take(self, written: Written) -> None:
-        """Note a staged file where it is other than before."""
+        """Record a staged file if it changed."""
         if written.changed:
             self.sums[written.path] = written.sha256
 
@@ -219,7 +219,7 @@ class _Part:
         self.places = self._places(altered_devices(ledger.outline, self._now, fabric))
 
     def rendered(self, jobs: int, check: bool, progress: Callable[[str, int, int], None] | None) -> Outcome:
-        """The devices that are concerned, rendered into the patch."""
+        """Render the affected devices into the patch."""
         work = Work(self.fabric, [[device] for device in self.places], self._patching.patch, None, check)
         outcome = Outcome(work, jobs if len(self.places) > _INLINE_DEVICES else 1)
         outcome.run(progress, "switches and hosts")
@@ -247,7 +247,7 @@ class _Part:
         return {device: number for number, device in every if device in wanted}
 
     def _refuse_other_files(self, written: set[str]) -> None:
-        """A device that has other files than before needs a tree put together anew."""
+        """Refuse to patch a device with another set of files; this needs a whole build."""
         listing, before = self._patching.last.states.listing, set()
         for device in self.places:
             folder = self._folder(device)
@@ -264,9 +264,9 @@ class _Part:
         return f"switches/{self.fabric.name(device)}"
 
     def amended(self, outcome: Outcome) -> Ledger:
-        """The ledger with what the devices brought now.
+        """Return the ledger with the new contributions of the devices.
 
-        Their ends of links have to be what they were: the other ends, which agreed with those, were not looked at.
+        Their link ends must be unchanged: the other ends, which agreed with them, were not compared again.
         """
         fresh, old = outcome.ledger(self._now), self.ledger
         numbers, switches = list(self.places.values()), len(old.shares)
@@ -287,9 +287,9 @@ class _Part:
         return replace(old, outline=self._now, sizes=sizes, shares=shares, census=census)
 
     def found(self, ledger: Ledger, outcome: Outcome) -> list[Diagnostic]:
-        """What is wrong with the fabric as a whole; errors are told by a whole build.
+        """Return the findings about the whole fabric; errors are reported by a whole build.
 
-        When all was well, only rules are asked again that look at what is other now.
+        If the last build had none, only the rules that use changed values run.
         """
         changed = None
         if not any(code in CODES for code, *_ in self._patching.last.stated["diagnostics"]):
@@ -308,7 +308,7 @@ class _Part:
         return list(found)
 
     def _tables(self, outcome: Outcome, ledger: Ledger) -> None:
-        """Put the devices' rows in the place of those they had."""
+        """Replace the rows of these devices in the tables."""
         for table, (name, header) in enumerate(SIZED):
             rows = [*outcome.rows(table)]
             sizes = (size[table] for size in self.ledger.sizes)
@@ -336,7 +336,7 @@ def _read_part(file: BinaryIO, start: int, end: int) -> bytes:
 
 
 def _manifest_entries(digests: Mapping[str, str]) -> Iterator[tuple[bytes, bytes]]:
-    """How the manifest begins to state each of these names, and the digest that follows."""
+    """Yield for each name the start of its manifest entry and its digest."""
     return ((f'\n    "{name}": "'.encode(), digest.encode()) for name, digest in sorted(digests.items()))
 
 

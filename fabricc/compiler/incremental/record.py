@@ -45,7 +45,7 @@ def tool_stamp() -> str:
 
 
 def build_options(check: bool) -> str:
-    """What besides the inputs decides the output: whether it is proved, and the user's own templates."""
+    """Return the options that change the output besides the inputs: the proof and the user's own templates."""
     found = override_digests()
     return f"check={check}" + (f" templates={sorted(found.items())}" if found else "")
 
@@ -69,7 +69,7 @@ class Last:
 
     @contextmanager
     def looked_over(self, jobs: int | None) -> Iterator[Look]:
-        """What there is to know of it before it is relied on, which is found out beside this process where that pays.
+        """Yield the checks to make before relying on the last build; they run in another process where that pays.
 
         Args:
             jobs: processes to use; None for one per usable CPU.
@@ -78,7 +78,7 @@ class Last:
             yield Look(self, *answers)
 
     def changed_inputs(self) -> list[Path] | None:
-        """What was read then and has other bytes now; None when that cannot be told."""
+        """Return the inputs of the last build that have other bytes now; None if that is unknown."""
         try:
             digests = {Path(name): digest for name, digest in self.stated["inputs"].items()}
             return [path for path, digest in digests.items() if _digest_of(path) != digest]
@@ -92,11 +92,11 @@ class Last:
 
     @property
     def alone(self) -> bool:
-        """Whether the tree had no files that were not the tool's."""
+        """Return whether the tree had no foreign files."""
         return all(code != "FAB7007" for code, *_ in self.stated["diagnostics"])
 
     def result(self) -> BuildResult:
-        """What that build came to, with nothing written."""
+        """Return the result of that build, with nothing written."""
         return BuildResult(
             cluster=self.stated["cluster"],
             tree=self.tree,
@@ -109,11 +109,11 @@ class Last:
 
 
 class Look(NamedTuple):
-    """A look at the last build.
+    """The checks of the last build.
 
     Attributes:
-        same_tool: says whether it was by this fabricc, whose ledger is then to be believed.
-        unedited: says whether it was, and every file is as that build left it; to be asked once.
+        same_tool: returns whether this fabricc made it, so that its ledger is trusted.
+        unedited: returns the same and whether every file is unchanged; to be called once.
     """
 
     last: Last

@@ -74,7 +74,7 @@ def amend_build(
 
 
 def states_now(tree: Path, listing: Listing) -> States:
-    """The tree as it is; two processes look at a large one.
+    """Return the present state of the tree; two processes read a large one.
 
     Raises:
         OSError, EmitError: one of the files is not there.

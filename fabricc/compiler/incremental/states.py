@@ -45,7 +45,7 @@ class Listing:
 
     @staticmethod
     def of(paths: Iterable[str]) -> Listing:
-        """The listing of files, by their paths in the tree, which are sorted."""
+        """Return the listing of files from their sorted paths in the tree."""
         lists: dict[tuple[str, ...], int] = {}
         folders: dict[str, int] = {}
         upper: set[str] = set()
@@ -60,7 +60,7 @@ class Listing:
         return Listing(tuple(lists), folders)
 
     def names(self, folder: str) -> Sequence[str]:
-        """What is looked at in a folder; nothing in one that the tree does not have."""
+        """Return the names that are checked in a folder; none if the tree does not have it."""
         return self.lists[self.folders[folder]] if folder in self.folders else ()
 
     @cached_property
@@ -70,7 +70,7 @@ class Listing:
 
     @cached_property
     def starts(self) -> Mapping[str, int]:
-        """Where the states of each folder begin, its own before those of its names, in bytes; and the end, by "/"."""
+        """Return the byte offset of the states of each folder, its own before those of its names; "/" is the end."""
         sizes = [(1 + len(names)) * _STATE for names in self.lists]
         ends = accumulate((sizes[at] for at in self.folders.values()), initial=0)
         return dict(zip([*self.folders, "/"], ends, strict=True))
@@ -91,7 +91,7 @@ class States:
     found: bytes
 
     def amended(self, paths: Iterable[str]) -> States:
-        """With the states that files of these paths, which were here before, and the folders above them have now.
+        """Return a copy with the present states of these files, which are listed already, and of their folders.
 
         Raises:
             OSError: one of them is not there.
@@ -104,7 +104,7 @@ class States:
         return States(self.tree, self.listing, bytes(found))
 
     def has(self, path: str) -> bool:
-        """Whether one file is as it was."""
+        """Return whether a file is unchanged."""
         folder, name = _split_path(path)
         if name not in self.listing.names(folder):
             return False
@@ -118,9 +118,10 @@ class States:
     def looked_over(
         self, jobs: int | None, before: Callable[[], bool]
     ) -> Iterator[tuple[Callable[[], bool], Callable[[], bool]]]:
-        """What answers a question, and what says whether that is so and every file is as it was.
+        """Yield two functions: one answers a question, one also returns whether every file is unchanged.
 
-        At a large tree a process does both meanwhile, helped in the end. The tree's own files, of which every build
+        For a large tree another process does both at the same time, with help at the end. The tree's own files, of
+        which every build
         that changes something changes one, come last.
 
         Args:
@@ -149,13 +150,13 @@ class States:
         return not self.tree.is_symlink() and found == self.found[first : first + len(found)]
 
     def _at(self, folder: str, name: str) -> int:
-        """Where a name's state stands, or the folder's own by no name."""
+        """Return the offset of a name's state, or of the folder's own state for an empty name."""
         at = 1 + bisect_left(self.listing.names(folder), name) if name else 0
         return self.listing.starts[folder] + at * _STATE
 
 
 def is_large(listing: Listing) -> bool:
-    """Whether a process of its own to look at the files pays."""
+    """Return whether a second process for the file states pays."""
     return listing.starts["/"] >= _WORTH_A_PROCESS * _STATE
 
 
