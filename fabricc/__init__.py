@@ -66,7 +66,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """One of the public names, its module imported when it is first asked for (PEP 562)."""
+    """Return a public name and import its module on first use (PEP 562)."""
     home = next((module for module, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -74,5 +74,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What there is to ask for."""
+    """List the public names."""
     return __all__

@@ -1,6 +1,6 @@
-"""What Python users call beside `compile_spec`: the verbs as functions of values, which print nothing and never exit.
+"""The Python interface besides `compile_spec`: verbs as functions that return values, print nothing and never exit.
 
-Paths may be texts. Lengths are metres, speeds Gb/s, sizes bytes, lines count from 1; addresses are canonical text.
+Paths may be texts. Lengths are meters, speeds Gb/s, sizes bytes; lines count from 1; addresses are canonical text.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ def build(
     check: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> BuildResult:
-    """Bring the tree of a spec up to date as `fabricc build` does: all or nothing, and only what changed.
+    """Update the tree of a spec as `fabricc build` does: all or nothing, and only changed files.
 
     Args:
-        spec: the spec; its lock is written beside it.
+        spec: the spec; its lock is written next to it.
         out: folder that holds the tree, which is named after the cluster.
         jobs: worker processes; None for one per usable CPU.
         frozen: fail rather than change the lock.
-        repin: pins of the lock that may change, () for the least that suffices; None keeps all.
-        check: read every file back and prove it; without, the tree is written unproved.
-        progress: called with what is being done, how much of it is done, and how much there is.
+        repin: pins of the lock that may change, () for the smallest sufficient set; None keeps all.
+        check: read every file back and prove it; otherwise the tree is written without a proof.
+        progress: called with the current phase, the number done and the total.
 
     Returns:
-        What came of it: an error, also one of the disk, is among its diagnostics, and then nothing was written.
+        The result. An error, also one of the disk, is among its diagnostics; then nothing was written.
     """
     result, _ = driver.build(
         _checked_path(spec),
@@ -76,8 +76,8 @@ def check(
 
     Args:
         tree: what `build` wrote, `build/<cluster>`.
-        spec: its spec; None to look for it where the last build or the tree's parents have it.
-        lock: its lock; None for the one beside the spec.
+        spec: its spec; None to search for it at the place of the last build and above the tree.
+        lock: its lock; None for the one next to the spec.
         jobs: worker processes; None for one per usable CPU.
         progress: as for `build`.
     """
@@ -101,15 +101,15 @@ def diff(
     labels: Iterable[str] = (),
     jobs: int | None = None,
 ) -> Review:
-    """What changes between two specs or built trees, or between a Git revision of one spec and the files as they are.
+    """Compare two specs or built trees, or a Git revision of one spec with the present files.
 
     Args:
         before: the spec or tree to compare; without `after`, the spec itself.
         after: the newer spec or tree.
         base: Git revision to compare with, where this branch left it; None for HEAD.
-        head: Git revision in place of the files as they are.
-        policy: the policy to hold the change to; None for the spec's own, and fabricc-policy.yaml beside it.
-        labels: that the change has, for policies that ask for one.
+        head: Git revision instead of the present files.
+        policy: the policy for the change; None for the spec's own and fabricc-policy.yaml in its folder.
+        labels: labels of the change, for policies that require one.
         jobs: worker processes; None for one per usable CPU.
 
     Raises:
@@ -129,15 +129,15 @@ def diff(
 
 
 def explain(subject: Path | str, *words: str, spec: Path | str | None = None) -> Answer:
-    """Why something is what it is: `explain("FAB4003")`, `explain("cluster.yaml", "10.0.0.6")`, `explain("FILE:LINE")`.
+    """Explain a value: `explain("FAB4003")`, `explain("cluster.yaml", "10.0.0.6")`, `explain("FILE:LINE")`.
 
     Args:
-        subject: a code, or FILE:LINE of a built tree; or a spec or a tree, whose `words` are asked about.
+        subject: a code, or FILE:LINE of a built tree; or a spec or a tree, to which `words` refer.
         words: an address, a prefix, an ASN, a device or DEVICE:PORT, and words that choose facts of it.
-        spec: the spec of a line's tree; None to look for it.
+        spec: the spec of a line's tree; None to search for it.
 
     Raises:
-        FindingsError: there is nothing of that name, or the spec does not compile.
+        FindingsError: nothing has this name, or the spec does not compile.
         ValueError: `subject` alone is no question.
     """
     with _report_unreadable():
@@ -157,7 +157,7 @@ def _checked_path(stated: Path | str) -> Path:
 
 @contextmanager
 def _report_unreadable() -> Iterator[None]:
-    """What the system will not read, such as a name too long, is a finding."""
+    """Report a file that the system cannot read, such as one with a too long name, as a finding."""
     try:
         yield
     except OSError as error:
@@ -181,5 +181,5 @@ def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:
 
 
 def audit_folder(folder: Path | str, *, jobs: int | None = None) -> Audit:
-    """What is wrong with the fabric whose configurations a folder holds; arguments and errors as for `read_folder`."""
+    """Audit the fabric whose configurations are in a folder; arguments and errors as for `read_folder`."""
     return audit(_checked_path(folder), jobs=jobs)

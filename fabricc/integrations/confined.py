@@ -1,4 +1,4 @@
-"""Verbs for programs that are not trusted with more: each a process of its own, on files below one folder, bounded."""
+"""Run verbs for less trusted programs: each in its own process, on files below one folder, with limits."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 _LONGEST_S = 600
 _LARGEST = 64 << 20
-"""Bytes that a verb may tell: what an audit tells of 80,000 GPUs."""
+"""The largest output of a verb in bytes: that of an audit of 80,000 GPUs."""
 _PIECE = 1 << 16
 _LONGEST_TEXT = 8000
 _FIELDS = 40
-"""A mapping of no more entries may be a record, which is told whole."""
+"""A mapping with at most this many entries may be a record, which is returned whole."""
 _LINE = re.compile(r"(.+?)((?::[0-9]{1,9}){1,2})")
 
 
 class ConfinedError(FindingsError):
-    """What was asked for is not to be had from here."""
+    """The request is not possible here."""
 
 
 class Told(NamedTuple):
-    """What a verb told.
+    """The output of a verb.
 
     Attributes:
         status: its exit status.
         document: its JSON, long lists and texts cut.
-        left_out: place in the document -> how many entries, or characters of a text, are not there.
+        left_out: place in the document -> number of entries, or characters of a text, that were cut.
     """
 
     status: int
@@ -63,7 +63,7 @@ class Confined:
     access: Path | None = None
 
     def path(self, text: str) -> str:
-        """A path below the root as verbs are given it, links resolved.
+        """Return a path below the root for a verb, with links resolved.
 
         Raises:
             ConfinedError: FAB0071, it leads out of the root.
@@ -96,21 +96,21 @@ class Confined:
         return next((str(folder) for folder in below if (folder / "manifest.json").is_file()), None)
 
     def _environment(self) -> dict[str, str]:
-        """The environment of a verb, which opens no file outside of the root, whatever a spec or a tree names."""
+        """Return the environment of a verb, which opens no file outside the root, whatever a spec or a tree names."""
         limits = {READ_BELOW: str(self.root), READ_ALSO: str(self.access) if self.access else ""}
         return {**os.environ, **limits}
 
     async def tell(self, words: Sequence[str], operands: Sequence[str], most: int) -> Told:
-        """Run a verb, whose options are among the words, with `--format json`.
+        """Run a verb with its options and `--format json`.
 
         Args:
             words: the verb and its options.
-            operands: its arguments, also such as begin with a dash.
-            most: entries of a list or mapping that are told at most.
+            operands: its arguments, including those that begin with a dash.
+            most: maximum number of entries of a list or mapping.
 
         Raises:
-            ConfinedError: FAB0072, it told no JSON, and what it told instead; FAB0073, it took too long; FAB0078, it is
-                too long; FAB0072 too, no command can be given these words.
+            ConfinedError: FAB0072, the output is no JSON (it is quoted), or no command accepts these words; FAB0073, it
+                took too long; FAB0078, the output is too long.
         """
         # -P: no module is taken from the folder that the process starts in.
         command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
@@ -150,7 +150,7 @@ class Confined:
 
 
 async def _read_output(process: asyncio.subprocess.Process) -> bytes:
-    """What a process writes; where that is more than `_LARGEST`, the process is ended."""
+    """Read the output of a process; end the process if it writes more than `_LARGEST`."""
     told = bytearray()
     while process.stdout and (part := await process.stdout.read(_PIECE)):
         if len(told) <= _LARGEST:

@@ -26,7 +26,7 @@ that the server was started with. A result has the JSON of `fabricc VERB --forma
 _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
 
 _Text = Annotated[str, Field(min_length=1)]
-"""An empty text stands for an unset variable of whoever asks, not for the default."""
+"""An empty text means an unset variable of the client, not the default."""
 _Spec = Annotated[str, Field(min_length=1, description="The spec's path, such as cluster.yaml.")]
 _Side = Annotated[
     str, Field(min_length=1, description="A spec, or a folder that `fabricc build` wrote (build/CLUSTER).")
@@ -47,7 +47,7 @@ class Tools:
         self.place, self.access = Confined(root.resolve(), access), access
 
     async def plan(self, spec: _Spec, most: _Most = 50) -> dict[str, Any]:
-        """What a spec becomes: counts, topology, addresses, BGP, QoS, room to grow, power, and everything found."""
+        """Plan a spec: counts, topology, addresses, BGP, QoS, room to grow, power, and all findings."""
         return await self._told(["plan"], [self.place.path(spec)], most)
 
     async def explain(
@@ -113,7 +113,7 @@ class Tools:
         ],
         most: _Most = 50,
     ) -> dict[str, Any]:
-        """What is wrong for RDMA with any fabric, from a folder of its configurations, and what was not understood."""
+        """Audit any fabric for RDMA from a folder of its configurations, and list what was not understood."""
         return await self._told(["audit"], [self.place.path(folder)], most)
 
     async def verify(
@@ -133,7 +133,7 @@ class Tools:
         ] = None,
         most: _Most = 50,
     ) -> dict[str, Any]:
-        """Ask live switches, changing nothing, and compare them with a built tree; the moves that fix cabling."""
+        """Read live switches, change nothing, and compare them with a built tree; list the moves that fix cabling."""
         path = self.place.path(tree)
         words = ["verify", f"--spec={self.place.spec_of(path)}", f"--access={self.access}"]
         words += [f"--devices={','.join(devices)}"] if devices else []
@@ -146,7 +146,7 @@ class Tools:
 
 
 def build_server(root: Path, access: Path | None) -> Any:
-    """The server; without an access file it asks no switch, and has no tool `verify`."""
+    """Build the server; without an access file it contacts no switch, and has no tool `verify`."""
     tools = Tools(root, access)
     made = MCPServer("fabricc", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     offered: list[Callable[..., Awaitable[Any]]]
@@ -171,7 +171,7 @@ def _refuse_unknown(tool: Any) -> None:
 
 
 def _report_findings(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """The tool, whose findings the client is told."""
+    """Wrap a tool so that its findings reach the client."""
 
     @functools.wraps(tool)
     async def told(*arguments: Any, **named: Any) -> Any:

@@ -30,9 +30,9 @@ class FabriccInventory:
 
     Args:
         spec: path of the spec, which is planned; nothing is built.
-        access_file: how to log in; by default fabricc-access.yaml beside the spec, where there is one.
-        network: which one, where the spec has several: `compute`, or one of `networks`.
-        passwords: look the secrets up that the access file names, so that tasks can log in; no file holds them.
+        access_file: the access file; by default fabricc-access.yaml next to the spec, if it exists.
+        network: the network, if the spec has several: `compute`, or one of `networks`.
+        passwords: look up the secrets that the access file names, so that tasks can log in; no file contains them.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class FabriccInventory:
         self._network, self._passwords = network, passwords
 
     def load(self) -> Inventory:
-        """The inventory.
+        """Return the inventory.
 
         Raises:
             CompileError: the spec has errors, or is of InfiniBand.
@@ -101,7 +101,7 @@ def _served_rails(fabric: Fabric, at: SwitchId) -> list[int]:
 
 
 def _task_data(fabric: Fabric, at: SwitchId, known: Device) -> dict[str, Any]:
-    """What tasks may want to know of a switch; addresses without prefix length, None for a family that is absent."""
+    """Return the data of a switch for tasks; addresses without prefix length, None for an absent family."""
     addresses, tor = fabric.addresses, at.tier is TierName.TOR
 
     def loopback(pool: Pool | None) -> str | None:

@@ -1,4 +1,4 @@
-"""A fabric's switches as OpenConfig documents in a folder, and beside them what these do not carry."""
+"""Write the switches of a fabric as OpenConfig documents, with a list of the facts that these do not carry."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _KEY = re.compile(r"\[[^\]]*\]")
 
 
 class Exported(NamedTuple):
-    """What was written.
+    """The written documents.
 
     Attributes:
-        switches: how many documents; `removed`: how many of an earlier run are gone, as their switches are.
-        facts, carried: how many facts these switches have, and how many of them the documents state alike.
-        missing: kind of fact, its keys starred -> how many of them are not carried, the most first.
+        switches: number of documents; `removed`: number of documents removed because their switches are gone.
+        facts, carried: number of facts of these switches, and of those that the documents state with the same value.
+        missing: kind of fact, its keys starred -> number of facts that are not carried, largest first.
     """
 
     switches: int
@@ -49,7 +49,7 @@ class Exported(NamedTuple):
     missing: Mapping[str, int]
 
     def as_json(self) -> dict[str, object]:
-        """The same as plain values, with what each kind means."""
+        """Return the same as plain values, with the meaning of each kind."""
         return {
             "switches": self.switches,
             "facts": self.facts,
@@ -131,7 +131,7 @@ def _device_places(fabric: Fabric) -> dict[str, SwitchId]:
 
 
 def _earlier_documents(folder: Path) -> set[str]:
-    """The switches whose documents an earlier run wrote, as its `not-carried.json` says."""
+    """Return the switches whose documents an earlier run wrote, from its `not-carried.json`."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         stated = json.loads(files.read(folder / MISSING))["documents"]
         return {name for name in stated if is_path(name) and "/" not in name}
