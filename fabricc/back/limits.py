@@ -1,4 +1,4 @@
-"""What a device asks for and its system cannot do, as data: a row a limit, and one evaluation of rows."""
+"""Limits of systems as data: one row per limit, and one evaluation of all rows against a device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = TypeVar("Row", bound="Limit[Any]")
 
 
 class Range(NamedTuple):
-    """Figures that are taken, both ends included; None, which asks for nothing, is among them."""
+    """The supported range, both ends included; None (setting absent) is always supported."""
 
     low: float
     high: float = inf
@@ -34,18 +34,18 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Generic[Device]):
-    """Something that a system cannot do.
+    """Something that a system does not support.
 
-    `feature`, `reason` and `remedy` are formats. Their fields are `it`, the thing that is asked, or its names where it
-    has some, `allowed`, and what the system adds.
+    `feature`, `reason` and `remedy` are formats. Their fields are `it` (the requested thing, or its attributes),
+    `allowed`, and the fields that the system adds.
 
     Attributes:
-        code: of the gap; empty for what needs none.
-        feature: what is asked, a few words.
-        asked: whether a device asks for it; or the things that it asks for, of which each may be too much.
-        allowed: what may be asked of `it`, or of what is so called of it; where there is none, all is too much.
-        reason: why it cannot be, with the source.
-        fatal: False when the configuration works without, less well.
+        code: of the gap; empty if it needs none.
+        feature: the requested feature in a few words.
+        asked: whether a device needs it; or the things that it needs, each of which is checked.
+        allowed: the supported values of `it`, or of the named attribute; None if nothing is supported.
+        reason: the reason of the limit, with its source.
+        fatal: False if the configuration works without it, but less well.
     """
 
     code: str = ""
@@ -57,24 +57,24 @@ class Limit(Generic[Device]):
     fatal: bool = True
 
     def title(self) -> str:
-        """What is asked, a few words."""
+        """Return the requested feature in a few words."""
         return self.feature
 
     def asks(self, device: Device) -> bool | Iterable[Any]:
-        """Whether the device asks for it, or what of it."""
+        """Return whether the device needs it, or the things that it needs."""
         return self.asked(device) if self.asked else False
 
     def things(self, device: Device) -> tuple[Any, ...]:
-        """What the device asks for; the limit itself where it asks for the whole."""
+        """Return the things that the device needs; the limit itself for the feature as a whole."""
         found = self.asks(device)
         return ((self,) if found else ()) if isinstance(found, bool) else tuple(found)
 
     def exceeded(self, thing: Any) -> bool:
-        """Whether the thing is more than the system takes."""
+        """Return whether the thing exceeds the support of the system."""
         return not self.allowed or any(_of(thing, name) not in taken for name, taken in self.allowed.items())
 
     def gap(self, thing: Any, texts: tuple[str, str] | None = None, **fields: Any) -> Gap:
-        """The row in the words of the thing; `texts` are another reason and remedy, `fields` more that texts name."""
+        """Return the gap of a thing; `texts` are another reason and remedy, and `fields` further format fields."""
         fields = {"allowed": self.allowed, **fields, **(thing if isinstance(thing, dict) else {"it": thing})}
         reason, remedy = texts or (self.reason, self.remedy)
         feature, reason, remedy = (text.format_map(fields) for text in (self.title(), reason, remedy))
@@ -88,12 +88,12 @@ def _of(thing: Any, name: str) -> Any:
 
 
 def gaps(device: Device, rows: Iterable[Row], worded: Callable[[Row, Any], Gap]) -> list[Gap]:
-    """What the device asks for beyond these limits, each thing once; rows that are asked alike go thing by thing.
+    """Report each thing that exceeds these limits once; rows with the same question are grouped by thing.
 
     Args:
         device: a switch or a host.
-        rows: in the order in which gaps are told.
-        worded: the gap of a row and a thing.
+        rows: in the order of the reported gaps.
+        worded: builds the gap of a row and a thing.
     """
     return list(
         dict.fromkeys(

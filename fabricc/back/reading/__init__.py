@@ -1,4 +1,4 @@
-"""The reader of all back ends: lines, or a tree of another syntax, and rows of patterns that say what they mean."""
+"""The reader of all back ends: it matches lines, or nodes of a tree, against rows of patterns."""
 
 from fabricc.back.reading.reader import Reader, Topic
 from fabricc.back.reading.rows import Block, Each, Entry, Fact, Keep, Row, Silent, listed

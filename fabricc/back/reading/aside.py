@@ -1,7 +1,7 @@
-"""Lines that are known to say nothing about forwarding or losslessness: banners, accounts, clocks, counters.
+"""Lines without effect on forwarding or losslessness: banners, accounts, clocks, counters.
 
-A back end lists them as rows of `Silent` lines in blocks, read by a reader of their own. Nothing follows from them, so
-`check` and `verify` tell of them as of any line that no fact describes; an audit does not count them as not understood.
+A back end lists them as `Silent` rows in blocks for a separate reader. Nothing follows from them: `check` and `verify`
+report them like any unknown line, but an audit does not count them as not understood.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def aside(
     reading: Reading, files: Mapping[str, str], readers: Mapping[str, Reader]
 ) -> frozenset[tuple[str, int]]:
-    """File and line of each unknown line of a reading that the readers of such lines know.
+    """Return file and line of each unknown line of a reading that these readers recognize.
 
     Args:
-        reading: what the back end's own reader made of the files.
-        files: name -> text, as they were read.
+        reading: the result of the back end's own reader.
+        files: name -> text, as read.
         readers: by file.
     """
     found: set[tuple[str, int]] = set()

@@ -1,4 +1,4 @@
-"""A line matched against the trie of a back end's rows: what it says, and the blocks that it is in."""
+"""Match a line against the trie of a back end's rows: find its effect and the blocks that contain it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ UNKNOWN = Effect(None)
 
 
 def effect(start: State, key: Key, outer: Captures, *, joined: bool = False, leaf: bool = True) -> Effect:
-    """What a line says in a state, below blocks with captures `outer`.
+    """Return the effect of a line in a state, below blocks with captures `outer`.
 
     Args:
         start: where the line begins.
         key: the line, see `Node`.
         outer: captures of the blocks around.
-        joined: whether a block and what is in it may be parted anywhere, as in braces and `set` lines.
+        joined: whether a block may be split at any word, as in braces and `set` lines.
         leaf: whether nothing is below the line.
     """
     words = key.split() if isinstance(key, str) else key
@@ -43,7 +43,7 @@ def effect(start: State, key: Key, outer: Captures, *, joined: bool = False, lea
 
 
 def filled(match: Match, outer: Captures) -> Effect:
-    """What a matched line says below blocks with these captures."""
+    """Return the effect of a matched line below blocks with these captures."""
     _, captures, inners, meaning = match
     if outer:
         captures = outer + captures
@@ -65,7 +65,7 @@ def filled(match: Match, outer: Captures) -> Effect:
 def _accepted(
     state: State, captures: Captures, inners: tuple[Inner, ...], outer: Captures, joined: bool, below: bool
 ) -> Effect:
-    """What the line says if it may end where a way does; `below`: it only leads to others."""
+    """Return the effect if the line may end in this state; `below`: it only leads to other lines."""
     meaning = None if below else state.meaning
     inner = state.inner
     if inner is not None and (joined or inner.below):
@@ -88,7 +88,7 @@ def _rest(key: Key, at: int) -> str:
 
 
 def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Way | None:
-    """The first of `_matches`, where each word leaves one way to go on; most lines are of this kind."""
+    """Return the first result of `_matches` if each word leaves one way, as most lines do."""
     captures: list[Captured] = []
     inners: tuple[Inner, ...] = ()
     for at, word in enumerate(words):
@@ -117,7 +117,7 @@ def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Way | 
 
 
 def _matches(start: State, key: Key, words: Sequence[str], joined: bool) -> Iterator[Way]:
-    """Every way to take a line from a state; words that a row names go before what its captures would take."""
+    """Yield every match of a line from a state; literal words come before captures."""
     stack: list[tuple[State, int, Captures, tuple[Inner, ...]]] = [(start, 0, (), ())]
     while stack:
         state, at, captures, inners = stack.pop()

@@ -1,4 +1,4 @@
-"""What the row at the end of a line says, as a function of the line's captures."""
+"""The meaning of the row at the end of a line, as a function of the line's captures."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _NUMBER = pattern(r"\{(\d+)\}")
 
 
 class Meaning(NamedTuple):
-    """What a row says.
+    """The meaning of a row.
 
     Attributes:
-        outer: how many captures of the blocks around come before its own.
-        slots: where each capture of the pattern is among those of the line, None where it is in a part left out.
-        plain: whether each is where it stands.
+        outer: number of captures of the outer blocks before its own.
+        slots: place of each capture of the pattern among those of the line, None in an omitted part.
+        plain: whether all places are unchanged.
         first: number of the first capture that it needs.
-        alone: the name of the one value that it keeps, its last capture; None where it says anything else.
-        states: (own captures, all captures) -> facts, kept values and entries; None where it is no such line.
+        alone: the name of the only value that it keeps, its last capture; None for any other row.
+        states: (own captures, all captures) -> facts, kept values and entries; None if the line does not fit.
     """
 
     row: Row
@@ -44,7 +44,7 @@ class Meaning(NamedTuple):
     states: Callable[[Captures, Captures], States | None]
 
     def said(self, captures: Captures) -> States | None:
-        """Facts, kept values and entries of a line, by all captures of it and of the blocks around."""
+        """Return facts, kept values and entries of a line from all captures of it and of the outer blocks."""
         if self.plain:
             return self.states(captures[self.outer :], captures)
         own = tuple([None if at is None else captures[self.outer + at] for at in self.slots])
@@ -52,7 +52,7 @@ class Meaning(NamedTuple):
 
 
 def meaning_of(row: Row, outer: int, slots: tuple[int | None, ...]) -> Meaning:
-    """What a row says behind so many captures of the blocks around it, its own being at `slots`."""
+    """Return the meaning of a row behind `outer` captures of outer blocks, with its own at `slots`."""
     plain = slots == tuple(range(len(slots)))
     if isinstance(row, Fact | Keep):
         states, texts = _pairs(row, len(slots)), _texts(row)
@@ -121,12 +121,12 @@ def _entries(row: Entry, count: int) -> Callable[[Captures, Captures], States | 
 
 
 def _text(template: str) -> str | Maker:
-    """A text, or what fills it in."""
+    """Return a text, or a function that fills it in."""
     return _maker(template, 0) if "{" in template else template
 
 
 def _maker(said: Said, count: int) -> Maker:
-    """What gives a value by the row's own captures, of which there are so many, and by all."""
+    """Return a function that computes a value from the `count` own captures of the row, or from all captures."""
     if said is None:
         return (lambda own, _: own[-1]) if count else (lambda _own, _: "true")
     if callable(said):

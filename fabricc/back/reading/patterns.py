@@ -1,4 +1,4 @@
-"""The ways to say a pattern: its optional parts and choices spelled out."""
+"""Expand a pattern into all its forms: optional parts and choices written out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PIECE = pattern(r"\[|\]|\(|\)|\||<[^>]*>(?:\.\.\.)?|[^\s\[\]()|<]+")
 
 
 def alternatives(pattern: str) -> Iterator[list[tuple[str, int | None]]]:
-    """Every way to say a pattern: (word, None), (capture, its number), and ("", number) for a capture left out."""
+    """Yield every form of a pattern: (word, None), (capture, its number), and ("", number) for an omitted capture."""
     pieces = _PIECE.findall(pattern)
     number = 0
     tokens: list[tuple[str, int | None]] = []
@@ -48,7 +48,7 @@ def _ways(tokens: list[tuple[str, int | None]]) -> list[list[tuple[str, int | No
 
 
 def _group(tokens: list[tuple[str, int | None]], at: int) -> tuple[int, list[list[tuple[str, int | None]]]]:
-    """The end of the group that opens at a token, and its choices."""
+    """Return the end of the group that opens at a token, and its choices."""
     depth, choices = 0, [[]]  # type: tuple[int, list[list[tuple[str, int | None]]]]
     for end in range(at, len(tokens)):
         text = tokens[end][0]

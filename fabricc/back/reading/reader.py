@@ -31,7 +31,7 @@ _MOST_KEPT = 2048
 
 
 _NEW = (-1, UNKNOWN)
-"""Where a line begins that was not met, and what it says."""
+"""Start column and effect of a line that was not seen before."""
 
 
 class Topic(NamedTuple):
@@ -42,7 +42,7 @@ class Topic(NamedTuple):
 
 
 _BEFORE = Effect(None)
-"""What was said before the first line."""
+"""The state before the first line."""
 _NOWHERE: Place = (State(), Scope(0), (), ())
 """Below a line that opens no block: no row knows a line there."""
 
@@ -50,23 +50,23 @@ _NOWHERE: Place = (State(), Scope(0), (), ())
 class Reader:
     """Reads texts of one syntax.
 
-    Lines by indentation, as EOS and NX-OS print them, are read as they come: what is indented deeper belongs to the
-    line above, and `!` begins a comment. With words that leave a block, indentation says nothing and rows decide, as
-    in vtysh: what a block does not know is tried in the blocks around it, and `!` or `#` begins a comment. Any other
-    syntax is a tree first. There a block may be parted anywhere, so a node that leads to others states nothing, and an
-    unknown one is told with the words above it.
+    Lines by indentation, as EOS and NX-OS print them, are read in order: deeper lines belong to the line above, and `!`
+    begins a comment. With words that leave a block, indentation has no meaning and rows decide, as
+    in vtysh: a line that a block does not know is tried in the outer blocks, and `!` or `#` begins a comment. Any other
+    syntax is a tree first. There a block may be split anywhere: a node that leads to others states nothing, and an
+    unknown one is reported with the words above it.
 
     Attributes:
         topics: whose rows are compiled at the first reading, and whose `finish` are called in this order.
-        types: of the captures, beside those that every pattern knows.
+        types: of the captures, in addition to those of every pattern.
         tree: what makes the tree, one of `fabricc.back.reading.tree`; None for lines.
         leave: lines that leave a block, such as `exit`; None where indentation does.
         ragged: the same of lines by indentation that no system printed: where one is less deep than the line before and
-            as deep as none around, somebody typed them, and all are read as if indentation said nothing.
-        blanked: a text without what is in it as it was typed, such as banners; its lines keep their numbers.
-        once: whether of a value that two lines of a tree say otherwise the earlier line is listed.
-        told: how the words of an unknown node of the tree are listed, from the outermost.
-        whole: whether an unknown node of a tree is told once, as its line stands, and not each end of it.
+            as deep as none around, somebody typed them, and all are read without indentation.
+        blanked: removes verbatim parts of a text, such as banners; lines keep their numbers.
+        once: whether the earlier of two lines with different values is listed as unknown.
+        told: formats the words of an unknown node of the tree, from the outermost.
+        whole: whether an unknown node of a tree is reported once, as its line, and not for each leaf.
     """
 
     def __init__(
@@ -99,11 +99,14 @@ class Reader:
 
     @cached_property
     def typed(self) -> State:
-        """The same of lines whose indentation says nothing: what is remembered of a line hangs on how it was read."""
+        """Return the state of lines whose indentation has no meaning.
+
+        The memory of a line depends on how it was read.
+        """
         return compiled([row for topic in self.topics for row in topic.rows], self.types)
 
     def read(self, files: Mapping[str, str]) -> Reading:
-        """The facts of a device's files; what no row knows is listed in `unknown`, by its line."""
+        """Return the facts of a device's files; lines that no row matches are listed in `unknown`."""
         reading = Reading()
         for file, text in files.items():
             self.read_file(file, text, reading)
@@ -135,7 +138,7 @@ class Reader:
         return self._finish(document, reading)
 
     def _read_typed(self, file: str, text: str, reading: Reading, leave: Collection[str]) -> Document:
-        """Read lines whose indentation says nothing."""
+        """Read lines whose indentation has no meaning."""
         document = Document(file, text, Reading(reading.facts, reading.lines), once=self.once)
         _read_nested(document, (self.typed, document.scope, (), ()), leave)
         return self._finish(document, reading)
@@ -237,9 +240,9 @@ def _read_nested(document: Document, place: Place, leave: Collection[str]) -> No
 
 
 def _begins_alike(state: State, scope: Scope, outer: Captures, line: str, number: int) -> bool:
-    """Keep what a line says of the thing that its second word names; False where that is not all of it.
+    """Keep the statement of a line about the thing that its second word names; return False if there is more to it.
 
-    Its end is met again with other things where the line is not.
+    The rest of such a line occurs again with other things; the whole line does not.
     """
     words = line.split(None, 2)
     each = state.each.get(words[0])
@@ -258,7 +261,7 @@ def _begins_alike(state: State, scope: Scope, outer: Captures, line: str, number
 
 
 def _around(places: list[Place], raw: str) -> Effect:
-    """What a line says in the blocks around the innermost; those inside of the one that knows it are left."""
+    """Return the effect of a line in the outer blocks; the blocks inside the matching one are left."""
     for depth in range(len(places) - 1, 0, -1):
         state, _, outer, _ = places[depth - 1]
         said = _met(state, raw, outer)
@@ -271,7 +274,7 @@ def _around(places: list[Place], raw: str) -> Effect:
 
 
 def _met(state: State, raw: str, outer: Captures) -> Effect:
-    """What a line says in a state, wherever it begins, from memory if it was met there."""
+    """Return the effect of a line in a state at any column, from memory if it was seen there."""
     begins, known = state.memo.get(raw, _NEW)
     if begins < 0:
         known = effect(state, raw.strip(), outer) if len(raw) <= _LONGEST_LINE else UNKNOWN
@@ -280,7 +283,7 @@ def _met(state: State, raw: str, outer: Captures) -> Effect:
 
 
 def _below(place: Place, said: Effect, scope: Scope) -> Place:
-    """Where the lines below a line are read."""
+    """Return the place in which the lines below a line are read."""
     block = said.match.state.inner if said.match else None
     if said.match is None or block is None or not block.below:
         return _NOWHERE
@@ -288,7 +291,7 @@ def _below(place: Place, said: Effect, scope: Scope) -> Place:
 
 
 def _keep(state: State, key: str | tuple[str, ...], column: int, said: Effect) -> None:
-    """Remember what a line says in its place if it was met before."""
+    """Remember the effect of a line in its place if it was seen before."""
     if len(key) > _LONGEST_KEPT:
         return
     if key in state.seen:
@@ -304,7 +307,7 @@ def _keep(state: State, key: str | tuple[str, ...], column: int, said: Effect) -
 def _read_nodes(
     document: Document, nodes: Sequence[Node], place: Place, told: Callable[[Words], str] | None
 ) -> None:
-    """Read the nodes of a tree; `told` is None where an unknown one is told once, as its line stands."""
+    """Read the nodes of a tree; `told` is None if an unknown one is reported once, as its line."""
     state, scope, outer, above = place
     memo, leading, values, once = state.memo, state.leading, scope.values, document.once
     for node in nodes:
@@ -344,7 +347,10 @@ def _read_nodes(
 
 
 def _read_inherited(document: Document, nodes: Sequence[Node], place: Place) -> None:
-    """Read what holds where no other statement says it; an unknown line is told once, as the text has it."""
+    """Read statements that apply only where no other statement does.
+
+    An unknown line is reported once, as in the text.
+    """
     unknown = document.reading.unknown
     before = len(unknown)
     document.inherits = True
@@ -357,7 +363,7 @@ def _read_inherited(document: Document, nodes: Sequence[Node], place: Place) -> 
 
 
 def _enter(document: Document, node: Node, place: Place) -> None:
-    """Open the blocks that an unknown statement is in, as they are where its first words stand by themselves."""
+    """Open the blocks that an unknown statement is in, if its first words alone open them."""
     state, scope, outer, _ = place
     for end in range(len(node.key) - 1, 0, -1):
         within = effect(state, node.key[:end], outer, joined=True, leaf=False)

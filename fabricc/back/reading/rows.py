@@ -1,9 +1,9 @@
-"""What a back end says of its syntax: rows of patterns, in the order in which a manual would list them.
+"""The syntax of a back end: rows of patterns, in the order of a manual.
 
-A pattern is words as they stand in the text. `<integer>` captures a word of that type (`types.py`),
-`<integer>...` one or more of them, `<rest>` what is left of the line as it stands, `<below>` the same where a tree may
-have parted it: the words of each statement below. `[prefer]` may be missing; of `(tx-queue|uc-tx-queue)` there is one.
-Captures are numbered from 0 as they stand, those of the blocks around a row first.
+A pattern consists of words of the text. `<integer>` captures a word of that type (`types.py`),
+`<integer>...` one or more of them, `<rest>` the rest of the line, `<below>` the same in a tree: the words of each
+statement below. `[prefer]` is optional; `(tx-queue|uc-tx-queue)` is a choice.
+Captures are numbered from 0 in order, those of outer blocks first.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Entry(NamedTuple):
 
 
 class Silent(NamedTuple):
-    """A line of known meaning that states nothing, such as a default of the system said aloud."""
+    """A known line that states nothing, such as an explicit default of the system."""
 
     pattern: str
 
@@ -70,10 +70,9 @@ class Block(NamedTuple):
 
     Attributes:
         pattern: the line, without brackets around captures.
-        scope: name of the scope that it opens, one for each value of its last capture; "" for none of its own.
-        rows: the lines below, or what makes them when a text first has the block.
-        once: whether a device says each value in it once, so that a line that says one anew is meant for another
-            block, and listed.
+        scope: name of the scope that it opens, one for each value of its last capture; "" for no scope.
+        rows: the lines below, or a function that makes them at the first use of the block.
+        once: whether a device states each value in it once; a line that repeats one belongs elsewhere and is listed.
     """
 
     pattern: str
@@ -83,9 +82,9 @@ class Block(NamedTuple):
 
 
 class Each(NamedTuple):
-    """Lines that begin alike, each about the thing that the last capture of the beginning names.
+    """Lines with the same beginning, whose last capture names the thing that each line describes.
 
-    As `Block`, and beside one of the same rows where a system takes them either way.
+    Same as `Block`, and used together with one if a system accepts both forms.
     """
 
     pattern: str
@@ -99,5 +98,5 @@ Rows = Sequence[Row] | Callable[[], Sequence[Row]]
 
 
 def listed(rows: Rows) -> Sequence[Row]:
-    """The lines of a block."""
+    """Return the lines of a block."""
     return rows() if callable(rows) else rows

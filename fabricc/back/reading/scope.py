@@ -1,4 +1,4 @@
-"""What the lines of a text have said: values that wait in the scopes of their blocks, and facts."""
+"""The results of reading a text: values that wait in the scopes of their blocks, and facts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from fabricc.back.reading.types import Captured
 
 Said = tuple[Value, int]
-"""A value, and the line that says it."""
+"""A value and the line that states it."""
 
 _NOTHING = (None, 0)
 
 
 class OnceValues(dict[str, "Said"]):
-    """Values of a block that says each of them once; a line that says one anew is listed."""
+    """Values of a block that states each of them once; a line that repeats one is listed."""
 
     __slots__ = ("_document", "_listed")
 
@@ -39,11 +39,11 @@ class OnceValues(dict[str, "Said"]):
 
 
 class Scope:
-    """What the lines of a block said.
+    """The values from the lines of a block.
 
     Attributes:
-        line: where it was first opened, 0 for a whole text.
-        values: name -> (value, line) of what was kept.
+        line: line that first opened it, 0 for a whole text.
+        values: name -> (value, line).
         tables: name -> key -> (value, line) of entries.
         scopes: name -> key -> scope of the blocks in it.
         used: whether something refers to it.
@@ -59,15 +59,15 @@ class Scope:
         self.used = False
 
     def table(self, name: str) -> dict[Value, Said]:
-        """The entries of a table, in the order of their first lines; none where no line has any."""
+        """Return the entries of a table in the order of their first lines; empty without such lines."""
         return self.tables.get(name, {})
 
     def ordered(self, name: str) -> list[Said]:
-        """The entries of a table in the order of their keys, such as sequence numbers."""
+        """Return the entries of a table in the order of their keys, such as sequence numbers."""
         return [said for _, said in sorted(self.table(name).items())]
 
     def each(self, name: str) -> dict[Captured, Scope]:
-        """The scopes of that name by their keys; what is said of several at once is said of each."""
+        """Return the scopes of that name by key; statements about several things apply to each."""
         found = self.scopes.get(name, {})
         if tuple not in map(type, found):
             return found
@@ -78,7 +78,7 @@ class Scope:
         return single
 
     def take(self, other: Scope) -> None:
-        """Add what another scope of the same thing said; of two values the one of the later line counts."""
+        """Add the values of another scope of the same thing; of two values that of the later line counts."""
         for name, said in other.values.items():
             self.values[name] = max(self.values.get(name, said), said, key=itemgetter(1))
         for name, table in other.tables.items():
@@ -88,7 +88,7 @@ class Scope:
                 self.scopes.setdefault(name, {}).setdefault(key, Scope(scope.line)).take(scope)
 
     def within(self, outer: Scope) -> Scope:
-        """What a block says, with what it leaves unsaid by the one around it: a value, or a table as a whole."""
+        """Return the values of a block, completed from the outer one: single values, and tables as a whole."""
         merged = Scope(self.line)
         merged.values = outer.values | self.values
         merged.tables = outer.tables | self.tables
@@ -96,7 +96,7 @@ class Scope:
         return merged
 
     def said(self) -> Iterator[Said]:
-        """Everything that was kept here and in the scopes below."""
+        """Yield everything that was kept here and in the scopes below."""
         yield from self.values.values()
         for table in self.tables.values():
             yield from table.values()
@@ -106,9 +106,9 @@ class Scope:
 
 
 def agreed(path: str, said: Mapping[Value, int]) -> Iterator[tuple[str, Value, int]]:
-    """A value that several blocks say each for themselves as one fact; `said` has the line of each value.
+    """Yield one fact for a value that several blocks state; `said` has the line of each value.
 
-    Where they differ it is all of them, and each is a fact by itself at its line.
+    If the values differ, each becomes a fact of its own at its line.
     """
     if len(said) == 1:
         yield path, *next(iter(said.items()))
@@ -119,15 +119,15 @@ def agreed(path: str, said: Mapping[Value, int]) -> Iterator[tuple[str, Value, i
 
 
 class Document:
-    """One file while it is read.
+    """A file during reading.
 
     Attributes:
-        scope: what its lines kept, outside of blocks that have scopes of their own.
-        reading: facts, their lines, and what is not known.
+        scope: values of its lines outside of blocks with their own scopes.
+        reading: facts, their lines, and unknown lines.
         tree: None for lines by indentation.
-        once: whether a value that another line says anew is listed.
-        inherits: whether lines count only for what others leave unsaid.
-        root: the scope of the whole text, where definitions are; `whole`: the file that this is a part of, or itself.
+        once: whether a repeated value is listed.
+        inherits: whether lines only supply values that others do not state.
+        root: the scope of the whole text with the definitions; `whole`: the file that contains this part, or itself.
     """
 
     __slots__ = (
@@ -150,18 +150,18 @@ class Document:
         self._listed: set[tuple[int, str]] = set()
 
     def put(self, path: str, value: Value, line: int) -> None:
-        """State a fact; line 0 stands for a default that no line says."""
+        """State a fact; line 0 means a default without a line."""
         self.reading.facts[path] = value
         if line:
             self.reading.lines[path] = (self.file, line)
 
     def put_also(self, path: str, value: Value, line: int) -> None:
-        """State a fact beside a different one that is there already, where systems add and do not replace."""
+        """State a fact in addition to a different one, for systems that add instead of replace."""
         same = self.reading.facts.get(path, value) == value
         self.put(*((path, value) if same else (f"{path}/also[{value}]", "true")), line)
 
     def say(self, said: Effect, scope: Scope, line: int) -> Scope:
-        """Take in what a line says in a scope; the scope that it ends in."""
+        """Apply the effect of a line in a scope; return the scope in which it ends."""
         _, opens, facts, keeps, entries, _, _ = said
         for name, key, once in opens:
             named = scope.scopes.setdefault(name, {})
@@ -198,7 +198,7 @@ class Document:
         return scope
 
     def default(self, path: str, value: Value) -> None:
-        """State what holds where no line says another."""
+        """State a default, which applies if no line states another value."""
         self.reading.facts.setdefault(path, value)
 
     def put_all(self, facts: Iterable[tuple[str, Value, int]]) -> None:
@@ -207,7 +207,7 @@ class Document:
             self.put(*fact)
 
     def put_kept(self, path: str, values: Mapping[str, Said], name: str) -> None:
-        """State what was kept under a name, where a line says it."""
+        """State the value kept under a name, if a line has it."""
         if name in values:
             self.put(path, *values[name])
 
@@ -228,7 +228,7 @@ class Document:
             self.put(path, ",".join(sorted(map(str, table))), max(line for _, line in table.values()))
 
     def agree(self, path: str, value: Value, line: int) -> None:
-        """Note a value that several blocks say each for themselves; `put_agreed` states them all."""
+        """Record a value that several blocks each state; `put_agreed` states them all."""
         self._agreements.setdefault(path, {})[value] = line
 
     def put_agreed(self) -> None:
@@ -238,7 +238,7 @@ class Document:
         self._agreements.clear()
 
     def refer(self, kind: str, name: Value, line: int, ending: Value = "") -> Scope | None:
-        """The definition of a kind that a line names; a name of nothing is rejected."""
+        """Return the definition of a kind that a line refers to; reject a reference to nothing."""
         found = self.root.scopes.get(kind, {}).get(name)
         if found is None:
             self.reject(line, ending)
@@ -254,9 +254,9 @@ class Document:
                     self.reject_all(scope)
 
     def reject(self, line: int, ending: Value = "") -> None:
-        """List a line whose words are known and which has no known meaning beside all others.
+        """List a line whose words are known but whose combination with other lines is not.
 
-        Of several statements of a tree on that line those are meant that end in the word `ending`.
+        If a tree has several statements on that line, those that end in the word `ending` are listed.
         """
         for text in self._texts(line):
             if text.endswith(str(ending)) and (line, text) not in self._listed:
@@ -269,14 +269,14 @@ class Document:
             self.reject(line)
 
     def _texts(self, line: int) -> list[str]:
-        """The statements on a line; those of a tree with the words above them."""
+        """Return the statements on a line; those of a tree with the words above them."""
         if self.tree is None:
             return [" ".join(self.text.split("\n")[line - 1].split())]
         return list(statements_at(self.tree.nodes if self.tree.text is None else self.tree.text, line))
 
 
 class Part(Document):
-    """A part of a file that says what the whole could, such as a routing instance: its facts have a prefix."""
+    """A part of a file that is like a whole file, such as a routing instance: its facts have a prefix."""
 
     __slots__ = ("prefix",)
 

@@ -52,7 +52,7 @@ class Node:
         return " ".join(self.key)
 
     def add(self, node: Node) -> Node:
-        """Put a node below; that node."""
+        """Add a node below and return it."""
         if self.children is None:
             self.children = [node]
         else:
@@ -61,13 +61,13 @@ class Node:
 
 
 class Tree(NamedTuple):
-    """What a text says.
+    """The content of a text.
 
     Attributes:
-        nodes: those at the top of it, in the order of their lines.
-        faults: (line, text) of what is no part of a configuration in force.
-        inherited: nodes that hold beside, but for what others say; their lines are those of the group they are from.
-        text: the nodes as the text has them, where `nodes` lacks some of them; by these, lines are told.
+        nodes: the top-level nodes, in the order of their lines.
+        faults: (line, text) of parts that are not in force.
+        inherited: inherited nodes, which other nodes override; their lines are those of their group.
+        text: the nodes of the text, if `nodes` lacks some of them; used to report lines.
     """
 
     nodes: Sequence[Node]
@@ -77,7 +77,7 @@ class Tree(NamedTuple):
 
 
 def leaves(nodes: Sequence[Node], above: tuple[str, ...] = ()) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """(line, words) of every node that has none below, with the words on the way there."""
+    """Yield (line, words) of every leaf, with the words of the path."""
     stack = [(node, (*above, *node.key)) for node in reversed(nodes)]
     while stack:
         node, words = stack.pop()
@@ -88,7 +88,7 @@ def leaves(nodes: Sequence[Node], above: tuple[str, ...] = ()) -> Iterator[tuple
 
 
 def find(nodes: Sequence[Node] | None, *words: str) -> Node | None:
-    """The first node at a path."""
+    """Return the first node at a path."""
     found = None
     for word in words:
         found = next((node for node in nodes or () if node.key[:1] == (word,)), None)
@@ -99,7 +99,7 @@ def find(nodes: Sequence[Node] | None, *words: str) -> Node | None:
 def statements(
     nodes: Sequence[Node], above: tuple[str, ...] = (), told: Callable[[tuple[str, ...]], str] = " ".join
 ) -> Iterator[tuple[int, str]]:
-    """(line, words) of every node that has none below, the words as they are told."""
+    """Yield (line, words) of every leaf, with the words formatted by `told`."""
     return ((line, told(words)) for line, words in leaves(nodes, above))
 
 
@@ -115,9 +115,9 @@ def statements_at(nodes: Sequence[Node], line: int, above: tuple[str, ...] = ())
 
 
 def braces(text: str) -> Tree:
-    """Statements as Junos shows them: `words;` and `words { … }`; a list in brackets is one statement for each word.
+    """Parse statements as Junos prints them: `words;` and `words { … }`; a list in brackets gives one each.
 
-    What `inactive:` stands before does not count, nor what no mark ends.
+    Statements after `inactive:` do not count, nor unterminated ones.
     """
     root = Node((), 0)
     faults: list[tuple[int, str]] = []
@@ -169,7 +169,7 @@ def braces(text: str) -> Tree:
 
 
 def commands(text: str) -> Tree:
-    """`set` lines as Junos and NVUE print them, each one path of words; what `deactivate` names does not count."""
+    """Parse `set` lines of Junos and NVUE, each a path of words; statements under `deactivate` do not count."""
     nodes: list[Node] = []
     faults: list[tuple[int, str]] = []
     off: set[tuple[str, ...]] = set()
@@ -201,7 +201,7 @@ def commands(text: str) -> Tree:
 
 
 def assignments(text: str) -> Tree:
-    """Lines `name = words`, as of sysctl.conf and shell variables; `[name]` leads to those below, as systemd has it.
+    """Parse lines `name = words`, as in sysctl.conf and shell variables; `[name]` opens a section, as in systemd.
 
     A value may be in quotes; `#` and `;` begin a comment.
     """
@@ -223,7 +223,7 @@ def assignments(text: str) -> Tree:
 
 
 def _listed(words: list[str], at: int) -> list[tuple[str, ...]]:
-    """A statement, or one for each word from `at` on; -1 (or less) for no list."""
+    """Return a statement, or one for each word from `at` on; -1 (or less) for no list."""
     return [tuple(words)] if at < 0 else [(*words[:at], word) for word in words[at:]]
 
 
@@ -236,7 +236,7 @@ def _inactive(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    """The tokens of a text without comments, with every end of a line; an over-long line is one in quotes."""
+    """Return the tokens of a text without comments, with every end of a line; an over-long line is one in quotes."""
     text = text.rstrip()
     lines = text.split("\n")
     if max(map(len, lines)) > _LONGEST_TOKEN:
@@ -256,7 +256,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _unquoted(token: str) -> str:
-    """What a token says: a text in quotes without them."""
+    """Return the value of a token: a quoted text without its quotes."""
     return token if token[0] != '"' or len(token) < 2 else _ESCAPE.sub(r"\1", token[1:-1])
 
 
@@ -265,11 +265,11 @@ _BREAKS = dict.fromkeys(map(ord, "\r\x85\u2028\u2029"), " ")
 
 
 def structured(text: str) -> Tree:
-    """YAML, and JSON as a part of it: a key is a word, a scalar the last word, and items of a list stand side by side.
+    """Parse YAML, including JSON: a key is a word, a scalar the last word, and list items are siblings.
 
-    A mapping in a list is a node of no words: what is in it goes on where the list stands. Null is no word.
+    A mapping in a list is a node without words; its content continues at the place of the list. Null is no word.
 
-    Where a key is said twice, of which the later counts, and where the text is no YAML, the lines are told.
+    A repeated key (the later one counts) and text that is no YAML are reported by line.
     """
     import yaml
 

@@ -1,4 +1,4 @@
-"""Rows compiled into a trie of words, and what lines that were met in it say."""
+"""Rows compiled into a trie of words, with the remembered effects of lines."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _FIRST = pattern(r"(?:([^\s\[\]()|<]+)|\(([^\s\[\]()<]+)\))(?!\S)")
 
 
 class State:
-    """Where a line may be after some words.
+    """The state of matching a line after some words.
 
     Attributes:
-        words: next word -> state; `later`: first word -> rows that begin with it, compiled when a line first does: most
-            texts have few of the lines that a system knows.
+        words: next word -> state; `later`: first word -> rows that begin with it, compiled at their first use, because
+            most texts use few of them.
         captures: types of a next word -> state, in the order of the rows, None for any.
-        rest: state after all that is left of the line; `whole`: whether that is here, with what is below in a tree.
-        repeats: the type whose words may go on here, as one capture.
-        meaning: what a line that ends here says; `inner`: the block that it opens.
-        each: first word of lines that begin alike, with one more word that is any -> what they are about.
-        memo: lines met here with the column where they begin, so that those that repeat are matched twice at most.
-        leading: nodes met here that lead to others, as `memo`.
-        seen: lines met here once: most of those never come again, and are not worth remembering.
+        rest: state after the rest of the line; `whole`: whether this includes the statements below in a tree.
+        repeats: the type whose words may repeat here, as one capture.
+        meaning: meaning of a line that ends here; `inner`: the block that it opens.
+        each: first word of lines with the same beginning and one free word -> the thing that they describe.
+        memo: lines seen here with their column, so that repeated lines are matched at most twice.
+        leading: nodes seen here that lead to others, as `memo`.
+        seen: lines seen here once; most never come again and are not worth remembering.
     """
 
     __slots__ = (
@@ -62,7 +62,7 @@ class State:
         self.seen: set[Key] = set()
 
     def opened(self, word: str) -> State | None:
-        """The state after a first word; threads that ask at once may each compile it, and none sees a part of it.
+        """Return the state after a first word; concurrent threads may each compile it, but none sees a partial state.
 
         Raises:
             ValueError: as of `compiled`.
@@ -84,13 +84,13 @@ class State:
 
 
 class Inner:
-    """A block: the state in which the lines below begin, and which scope they belong to.
+    """A block: the state in which the lines below begin, and their scope.
 
-    Its rows are compiled when a text first has it.
+    Its rows are compiled at the first use.
 
     Attributes:
         scope: "" for that of the line itself; `key`: number of the capture that names the scope, -1 for none.
-        once: whether each value in it is said once.
+        once: whether each value in it occurs once.
         below, inline: whether the lines are below, or the rest of the same line, or either.
     """
 
@@ -105,12 +105,12 @@ class Inner:
         self.below = self.inline = False
 
     def add(self, rows: Rows, types: Types, captures: int) -> None:
-        """Rows of the lines below, behind so many captures."""
+        """Add rows of the lines below, behind so many captures."""
         self._rows.append((rows, types, captures))
 
     @property
     def state(self) -> State:
-        """Where the lines below begin; threads that ask at once may each compile it, and none sees a part of it.
+        """Return the state in which the lines below begin; concurrent threads may each compile it, none sees a part.
 
         Raises:
             ValueError: as of `compiled`.
@@ -124,12 +124,12 @@ class Inner:
 
 
 class Match(NamedTuple):
-    """A line that rows know.
+    """A line that a row matches.
 
     Attributes:
-        state: where it ends; `captures`: its own.
+        state: final state; `captures`: its own.
         inners: the blocks that it is in or opens, from the outermost.
-        meaning: what it says beside that.
+        meaning: its further meaning.
     """
 
     state: State
@@ -139,14 +139,14 @@ class Match(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What a line says, its captures filled in.
+    """The effect of a line, its captures filled in.
 
     Attributes:
-        match: None of a line that no row knows.
-        opens: the scopes that it is in or opens: (name, key, whether each value in it is said once).
+        match: None for a line that no row matches.
+        opens: the scopes that it is in or opens: (name, key, whether each value in it occurs once).
         facts, keeps: (path or name, value); `entries`: (table, key, value).
-        late: whether captures of the blocks around are wanted, so that each such line is to be filled in by itself.
-        plain: whether it keeps values in the scope where it stands and does nothing else, as most lines do.
+        late: whether captures of outer blocks are used, so that each such line must be evaluated.
+        plain: whether it only keeps values in its own scope, as most lines do.
     """
 
     match: Match | None
@@ -159,11 +159,11 @@ class Effect(NamedTuple):
 
 
 def compiled(rows: Sequence[Row], types: Types) -> State:
-    """The state in which a text begins.
+    """Return the state in which a text begins.
 
     Raises:
-        ValueError: a pattern is none, names no type, or says the same as another; where it begins with a word or is in
-            a block, when a line first begins so or opens that.
+        ValueError: a pattern is invalid, has an unknown type, or equals another; patterns that begin with a word or are
+            in a block are checked at their first use.
     """
     root = State()
     _add_all(root, rows, types, 0)
@@ -186,7 +186,7 @@ def _add_all(root: State, rows: Sequence[Row], types: Types, outer: int) -> None
 
 
 def _first(way: Sequence[tuple[str, int | None]]) -> tuple[str, int | None]:
-    """The first word or capture that a line has which is said in a way of `alternatives`."""
+    """Return the first word or capture of a line in a form of `alternatives`."""
     return next(token for token in way if token[0])
 
 
@@ -222,7 +222,7 @@ def _open(state: State, block: Block | Each, types: Types, captures: int) -> Non
 def _path(
     root: State, tokens: Sequence[tuple[str, int | None]], types: Types
 ) -> tuple[State, tuple[int | None, ...]]:
-    """The state at the end of a pattern, made where it is missing, and where its captures are found."""
+    """Return the state at the end of a pattern, which is created if missing, and the places of its captures."""
     state = root
     slots: dict[int, int | None] = {}
     for text, number in tokens:

@@ -25,23 +25,23 @@ _PORT = pattern(r"([A-Za-z][A-Za-z-]*)?((?:\d+/)*)(\d{1,6})(?:-((?:\d+/)*)(\d{1,
 
 
 def word(text: str) -> str:
-    """Any word."""
+    """Accept any word."""
     return text
 
 
 def integer(text: str) -> int | None:
-    """A decimal number of up to 18 digits."""
+    """Parse a decimal number of up to 18 digits."""
     return int(text) if is_number(text) else None
 
 
 def between(low: int, high: int, text: str) -> int | None:
-    """A decimal number in a range, both ends included."""
+    """Parse a decimal number in a range, both ends included."""
     number = integer(text)
     return number if number is not None and low <= number <= high else None
 
 
 def asn(text: str) -> int | None:
-    """An AS number in plain or dotted notation (RFC 5396)."""
+    """Parse an AS number in plain or dotted notation (RFC 5396)."""
     if len(text) > _LONGEST_ASN:
         return None
     high, dot, low = text.partition(".")
@@ -60,39 +60,39 @@ def _address(family: int, text: str) -> str | None:
 
 
 def address4(text: str) -> str | None:
-    """An IPv4 address."""
+    """Parse an IPv4 address."""
     return _address(socket.AF_INET, text)
 
 
 def address6(text: str) -> str | None:
-    """An IPv6 address."""
+    """Parse an IPv6 address."""
     return _address(socket.AF_INET6, text)
 
 
 def address(text: str) -> str | None:
-    """An IPv4 or IPv6 address."""
+    """Parse an IPv4 or IPv6 address."""
     return address6(text) if ":" in text else address4(text)
 
 
 def prefix4(text: str) -> str | None:
-    """An IPv4 address with the length of its prefix."""
+    """Parse an IPv4 address with the length of its prefix."""
     host, _, length = text.partition("/")
     return text if length in _LENGTHS4 and _address(socket.AF_INET, host) else None
 
 
 def prefix6(text: str) -> str | None:
-    """An IPv6 address with the length of its prefix."""
+    """Parse an IPv6 address with the length of its prefix."""
     host, _, length = text.partition("/")
     return text if length in _LENGTHS6 and _address(socket.AF_INET6, host) else None
 
 
 def prefix(text: str) -> str | None:
-    """An address with the length of its prefix."""
+    """Parse an address with the length of its prefix."""
     return prefix6(text) if ":" in text else prefix4(text)
 
 
 def numbers(text: str) -> tuple[int, ...] | None:
-    """Numbers and ranges of them: `1-4,7` is 1, 2, 3, 4, 7."""
+    """Parse numbers and ranges: `1-4,7` is 1, 2, 3, 4, 7."""
     found: list[int] = []
     for part in text.split(","):
         span = _SPAN.fullmatch(part)
@@ -108,7 +108,7 @@ def numbers(text: str) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=4096)
 def ports(text: str) -> str | tuple[str, ...] | None:
-    """A port, or several: `Ethernet1/1-2,4` is `Ethernet1/1`, `Ethernet1/2`, `Ethernet1/4`."""
+    """Parse a port, or several: `Ethernet1/1-2,4` is `Ethernet1/1`, `Ethernet1/2`, `Ethernet1/4`."""
     if "," not in text and not _RANGE.search(text):
         return text
     found: list[str] = []

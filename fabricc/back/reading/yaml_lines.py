@@ -92,7 +92,7 @@ def block_style(text: str) -> Tree | None:
 
 @lru_cache(maxsize=16384)
 def _parsed(raw: str) -> _Line | None:
-    """What a line says; None where that depends on others."""
+    """Return the meaning of a line; None if it depends on other lines."""
     body = raw.lstrip(" ")
     if not body or body[0] == "#":
         return _EMPTY
