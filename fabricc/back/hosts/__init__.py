@@ -32,7 +32,7 @@ __all__ = ["gaps", "mode", "network_of", "of_part", "planned", "read", "render",
 _TOPICS: tuple[Topic, ...] = (interfaces, qos, services, nccl)
 _OF_PORTS: tuple[Topic, ...] = (interfaces, qos)
 _OWN: Mapping[str, Reader] = {**netplan.READERS, **keyfile.READERS}
-"""Readers of files that no two hosts have alike."""
+"""Readers of files whose text is different on every host."""
 _COMMON: Mapping[str, Reader] = {
     **{file: read for topic in _TOPICS for file, read in topic.READERS.items()},
     **outputs.READERS,
@@ -42,7 +42,7 @@ READERS = frozenset((*_OWN, *_COMMON))
 
 
 def render(host: Host) -> dict[str, str]:
-    """The host's files, path below its root -> text.
+    """Return the host's files, path below its root -> text.
 
     Raises:
         ValueError: a name that `gaps` reports as unusable.
@@ -54,12 +54,12 @@ def render(host: Host) -> dict[str, str]:
 
 
 def _topics(host: Host) -> tuple[Topic, ...]:
-    """All of them, or those of the ports alone where the host's other files are another network's."""
+    """Return all topics, or those of the ports only if another network has the host's other files."""
     return _OF_PORTS if host.guest else _TOPICS
 
 
 def planned(host: Host) -> Facts:
-    """The facts of the host, which `read(render(host))` must equal."""
+    """Return the facts of the host, which `read(render(host))` must equal."""
     facts: Facts = {}
     for topic in _topics(host):
         topic.state(facts, host)
@@ -91,7 +91,7 @@ def network_of(path: str) -> str:
 
 
 def of_part(files: Mapping[str, str], host: Host) -> Mapping[str, str]:
-    """Of all files that a host has, those of a part of it: of one network, or of no network that stands beside."""
+    """Return the files of a part of a host: those of one network, or those of no further network."""
     if not host.guest and not host.beside:
         return files
     return {
@@ -103,12 +103,12 @@ def of_part(files: Mapping[str, str], host: Host) -> Mapping[str, str]:
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The facts of hosts."""
+    """Return the vocabulary of hosts."""
     return neutral_vocabulary().with_file(Path(__file__).with_name("facts.yaml"))
 
 
 def read(files: Mapping[str, str]) -> Reading:
-    """Facts of rendered or collected host files; lines and files that mean nothing here are listed as unknown."""
+    """Return the facts of rendered or collected host files; unknown lines and files are listed."""
     reading = Reading()
     for file, text in files.items():
         if own := _reader(file):
@@ -128,7 +128,7 @@ def _reader(file: str) -> Reader | None:
 
 @lru_cache(maxsize=1024)
 def _part(file: str, text: str) -> Reading:
-    """The reading of a file that is the same on many hosts; each text is read once."""
+    """Read a file that many hosts share; each text is read once."""
     part = Reading()
     known = [reader for pattern, reader in _COMMON.items() if fnmatchcase(file, pattern)]
     for reader in known:
@@ -139,7 +139,7 @@ def _part(file: str, text: str) -> Reading:
 
 
 def mode(path: str) -> int:
-    """The mode that a file of a host is to be written with; keyfiles and netplan's are refused or warned of else."""
+    """Return the mode of a file of a host; programs reject or warn about other modes of keyfiles and netplan files."""
     if path == services.APPLY or path.startswith(qos.SCRIPT):
         return 0o755
     return 0o600 if _reader(path) else 0o644

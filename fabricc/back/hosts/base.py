@@ -24,11 +24,11 @@ class Topic(Protocol):
     READERS: Mapping[str, Reader]
 
     def render(self, host: Host) -> dict[str, str]:
-        """Its files, path below the host's root -> text; a ValueError where `gaps` reports a name as unusable."""
+        """Return its files, path below the host's root -> text; raise ValueError for a name that `gaps` reports."""
         ...
 
     def state(self, facts: Facts, host: Host) -> None:
-        """Add the facts that these files are to state; they follow from the host alone."""
+        """Add the facts that these files must state; they follow from the host alone."""
         ...
 
 

@@ -19,13 +19,13 @@ _KEYFILE = re.compile(r"^\[connection\]\s*$", re.MULTILINE)
 
 @lru_cache(maxsize=4096)
 def root(path: str) -> str | None:
-    """The folder that stands for the host's root, by the names of what is below it; None where nothing tells."""
+    """Return the folder that is the host's root, judged by the names below it; None if nothing shows it."""
     parts = path.split("/")
     return next(("/".join(parts[:at]) for at, part in enumerate(parts[:-1]) if part in _ROOTS and at), None)
 
 
 def takes(path: str, text: str) -> str | None:
-    """What a host calls the file, path below its root; None for a text that no reader of hosts is for."""
+    """Return the path of the file below the host's root; None for a text that no host reader accepts."""
     if (top := root(path)) is not None and _known(below := path.removeprefix(f"{top}/")):
         return below
     name = path.rpartition("/")[2]

@@ -15,11 +15,11 @@ class Gpu:
     """The GPUs of one maker.
 
     Attributes:
-        modules: loaded at boot beside RDMA's own, so that NICs reach the GPUs' memory.
+        modules: loaded at boot in addition to those of RDMA, so that NICs reach the memory of the GPUs.
         modules_template: the template that lists them.
-        settings: where the library of collectives looks for its settings; "" where there is none.
-        extra: settings of that library beside those of the fabric, by the leaves of their facts.
-        pxn: it is well served by PXN, the way over the GPUs' own links to a NIC on the rail of the destination.
+        settings: path of the settings of the collective library; "" without one.
+        extra: settings of that library in addition to those of the fabric, by the leaves of their facts.
+        pxn: True if PXN helps, the way over the GPUs' own links to a NIC on the rail of the destination.
         resource: name of a GPU in Kubernetes.
     """
 
@@ -34,13 +34,13 @@ class Gpu:
 GPUS = {
     "nvidia": Gpu(("nvidia_peermem",), "modules.conf.j2", "etc/nccl.conf", (), pxn=True, resource="nvidia.com/gpu"),
     # RCCL (ROCm; `src/misc/param.cc`, `rocmwrap.cc`, `graph/paths.cc`) reads /etc/rccl.conf; takes
-    # memory by DMA-BUF, which amdgpu offers without a module, only where it is told to; has PXN off by default.
+    # memory by DMA-BUF, which amdgpu offers without a module, only where it is configured; PXN is off by default.
     "amd": Gpu(
         (), "modules-amd.conf.j2", "etc/rccl.conf", (("dmabuf_enable", 1),), pxn=False, resource="amd.com/gpu"
     ),
     "none": Gpu((), "modules-rdma.conf.j2", "", (), pxn=False, resource=""),
 }  # fmt: skip
-"""Maker, as a host model says it -> what follows; `none` is a host without GPUs."""
+"""Maker, as in a host model -> its properties; `none` is a host without GPUs."""
 
 
 def gpu_of(host: Host) -> Gpu:

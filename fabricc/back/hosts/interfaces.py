@@ -30,7 +30,7 @@ SYSTEMS: Mapping[str, Network] = {
 
 
 def render(host: Host) -> dict[str, str]:
-    """The files; a port whose PCI address is not known keeps the kernel's name (FAB5601)."""
+    """Return the files; a port with an unknown PCI address keeps the kernel's name (FAB5601)."""
     files = SYSTEMS[host.os].render(host)
     nic = host.nic
     placed = [(port, pci) for port in host.ports if (pci := words.pci_function(port))]
@@ -47,8 +47,8 @@ def render(host: Host) -> dict[str, str]:
 def _kernel_settings(host: Host) -> list[tuple[str, int]]:
     """Return the kernel settings of ports that share an IPv4 subnet with another port of the host.
 
-    A kernel answers ARP for every address of the host on each port (RFC 1122, 3.3.4.2, the weak model), which is
-    wrong only where two ports hear the same request. They are set for a port and not for the host: container
+    A kernel answers ARP for every address of the host on each port (RFC 1122, 3.3.4.2, the weak model), which is wrong
+    only where two ports receive the same request. They are set for a port and not for the host: container
     networks need other values on their interfaces (kubernetes issue 71555).
     """
     if words.KERNEL_SETTINGS in host.leave_out:
@@ -64,7 +64,7 @@ def _kernel_settings(host: Host) -> list[tuple[str, int]]:
 
 @lru_cache(maxsize=1024)
 def _link(name: str, pci: str, mtu: int, ring_rx: int, ring_tx: int) -> str:
-    """The systemd .link file that names a port by its PCI address, turns 802.3x pause off and enlarges its rings."""
+    """Return the systemd .link file that names a port by PCI address, disables 802.3x pause and enlarges its rings."""
     return words.fill(
         words.template("rail.link.j2"),
         name=words.word(name),

@@ -33,7 +33,7 @@ _SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "fabricc")
 
 
 def identity(host: Host, port: HostPort) -> str:
-    """The connection's UUID: the same in every build, another for every port of every cluster."""
+    """Return the connection's UUID: the same in every build, different for every port of every cluster."""
     return connection_uuid(host.cluster, host.name, port.name)
 
 
@@ -43,7 +43,7 @@ def connection_uuid(cluster: str, host: str, interface: str) -> str:
 
 
 def render(host: Host) -> dict[str, str]:
-    """The files, path below the host's root -> text; no port has a default route."""
+    """Return the files, path below the host's root -> text; no port has a default route."""
     files = {f"{FOLDER}fabricc-{word(port.name)}.nmconnection": _text(host, port) for port in host.ports}
     names = [word(port.name) for port in host.ports if ignores_carrier(port)]
     if names:

@@ -1,4 +1,4 @@
-"""What host files and the NICs' own tools cannot express of what the fabric asks, with the source of every entry."""
+"""Report settings that host files and the tools of the NICs cannot express, with the source of every entry."""
 
 from __future__ import annotations
 
@@ -99,10 +99,7 @@ LIMITS = (*_NAMES, *_DRIVERS, *_NICS)
 
 
 def gaps(host: Host) -> list[Gap]:
-    """What this host asks for and its files cannot state; nothing is known of NICs of another driver.
-
-    Texts may name the `device`, the `family` of its NICs and its `lossless` classes.
-    """
+    """Report what this host needs and its files cannot state; nothing is known of NICs of another driver."""
     family, lossless = family_of(host), ", ".join(_lossless(host))
     rows = LIMITS if family else (*_NAMES, *_DRIVERS)
     return limits.gaps(

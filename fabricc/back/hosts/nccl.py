@@ -37,13 +37,13 @@ def cross_nic(host: Host) -> int:
 
 
 def needs_pxn(host: Host, crossing: int) -> bool:
-    """Whether rails have ToRs of their own, so that traffic between rails should take NVLink first (NCCL's PXN).
+    """Return whether each rail has its own ToRs, so that traffic between rails should take NVLink first (PXN).
 
     PXN goes over the links between GPUs (NCCL, `src/graph/paths.cc`), so a host without them has none.
 
     `crossing` is the host's `cross_nic`.
 
-    RCCL leaves PXN off, and is told otherwise only where no other path between rails exists.
+    RCCL leaves PXN off; it is enabled only where no other path between rails exists.
     """
     if host.model.gpu_interconnect != ALL_JOINED:
         return False
@@ -51,7 +51,7 @@ def needs_pxn(host: Host, crossing: int) -> bool:
 
 
 def devices(host: Host) -> str:
-    """The RDMA devices with their only port; with several planes also rail and plane, as NCCL 2.30 and later take them.
+    """Return the RDMA devices with their port; with several planes also rail and plane (NCCL 2.30 and later).
 
     NCCL then connects no ports of different planes (`ncclTopoSearchCheckNet`); earlier releases and RCCL read the
     port and skip the rest (`parseStringList`).
@@ -68,7 +68,7 @@ def ipv6_only(host: Host) -> bool:
 
 @lru_cache(maxsize=64)
 def covering(prefixes: tuple[str, ...]) -> str | None:
-    """The longest prefix that covers all prefixes of one family; None when that is everything, or there are none."""
+    """Return the longest prefix that covers all prefixes of one family; None if that is everything, or without any."""
     networks = [ipaddress.ip_network(prefix) for prefix in prefixes]
     if not networks:
         return None
@@ -83,9 +83,9 @@ def covering(prefixes: tuple[str, ...]) -> str | None:
 
 
 def settings(host: Host) -> dict[str, Value]:
-    """Leaf of the fact -> value, in the order of the file.
+    """Return leaf of the fact -> value, in the order of the file.
 
-    With RDMA over TCP it says sockets and nothing of devices (FAB5608). They take the management network, because
+    With RDMA over TCP it selects sockets and no devices (FAB5608). They take the management network, because
     NCCL binds no source address and rails answer by their policy routes only.
     """
     name = host.socket_interface
@@ -132,7 +132,7 @@ class _Key(NamedTuple):
 
 
 def _listed(text: str) -> str:
-    """Lists match by prefix unless they begin with `=`, which the fact then lacks."""
+    """Return a list as a fact; lists match by prefix unless they begin with `=`, which the fact then lacks."""
     return text[1:] if text.startswith("=") else f"{text}*"
 
 
@@ -164,7 +164,7 @@ _LEAVES = {key.name: leaf for leaf, key in _KEYS.items()}
 
 
 def text(host: Host) -> str:
-    """The text, to be found by the NCCL of every job: containers need it too."""
+    """Return the text; the NCCL of every job, also in containers, must find it."""
     return as_text(tuple(settings(host).items()))
 
 
@@ -175,7 +175,7 @@ def as_text(told: tuple[tuple[str, Value], ...]) -> str:
 
 
 def render(host: Host) -> dict[str, str]:
-    """The file, under the name that the library of the host's GPUs looks for; none without GPUs."""
+    """Return the file under the name that the library of the host's GPUs reads; none without GPUs."""
     return {gpu_of(host).settings: text(host)} if host.model.gpus else {}
 
 

@@ -35,16 +35,16 @@ _GROUPS = {
     "routes": ("route", "to", "via", "scope", "table", "metric"),
     "routing-policy": ("rule", "from", "table", "priority"),
 }
-"""Key -> kind of the fact that an item of its list states, what names it, and what it says."""
+"""Key -> kind of the fact for an item of its list, the item's name and its value."""
 
 
 def render(host: Host) -> dict[str, str]:
-    """The file, path below the host's root -> text."""
+    """Return the file, path below the host's root -> text."""
     return {own(FILE, host): text(host)}
 
 
 def text(host: Host) -> str:
-    """The text; one block per back-end port and no default route on any."""
+    """Return the text: one block per back-end port, and no default route on any."""
     lines = [
         f"# {ports_of(host.network)} ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"
     ]
@@ -95,7 +95,7 @@ def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: lis
 
 @lru_cache(maxsize=256)
 def _head(name: str, mtu: int, ignore_carrier: bool) -> str:
-    """The lines of a port that are the same on every host."""
+    """Return the lines of a port that are the same on every host."""
     key = name if _PLAIN_KEY.fullmatch(name) else json.dumps(name)  # whose strings are YAML's
     carrier = "\n      ignore-carrier: true" if ignore_carrier else ""
     return f"    {key}:\n      mtu: {mtu}\n      link-local: []\n      accept-ra: false\n      optional: true{carrier}"
@@ -134,7 +134,7 @@ def read(reading: Reading, file: str, text: str) -> None:
 
 
 def _read_port(reading: Reading, file: str, port: Node) -> Iterator[int]:
-    """State what is said of a port; the lines that mean nothing here."""
+    """Add the facts of a port; yield the lines without meaning here."""
     prefix = f"interface[{port.key[0] if port.key else ''}]/"
     for said in port.children or ():
         key, *values = said.key or ("",)
@@ -170,7 +170,7 @@ def _read_item(reading: Reading, file: str, prefix: str, key: str, item: Node) -
 
 
 def _lines(node: Node) -> list[int]:
-    """The lines of all that a node says."""
+    """Return the lines of a node and everything below it."""
     return [line for line, _ in leaves((node,))]
 
 

@@ -24,11 +24,11 @@ class Family:
 
     Attributes:
         procedure: templates that make up the script's procedure for them, in order.
-        ecn_bits: what the traffic-class byte carries beside the code point: mlx5 expects ECT(0), others take the
+        ecn_bits: bits of the traffic-class byte besides the code point: mlx5 expects ECT(0), others take the
             byte as it is.
-        cannot: settings that its tools do not have, or do not show.
-        kept: options that the NIC itself keeps and RDMA needs, which the script does not write.
-        unsaid_cnp: True where nothing sets the code point of congestion notifications.
+        cannot: settings that its tools lack or do not show.
+        kept: options in the NIC's own memory that RDMA needs and the script does not write.
+        unsaid_cnp: True if nothing sets the code point of congestion notifications.
     """
 
     procedure: tuple[str, ...]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 QOS, TOS, DEVICES, GIDS = "mlnx_qos", "cma_roce_tos", "ibdev2netdev", "show_gids"
 NAMES = (QOS, TOS, DEVICES, GIDS)
 NAMED = pattern(rf"(?:^|[\W_])(?:{'|'.join(NAMES)})(?![A-Za-z0-9]).*", re.DOTALL)
-"""The part of a file's name that says of which tool, and of which port, its text is."""
+"""The part of a file's name that identifies the tool and the port of its text."""
 _OF = {
     tool: pattern(rf"{tool}(?:[^A-Za-z0-9\n]+{option})?[^A-Za-z0-9\n]+(?P<port>[A-Za-z]\w*?)(?:\.\w+)?(?:\s|$)")
     for tool, option in ((QOS, "(?:i|interface)"), (TOS, "d"))
@@ -46,7 +46,7 @@ _GID_HEAD = pattern(r"DEV\s+PORT\s+INDEX\s.*|---[\s-]*|n_gids_found=[0-9]+")
 
 
 def takes(path: str, text: str) -> str | None:
-    """What such a text is called, with the port that it is of; None for another, or where nothing says of which."""
+    """Return the name of such a text with its port; None for other texts, or if nothing identifies them."""
     if "PFC configuration:" in text and "riority" in text:
         return _called(QOS, path, text)
     if "n_gids_found=" in text:
@@ -66,7 +66,7 @@ def _called(tool: str, path: str, text: str) -> str | None:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, but for empty ones and the command."""
+    """Yield lines with their numbers, without empty ones and the command."""
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
         if line and not _COMMAND.fullmatch(line):
@@ -78,7 +78,7 @@ def _device(line: str) -> re.Match[str] | None:
 
 
 def _read_qos(reading: Reading, file: str, text: str) -> None:
-    """Trust, PFC, map and shares of a port; what they are of the whole NIC, hosts say once."""
+    """Read trust, PFC, map and shares of a port; a host states settings of the whole NIC once."""
     prefix, traffic_class = f"interface[{file.rpartition('/')[2]}]/", ""
     for number, line in _lines(text):
         head, _, rest = line.partition(": ")

@@ -37,7 +37,7 @@ _PortRow = tuple[str, str, int, int, str]
 
 
 class QosView(NamedTuple):
-    """What the script says, the ports aside.
+    """The values of the script, except those of the ports.
 
     Attributes:
         priority_tc: traffic class of each priority.
@@ -67,9 +67,9 @@ def qos_view(classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, rdm
 
 
 def _firmware(nic: NicModel, qos: nics.NicQos, spread: bool) -> tuple[tuple[str, int], ...]:
-    """Settings that a ConnectX keeps: the catalog's, which classes it controls and how it marks notifications.
+    """Return the stored settings of a ConnectX: those of the catalog, controlled classes, notification marking.
 
-    Where switches spread packets it supports adaptive routing of RDMA, which `mlxconfig` shows as off.
+    Where switches spray packets it supports adaptive routing of RDMA, which `mlxconfig` shows as off.
     """
     kept = dict(nic.firmware)
     if kept:
@@ -82,7 +82,7 @@ def _firmware(nic: NicModel, qos: nics.NicQos, spread: bool) -> tuple[tuple[str,
 
 
 def _marked(flags: tuple[bool, ...], separator: str) -> str:
-    """The priorities that have a flag set."""
+    """Return the priorities that have a flag set."""
     return separator.join([str(priority) for priority in nics.PRIORITIES if flags[priority]])
 
 
@@ -105,7 +105,7 @@ def _firmware_port(port: HostPort) -> int:
 
 
 def _unit(host: Host) -> str:
-    """The name of the script and of the unit that runs it: NICs of each network have theirs."""
+    """Return the name of the script and of its unit; NICs of each network have their own."""
     return own("fabricc-roce", host)
 
 
@@ -113,7 +113,7 @@ def _unit(host: Host) -> str:
 
 
 def render(host: Host) -> dict[str, str]:
-    """The files; none for NICs of a driver that nothing is written for (FAB5603)."""
+    """Return the files; none for NICs of an unsupported driver (FAB5603)."""
     if not nics.family_of(host) or not host.ports:
         return {}
     unit = _unit(host)
@@ -128,7 +128,7 @@ def render(host: Host) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _hook(names: tuple[str, ...], unit: str) -> str:
-    """The udev rule that starts the unit for each port that appears."""
+    """Return the udev rule that starts the unit for each new port."""
     return fill(template("roce-hook.rules.j2"), names="|".join(map(word, names)), unit=unit)
 
 
@@ -203,7 +203,7 @@ _UNIT_FACTS = {
 
 
 def state(facts: Facts, host: Host) -> None:
-    """Add what the NICs are told; nothing for a driver that nothing is written for."""
+    """Add the settings of the NICs; none for an unsupported driver."""
     if not nics.family_of(host):
         return
     alike, of_port = _stated(host.classes, host.nic, host.spreads_packets, host.rdma_class, _unit(host))
@@ -225,7 +225,7 @@ def state(facts: Facts, host: Host) -> None:
 def _stated(
     classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, rdma_class: str, unit: str
 ) -> tuple[Facts, tuple[tuple[str, str], ...]]:
-    """The facts that are the same for all ports, and leaf and value of those of a port that are."""
+    """Return the facts that all ports share, and leaf and value of those of each port."""
     view = qos_view(classes, nic, spread, rdma_class)
     facts: Facts = {path: value.format(unit) for path, value in _UNIT_FACTS.values()}
     facts["roce/procedure"] = _planned_procedure(nic.driver)

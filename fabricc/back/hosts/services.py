@@ -37,7 +37,7 @@ _SCRIPT = """\
 
 
 def render(host: Host) -> dict[str, str]:
-    """The files; `apply`, beside them, puts them there."""
+    """Return the files; the script `apply` in the same folder installs them."""
     return {
         MODULES: modules_text(host.model.gpu_vendor, host.leave_out),
         APPLY: apply_script(host.os, bool(host.beside), host.network),
@@ -60,12 +60,12 @@ def limit_files(leave_out: tuple[str, ...]) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def apply_script(system: str, networks: bool = False, home: str = "") -> str:
-    """The script that makes a host of this system what its files say.
+    """Return the script that applies the files to a host of this system.
 
     Args:
         system: the operating system.
         networks: with files of further networks, too.
-        home: the further network whose files tell the host's name; "" for the rails'.
+        home: the further network whose files contain the host's name; "" for that of the rails.
     """
     networks = networks or bool(home)
     script = apply_template(SYSTEMS[system].ACTIVATION)
@@ -99,7 +99,7 @@ def _digest(script: str) -> str:
 
 
 def state(facts: Facts, host: Host) -> None:
-    """Add what every host of a system and of a maker of GPUs states alike."""
+    """Add the facts that all hosts of a system and of a maker of GPUs share."""
     facts.update(_stated(host.os, host.model.gpu_vendor, bool(host.beside), host.network, host.leave_out))
 
 

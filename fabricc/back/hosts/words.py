@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, HostPort
 
 ACCESS_CONTROL, KERNEL_SETTINGS, LOCKED_MEMORY = "access-control", "kernel-settings", "locked-memory"
-"""Settings that a spec may leave to somebody else, beside kernel modules by their names."""
+"""Settings that a spec may leave to somebody else, in addition to kernel modules by name."""
 
 _PLACEHOLDER = pattern(r"\{\{ (\w+) \}\}")
 _WORD = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
@@ -33,7 +33,7 @@ def is_word(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def word(text: str) -> str:
-    """The text itself, proven to need no quoting in any host file.
+    """Return the text, which needs no quoting in any host file.
 
     Raises:
         ValueError: it has a character that some host file would take for syntax; `gaps` reports such names.
@@ -57,12 +57,12 @@ def pci_function(port: HostPort) -> str:
 
 
 def marked(path: str, mark: str) -> str:
-    """The path of a file with a mark at the end of its name, before what says of which kind it is."""
+    """Return the path of a file with a mark at the end of its name, before the suffix."""
     return _KIND.sub(lambda kind: mark + kind[0], path, count=1)
 
 
 def own(path: str, host: Host) -> str:
-    """The path of a file that hosts have one of for each network: those of a further one carry its name."""
+    """Return the path of a file that exists once per network; a further network's name becomes part of it."""
     return marked(path, f"-{word(host.network)}") if host.network else path
 
 
@@ -91,7 +91,7 @@ def rule_priority(table: int) -> int:
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Line number and text of each line that is no comment."""
+    """Yield line number and text of each line that is no comment."""
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if stripped and stripped[0] not in "#;":
@@ -99,7 +99,7 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def settings(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """Line number, `Section.Key`, value and text of each line of a file in sections; without `=` it has no key."""
+    """Yield line number, `Section.Key`, value and text of each line of a file in sections; without `=` no key."""
     section = ""
     for number, line in statements(text):
         if line[0] == "[" and line[-1] == "]":
@@ -110,7 +110,7 @@ def settings(text: str) -> Iterator[tuple[int, str, str, str]]:
 
 
 def each_line(pattern: str, path: str, value: str) -> Reader:
-    """The reader of a file whose lines are all alike; `path` and `value` of the fact name the pattern's groups."""
+    """Return the reader of a file of uniform lines; `path` and `value` of the fact name groups of the pattern."""
     known = re.compile(pattern)
 
     def read(reading: Reading, file: str, text: str) -> None:
@@ -125,12 +125,12 @@ def each_line(pattern: str, path: str, value: str) -> Reader:
 
 @cache
 def template(name: str) -> str:
-    """The text of `templates/hosts/<name>`."""
+    """Return the text of `templates/hosts/<name>`."""
     return (data_folder("templates") / "hosts" / name).read_text(encoding="utf-8")
 
 
 def fill(text: str, /, **values: str | int) -> str:
-    """The text with its placeholders replaced.
+    """Return the text with its placeholders replaced.
 
     Raises:
         KeyError: it names a value that is not given.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 256 * 1024 * 1024
 _TOLD = 200
-"""Differences of one code told one by one; the rest are counted."""
+"""The number of differences of one code that are listed; the others are counted."""
 _HOW = "Write it with `ibnetdiscover --node-name-map /etc/opensm/node-name-map > FILE`."
 _REMEDIES = {
     "FAB6330": "Plug the cable in, or see why the link is down: `ibstat`, `mlxlink`.",
@@ -87,5 +87,5 @@ def _diagnostics_of(different: Iterable[Difference], file: Path, subnet: Path) -
 
 
 def _severity(code: str) -> Severity:
-    """A link at another rate carries traffic all the same."""
+    """Return the severity; a link at another rate still carries traffic."""
     return Severity.WARNING if code == "FAB6333" else Severity.ERROR

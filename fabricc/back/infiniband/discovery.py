@@ -79,7 +79,7 @@ def names_of(planned: ReadTopology, found: ReadTopology) -> Mapping[str, str]:
 
 
 def compare(planned: ReadTopology, found: ReadTopology) -> Iterator[Difference]:
-    """Every difference, in the order of the expected topology; nothing when all is cabled as planned."""
+    """Yield every difference in the order of the expected topology; nothing if the cabling is as planned."""
     names = names_of(planned, found)
     wanted = _cables(planned, {node.id: node.name for node in planned.nodes.values()})
     there = _cables(
@@ -163,7 +163,7 @@ def _links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
 
 
 def _swapped(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End, End] | None:
-    """With `one`, the other end whose cable was exchanged with its own, and where each of them belongs."""
+    """Return `one`, the other end whose cable was exchanged with its own, and the planned peer of each."""
     first, second = wanted.peers[one], there.peers.get(one)
     other = wanted.peers.get(second) if second is not None else None
     if second is None or other is None or there.peers.get(other) != first:
@@ -174,7 +174,7 @@ def _swapped(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End, 
 def _moved(
     wanted: _Cables, there: _Cables, end: End, peer: End, told: set[frozenset[End]]
 ) -> Iterator[Difference]:
-    """A planned cable that is not there: plugged in elsewhere, each such cable told once, or missing."""
+    """Report a planned cable that is not in place: moved (each moved cable once) or missing."""
     elsewhere = [(at, far) for at in (end, peer) if (far := there.peers.get(at)) is not None]
     fresh = [(at, far) for at, far in elsewhere if frozenset((at, far)) not in told]
     if not fresh and len(elsewhere) < len((end, peer)):

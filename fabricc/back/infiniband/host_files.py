@@ -1,4 +1,4 @@
-"""The files of a host: IP over InfiniBand by its operating system, device names, and what NCCL is told."""
+"""The files of a host: IP over InfiniBand by its operating system, device names, and the settings of NCCL."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class HostFiles:
         self._group = {name: unit.group for unit in ib.wiring.units.values() for name in unit.hosts.values()}
 
     def render(self, host: Host) -> Iterator[tuple[str, str]]:
-        """Path below the host's folder and text of every file."""
+        """Yield path below the host's folder and text of every file."""
         tenants = self._tenants.get(host.name, [])
         gpu = self._gpu[self._group[host.name]]
         yield gpu.settings, self._nccl(host, tenants) + as_text(gpu.extra)
@@ -104,7 +104,7 @@ def rdma_ports(host: Host) -> str:
 
 
 def child(port: HostPort, tenant: Partition) -> str:
-    """The interface of a tenant on a port, as the kernel names it."""
+    """Return the interface of a tenant on a port, as the kernel names it."""
     return f"{port.name}.{tenant.pkey | 0x8000:04x}"
 
 
@@ -121,7 +121,10 @@ def keyfile_of(interface: str) -> str:
 def _keyfiles(
     host: Host, ipoib: IpoibPlan, tenants: list[Partition], cluster: str
 ) -> Iterator[tuple[str, str]]:
-    """A tenant's host has its address in its first tenant, as limited members of the default one see nobody."""
+    """Yield the keyfiles.
+
+    A tenant's host has its address in its first tenant: limited members of the default one reach nobody.
+    """
     for port in host.ports:
         own = None if tenants else port.address
         uuid = connection_uuid(cluster, host.name, port.name)
@@ -151,7 +154,7 @@ def _keyfiles(
 
 
 def _networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
-    """Interfaces of partitions are networkd's own (netplan has no word for them; systemd 250 and later)."""
+    """Yield the files of networkd for partitions (netplan has no key for them; systemd 250 and later)."""
     first = tenants[0]
     for port in host.ports:
         name = child(port, first)

@@ -1,4 +1,4 @@
-"""Files for jobs on an InfiniBand fabric: those of Ethernet, but for what the libraries are told."""
+"""Files for jobs on an InfiniBand fabric: those of Ethernet with other settings of the libraries."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def job_files(ib: InfinibandFabric) -> dict[str, str]:
 
 
 def ucx(ib: InfinibandFabric, host: Host) -> str:
-    """UCX's settings: devices and service level.
+    """Return the settings of UCX: devices and service level.
 
-    No P_Key: by itself UCX takes the first of a port's table with full membership, and in a tenant only its own has
-    it. No number of paths: a LID has one route to every other.
+    No P_Key: by itself UCX takes the first of a port's table with full membership, and in a tenant only the tenant's
+        own has it. No number of paths: a LID has one route to every other.
     """
     return f"UCX_NET_DEVICES={rdma_ports(host)}\nUCX_IB_SL={rdma_class(ib.classes).sl}\n"
 
@@ -73,7 +73,7 @@ def _first_of_each(hosts: Roster[Host]) -> Iterator[tuple[JobHost, Host]]:
 
 
 def _libraries(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
-    """A text for each kind of host, and with tenants one for hosts of one tenant and another for the rest."""
+    """Return a text for each kind of host; with tenants one for hosts of one tenant and another for the rest."""
     tenants = tenants_by_host(ib)
     renderer = HostFiles(ib)
     names, nccl_texts, ucx_texts = [], [], []

@@ -49,7 +49,7 @@ class ReadPartition:
 
 @dataclass(slots=True)
 class ReadSubnet:
-    """What the files of a subnet say.
+    """The content of the files of a subnet.
 
     Attributes:
         files: path -> text, as given.
@@ -110,7 +110,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Definitions up to their semicolon, each as one line without blanks; the last one may lack it."""
+    """Yield definitions up to their semicolon, each as one line without blanks; the last may lack it."""
     start, parts = 0, ""
     for number, line in _lines(text):
         start = start if parts else number
@@ -167,7 +167,7 @@ def _policy(to: ReadSubnet, line: str, _: int) -> bool:
 
 
 def _partition(to: ReadSubnet, line: str, at: int) -> bool:
-    """One definition; opensm forgives a misspelt membership (it becomes `limited`), this reader does not."""
+    """Read one definition; opensm turns a misspelled membership into `limited`, this reader rejects it."""
     match = _PARTITION.fullmatch(line)
     if match is None:
         return False

@@ -67,18 +67,18 @@ def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
 
 
 def roots(switches: Iterable[Switch]) -> Iterator[Switch]:
-    """The switches of the topmost tier."""
+    """Yield the switches of the topmost tier."""
     found = list(switches)
     top = next(tier for tier in reversed(TierName) if any(each.tier is tier for each in found))
     return (each for each in found if each.tier is top)
 
 
 def arbitration(classes: tuple[ServiceClass, ...]) -> Mapping[str, object]:
-    """Settings of virtual lanes for these classes; the class at index i has VL i.
+    """Return the settings of virtual lanes for these classes; the class at index i has VL i.
 
-    Strict classes stand in the high-priority table, whose limit of 255 lets them pass before all others as long as
+    Strict classes are in the high-priority table, whose limit of 255 lets them pass before all others as long as
     they have packets (IBTA volume 1, 7.6.9.2); weights of the others are in units of 64 bytes. Service levels
-    without a class go with the default class, so that an application that asks for one is not cut off.
+    without a class go with the default class, so that an application that requests one is not cut off.
     """
     lanes = next(count for count in _OPERATIONAL if count >= len(classes))
     default = default_lane(classes)
@@ -123,9 +123,9 @@ def _policy(ib: InfinibandFabric, title: str) -> Mapping[str, object]:
 
 
 def _partitions(ib: InfinibandFabric, ports: list[HostPort]) -> str:
-    """Tenants are full members of their own partition only; the default one lets them reach the subnet manager.
+    """Return the partitions; tenants are full members of their own only, the default one reaches the subnet manager.
 
-    A member stands on a line of its own: opensm 3.3.23 reads lines in pieces and breaks a GUID that spans two.
+    Each member is on its own line: opensm 3.3.23 reads lines in pieces and breaks a GUID that spans two.
     """
     by_host: dict[str, list[str]] = {}
     for port in ports:

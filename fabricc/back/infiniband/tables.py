@@ -88,7 +88,7 @@ _PLAIN = (bool, int, float, str, list, NoneType)
 
 
 def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str, object]:
-    """What `plan/fabric.json` says."""
+    """Return the content of `plan/fabric.json`."""
     wiring = ib.wiring
     leaf = wiring.tiers[TierName.TOR]
     top = max(lid for _, _, _, _, _, lid in lid_rows(ib) if isinstance(lid, int))

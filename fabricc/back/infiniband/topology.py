@@ -24,7 +24,7 @@ _GUID_LINE = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid)=0x[0-9a-f]
 
 
 def topology(switches: Iterable[Switch], ports: Iterable[HostPort]) -> Iterator[str]:
-    """The records, switches first; both ends of every cable are in it, and planned LIDs."""
+    """Yield the records, switches first, with both ends of every cable and the planned LIDs."""
     for switch in switches:
         own = f"{switch.guid:016x}"
         yield f"switchguid=0x{own}({own})\n"
@@ -68,17 +68,17 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class ReadTopology:
-    """What a text says: nodes by id, and lines that it does not understand."""
+    """The content of a text: nodes by id, and lines that were not understood."""
 
     nodes: Mapping[str, Node]
     unknown: tuple[tuple[int, str], ...]
 
     def switches(self) -> Iterator[Node]:
-        """The switches, in the order of the text."""
+        """Yield the switches, in the order of the text."""
         return (node for node in self.nodes.values() if node.is_switch)
 
     def adapters(self) -> Iterator[Node]:
-        """The adapters, in the order of the text."""
+        """Yield the adapters, in the order of the text."""
         return (node for node in self.nodes.values() if not node.is_switch)
 
 

@@ -1,11 +1,12 @@
-"""The plan of the acceptance test: rounds of pairs that cross every link, and the figures expected of them.
+"""The plan of the acceptance test: rounds of pairs that cross every link, and the expected figures.
 
 Every round is a permutation of ports: each port sends to one other and receives from one other, so a result belongs to
-one sender and one receiver. Two rounds with other partners tell which of the two is at fault. The shipped `pairs.py`
+one sender and one receiver. Two rounds with other partners show which of the two is at fault. The shipped `pairs.py`
 expands rounds to pairs on the hosts; the plan has one row per unit and one per round.
 
-Which spine a queue pair's packets take is the switches' hash, not ours. The number of rounds is therefore such that
-the expected number of links without a flow, over the whole fabric, is below `EXPECTED_MISSES`; switch counters tell
+The hash of the switches decides which spine the packets of a queue pair take. The number of rounds is therefore such
+that
+the expected number of links without a flow, over the whole fabric, is below `EXPECTED_MISSES`; switch counters show
 which links carried traffic.
 """
 
@@ -97,7 +98,7 @@ def senders_without_overload(links: int, all_links: int, capacity_flows: float) 
 
 
 def plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
-    """What `plan.json` says."""
+    """Return the content of `plan.json`."""
     kind = hosts.kinds[0]
     qos = host_qos(kind)
     ipv6 = nccl.ipv6_only(kind)
@@ -135,7 +136,7 @@ def plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
 
 
 def _kind(host: Host, mtu: int, ipv6: bool) -> dict[str, Any]:
-    """A kind of host: its model, and per port what the scripts need."""
+    """Return a kind of host: its model, and the values that the scripts need for each port."""
     return {
         "model": host.model.name,
         "ports": [
@@ -153,7 +154,7 @@ def _kind(host: Host, mtu: int, ipv6: bool) -> dict[str, Any]:
 
 
 def rounds(fabric: Fabric, hosts: Roster[Host]) -> list[dict[str, Any]]:
-    """The rounds in the order in which they are run; `pairs.py` says what each kind of round pairs."""
+    """Return the rounds in the order of execution; `pairs.py` documents the pairs of each kind of round."""
     units = list(hosts.units().values())
     shape = fabric.shape
     fastest = max((port.speed_gbps for kind in hosts.kinds for port in kind.ports), default=1)

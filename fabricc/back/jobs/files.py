@@ -36,5 +36,5 @@ def job_files(fabric: Fabric) -> dict[str, str]:
 
 
 def executable(path: str, text: str) -> bool:
-    """Whether the file is to be written with mode 0755: it says what runs it."""
+    """Return whether the file is written with mode 0755: its first line names an interpreter."""
     return path.endswith((".sh", ".py")) and text.startswith("#!")

@@ -133,7 +133,7 @@ def _rdma_devices(fabric: Fabric) -> Object:
 
 
 def _sriov(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
-    """A policy and a network per port: one virtual function, which has the port's planned address in its stead."""
+    """Yield a policy and a network per port: one virtual function, which takes over the port's planned address."""
     api = "sriovnetwork.openshift.io/v1"
     for name, _, _ in port_names(fabric):
         policy = {
@@ -221,7 +221,7 @@ def _nic_template(kind: Host) -> Object:
 
 
 def _settings(hosts: Roster[Host]) -> Iterable[Object]:
-    """NCCL's settings for pods of every kind of host.
+    """Yield the NCCL settings for pods of every kind of host.
 
     A pod's own interface is eth0 whatever the host's is called. A virtual function's RDMA device has no planned name,
     but a pod sees its own devices only, so those need no list.
@@ -240,7 +240,7 @@ def _settings(hosts: Roster[Host]) -> Iterable[Object]:
 
 
 def _pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
-    """A pod that takes a whole host: all rails in order with their RDMA devices, all GPUs, NCCL's settings."""
+    """Return a pod that takes a whole host: all rails in order with their RDMA devices, all GPUs, NCCL's settings."""
     rails = [name for name, _, _ in port_names(fabric)]
     return _worker(hosts, "fabric-worker", rails, {f"{_RDMA_PREFIX}/{_RDMA_NAME}": "1"}, "nccl.conf")
 
@@ -253,7 +253,7 @@ def _pod_of_functions(fabric: Fabric, hosts: Roster[Host]) -> Object:
 
 
 def _dra(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
-    """The rails by Dynamic Resource Allocation (kubernetes-sigs/dranet), without Multus, nv-ipam and device plugins.
+    """Yield the rails by Dynamic Resource Allocation (kubernetes-sigs/dranet): no Multus, nv-ipam, device plugins.
 
     Attributes of a device are those of its `pkg/apis/attributes.go`.
     """
@@ -281,13 +281,13 @@ def _dra(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
 def _worker(
     hosts: Roster[Host], name: str, networks: list[str], devices: dict[str, str], settings: str
 ) -> Object:
-    """A pod on a host of the first kind, with all its GPUs and locked memory.
+    """Return a pod on a host of the first kind, with all its GPUs and locked memory.
 
     Args:
         hosts: of the fabric.
         name: of the pod.
         networks: that Multus attaches, in order.
-        devices: resources of device plugins that it takes beside the GPUs.
+        devices: resources of device plugins that it takes in addition to the GPUs.
         settings: key of the config map that NCCL's settings come from.
     """
     kind = hosts.kinds[0]

@@ -17,13 +17,13 @@ CLUSTER_LABEL = "fabricc/cluster"
 
 
 def documents(objects: Iterable[Object]) -> str:
-    """YAML documents, in the order given."""
+    """Return the objects as YAML documents, in the given order."""
     return _dumper()(list(objects))
 
 
 @cache
 def _dumper() -> Callable[[list[Object]], str]:
-    """A function from objects to YAML documents, with text of several lines as a block."""
+    """Return a function from objects to YAML documents, with text of several lines as a block."""
 
     class Blocks(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         """Writes text of several lines as it reads."""
@@ -38,6 +38,6 @@ def _dumper() -> Callable[[list[Object]], str]:
 
 
 def named(api: str, kind: str, name: str, spec: Object, namespace: str | None = None) -> Object:
-    """An object of that kind and name."""
+    """Return an object of that kind and name."""
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}

@@ -39,7 +39,7 @@ def topology_files(hosts: Roster[Any]) -> dict[str, str]:
 
 
 def _levels(hosts: Roster[Any]) -> list[str]:
-    """The labels from the top tier down, as Kueue wants them: it leaves out nodes that lack one."""
+    """Return the labels from the top tier down, as Kueue requires: it leaves out nodes that lack one."""
     domains = [DOMAIN_LABEL] if all(host.domain for host in hosts.hosts) else []
     return [*reversed(TIER_LABELS[: hosts.tiers]), *domains, HOST_LABEL]
 
@@ -86,7 +86,7 @@ def _below(names: Iterable[str]) -> list[Object]:
 
 
 def _labels(hosts: Roster[Any]) -> str:
-    """A script that labels the nodes, one command per unit, or per rack and NVLink domain of it."""
+    """Return a script that labels the nodes: a command per unit, or per rack and NVLink domain of it."""
     lines = [
         "#!/usr/bin/env bash\n# Labels every node with its place in the fabric; may run again at any time.\n",
         'set -euo pipefail\nlabel() { "${KUBECTL:-kubectl}" label node --overwrite "$@"; }\n\n',

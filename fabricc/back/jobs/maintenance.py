@@ -16,9 +16,9 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def slurm_commands(name: str, hosts: Sequence[str], start: datetime | None, minutes: int) -> dict[str, str]:
-    """What reserves the nodes, and what gives them back (scontrol(1), SPECIFICATIONS FOR ... RESERVATIONS).
+    """Return the commands that reserve nodes and release them (scontrol(1), SPECIFICATIONS FOR ... RESERVATIONS).
 
-    Slurm refuses a reservation that a running job would run into, for it is not told to ignore jobs.
+    Slurm rejects a reservation that overlaps a running job, because the flag to ignore jobs is not set.
 
     Args:
         name: of the reservation.

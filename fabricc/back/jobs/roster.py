@@ -69,14 +69,14 @@ class Roster(Generic[Kind]):
     tiers: int
 
     def units(self) -> dict[str, list[JobHost]]:
-        """The hosts by unit, both in topological order."""
+        """Return the hosts by unit, both in topological order."""
         table: dict[str, list[JobHost]] = {}
         for host in self.hosts:
             table.setdefault(host.unit, []).append(host)
         return table
 
     def domains(self) -> dict[str, list[JobHost]]:
-        """The hosts by NVLink domain, both in topological order; without those whose domain ends with the host."""
+        """Return the hosts by NVLink domain in topological order; without hosts whose domain ends with the host."""
         found = by_domain(self.hosts)
         found.pop("", None)
         return found
@@ -91,15 +91,15 @@ def by_domain(hosts: Iterable[JobHost]) -> dict[str, list[JobHost]]:
 
 
 def parts(unit: str, members: Iterable[JobHost]) -> dict[str, list[JobHost]]:
-    """A unit's hosts by what of it shares NVLink, under a name of its own; none where that is the whole unit."""
+    """Split a unit's hosts into named parts that share NVLink; empty if the whole unit is one part."""
     domains = by_domain(members)
     return {f"{unit}-{name}": each for name, each in domains.items()} if len(domains) > 1 else {}
 
 
 def roster(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
-    """The hosts with GPUs, in time proportional to their number; `in_full`: a host by its coordinates.
+    """Return the hosts with GPUs, in time proportional to their number; `in_full`: a host by its coordinates.
 
-    Jobs run on no others.
+    Jobs run only on these.
     """
     shape = fabric.shape
     kinds: list[Kind] = []

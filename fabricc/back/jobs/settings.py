@@ -74,7 +74,7 @@ def table_files(hosts: Roster[Any], rails: Iterable[RailRow]) -> dict[str, str]:
 
 
 def ucx(host: Host) -> str:
-    """UCX's settings, a line each, as its `ucx.conf` and as environment variables.
+    """Return the settings of UCX, one per line, as its `ucx.conf` and as environment variables.
 
     `UCX_IB_…` applies to all of its RDMA transports; more paths than one give a connection several UDP source ports.
     With RDMA over TCP these are excluded, as they connect without the RDMA connection manager (assumed, as of NCCL).
@@ -124,7 +124,7 @@ def nvshmem(host: Host) -> str:
 def nvshmem_devices(ports: Iterable[str]) -> str:
     """Return the line that keeps NVSHMEM on these ports of devices; the nearest one to a GPU is its own choice.
 
-    NVSHMEM_ENABLE_NIC_PE_MAPPING, which 3.7 asks for before it reads the list, is left out: it assigns devices by the
+    NVSHMEM_ENABLE_NIC_PE_MAPPING, which 3.7 requires before it reads the list, is left out: it assigns devices by the
     number of a process among those of its job on the host, which is 0 for each where jobs have one process a host.
     Source: NVSHMEM, `src/modules/transport/common/transport_ib_common.cpp` and `src/host/topo/topo.cpp`.
     """
@@ -132,7 +132,7 @@ def nvshmem_devices(ports: Iterable[str]) -> str:
 
 
 def mori(host: Host) -> str:
-    """MoRI's settings, a line each: the traffic class of its kernels and of its transfers, RoCE's alone.
+    """Return the settings of MoRI, one per line: the traffic class of its kernels and of its transfers, RoCE's alone.
 
     Source: ROCm/mori, `src/application/transport/rdma/rdma.cpp`, which reads both.
     """
@@ -144,7 +144,7 @@ def mori(host: Host) -> str:
 
 
 def per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: str = "conf") -> dict[str, str]:
-    """Return one file where all texts are alike, else one for each text, named after the first kind that has it."""
+    """Return one file if all texts are equal, else one for each text, named after its first kind."""
     distinct: dict[str, str] = {}
     for model, text in zip(models, texts, strict=True):
         distinct.setdefault(text, model)

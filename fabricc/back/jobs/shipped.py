@@ -9,6 +9,6 @@ from fabricc.base import installation
 
 @cache
 def scripts(folder: str) -> dict[str, str]:
-    """Name -> text of the files in `templates/jobs/<folder>`."""
+    """Return name -> text of the files in `templates/jobs/<folder>`."""
     files = sorted((installation.data_folder("templates") / "jobs" / folder).iterdir())
     return {file.name: file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".sh")}

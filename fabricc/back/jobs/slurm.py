@@ -45,9 +45,9 @@ def slurm_files(hosts: Roster[Any]) -> dict[str, str]:
 
 
 def tree(hosts: Roster[Any]) -> list[Row]:
-    """The tree from its leaves up.
+    """Return the tree from its leaves up.
 
-    A node may be under one leaf only and a rail-optimised host has a ToR per rail, so Slurm's leaf is the unit, or that
+    A node may be under one leaf only and a rail-optimized host has a ToR per rail, so Slurm's leaf is the unit, or that
     part of it that shares NVLink; the spines (of a pod) are one switch to it, and the tree has one root.
     """
     rows: list[Row] = []
@@ -87,7 +87,7 @@ def _yaml_head(name: str, default: bool) -> list[str]:
 
 
 def _gres(hosts: Roster[Any]) -> str:
-    """A line per unit; device files are for Slurm's AutoDetect to find, they are not the fabric's to know."""
+    """Return a line per unit; Slurm's AutoDetect finds the device files, which the fabric does not determine."""
     return "".join(
         f"NodeName={hostlist([host.name for host in members])} Name=gpu Count={members[0].gpus}\n"
         for members in hosts.units().values()
@@ -95,7 +95,7 @@ def _gres(hosts: Roster[Any]) -> str:
 
 
 def hostlist(names: Iterable[str]) -> str:
-    """Names in Slurm's bracket notation, in the order given: `a[01-03,07],b1`."""
+    """Return names in Slurm's bracket notation, in the given order: `a[01-03,07],b1`."""
     groups: list[
         tuple[str, list[tuple[str, str]]]
     ] = []  # prefix, ranges (first, last); "" where not numbered
@@ -115,7 +115,7 @@ def hostlist(names: Iterable[str]) -> str:
 
 
 def _follows(last: str, digits: str) -> bool:
-    """Whether `digits` is the number after `last`, written in the same way."""
+    """Return whether `digits` is the number after `last` in the same format."""
     same_width = len(last) == len(digits) or "0" not in (last[0], digits[0])
     return same_width and int(digits) == int(last) + 1
 

@@ -19,15 +19,15 @@ _TOPICS = (interfaces, lldp, policy, bgp)
 
 
 def render(switch: Switch) -> dict[str, Any]:
-    """The switch's configuration, ready for JSON: top-level container -> content."""
+    """Return the switch's configuration, ready for JSON: top-level container -> content."""
     return {name: content for topic in _TOPICS for name, content in topic.render(switch).items()}
 
 
 def read(document: dict[str, Any]) -> Facts:
-    """The facts that a document states."""
+    """Return the facts of a document."""
     return {path: value for topic in _TOPICS for path, value in topic.read(document).items()}
 
 
 def stated(switch: Switch) -> Facts:
-    """Every fact of a switch that is of no system in particular."""
+    """Return every vendor-neutral fact of a switch."""
     return {**switch_facts(switch), **setting_facts(switch), **congestion_facts(switch.qos)}

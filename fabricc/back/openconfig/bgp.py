@@ -24,7 +24,7 @@ _REDISTRIBUTED = {"DIRECTLY_CONNECTED": "bgp/redistribute_connected", "STATIC": 
 
 
 def render(switch: Switch) -> dict[str, Any]:
-    """BGP in the default network instance of a switch."""
+    """Return BGP in the default network instance of a switch."""
     bgp = switch.bgp
     maps = {"DIRECTLY_CONNECTED": bgp.redistribute_map, "STATIC": bgp.static_map}
     sources = {name: policy for name, policy in maps.items() if policy}
@@ -45,7 +45,7 @@ def render(switch: Switch) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any]) -> Facts:
-    """The facts of BGP."""
+    """Return the facts of BGP."""
     (instance,) = document[TOP]["network-instance"]
     process = next(each["bgp"] for each in instance["protocols"]["protocol"] if "bgp" in each)
     paths = process["global"]["use-multiple-paths"]["ebgp"]["config"]

@@ -24,7 +24,7 @@ _FAMILIES = ("ipv4", "ipv6")
 
 
 def render(switch: Switch) -> dict[str, Any]:
-    """The interfaces of a switch."""
+    """Return the interfaces of a switch."""
     ports = [_port(port) for port in switch.ports]
     own = {
         "ipv4": f"{switch.loopback4}/32" if switch.loopback4 else None,
@@ -36,7 +36,7 @@ def render(switch: Switch) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any]) -> Facts:
-    """The facts of interfaces."""
+    """Return the facts of interfaces."""
     facts: Facts = {}
     for interface in document[TOP]["interface"]:
         config = interface["config"]
@@ -69,7 +69,7 @@ def _port(port: Port) -> dict[str, Any]:
 
 
 def _addressed(addresses: dict[str, str | None], mtu: int | None) -> dict[str, Any]:
-    """Subinterface 0 with an address of each family; `mtu` is the IP MTU, bytes."""
+    """Return subinterface 0 with an address of each family; `mtu` is the IP MTU in bytes."""
     families = {}
     for family, address in addresses.items():
         if address is not None:
@@ -83,7 +83,7 @@ def _addressed(addresses: dict[str, str | None], mtu: int | None) -> dict[str, A
 
 
 def _families(interface: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The families that have an address, each with its container."""
+    """Return the families that have an address, each with its container."""
     inner = interface.get("subinterfaces", {"subinterface": [{}]})["subinterface"][0]
     named = ((family, inner.get(f"openconfig-if-ip:{family}")) for family in _FAMILIES)
     return [(family, content) for family, content in named if content]

@@ -1,4 +1,4 @@
-"""How OpenConfig lays out a list: each entry has its keys, and a `config` that says them again."""
+"""Layout of lists in OpenConfig: each entry has its keys, and a `config` that repeats them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 
 def entry(keys: tuple[str, ...], config: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """An entry of a list.
+    """Return an entry of a list.
 
     Args:
         keys: names of its keys.
-        config: its configuration, keys included; what is None is left out.
-        more: containers beside it, their underscores being dashes; what is empty is left out.
+        config: its configuration, keys included; None values are left out.
+        more: sibling containers, with dashes for underscores; empty ones are left out.
     """
     said = {name: value for name, value in config.items() if value is not None}
     beside = {name.replace("_", "-"): content for name, content in more.items() if content}

@@ -14,7 +14,7 @@ TOP = "openconfig-lldp:lldp"
 
 
 def render(switch: Switch) -> dict[str, Any]:
-    """LLDP of a switch: the interval in seconds, which a text holds, as RFC 7951 has it of 64-bit numbers."""
+    """Return LLDP of a switch; the interval in seconds is a text, as RFC 7951 requires for 64-bit numbers."""
     config = {
         "enabled": True,
         "hello-timer": str(switch.management.lldp_interval_s),
@@ -29,5 +29,5 @@ def render(switch: Switch) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any]) -> Facts:
-    """The facts of LLDP."""
+    """Return the facts of LLDP."""
     return {"lldp/interval_s": int(document[TOP]["config"]["hello-timer"])}

@@ -21,7 +21,7 @@ _ANY = {"match-set-options": "ANY"}
 
 
 def render(switch: Switch) -> dict[str, Any]:
-    """The policies that the sessions of a switch apply, with their sets."""
+    """Return the policies that the sessions of a switch apply, with their sets."""
     bgp = switch.bgp
     prefixes = [
         entry(
@@ -48,7 +48,7 @@ def render(switch: Switch) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any]) -> Facts:
-    """The facts of routing policy."""
+    """Return the facts of routing policy."""
     facts: Facts = {}
     sets = document[TOP]["defined-sets"]
     for each in sets["prefix-sets"]["prefix-set"]:
@@ -64,7 +64,7 @@ def read(document: dict[str, Any]) -> Facts:
 
 
 def _prefix(rule: PrefixRule) -> dict[str, Any]:
-    """A prefix with the lengths that it stands for, `exact` or `FROM..TO`."""
+    """Return a prefix with its range of lengths, `exact` or `FROM..TO`."""
     network = ip_network(rule.prefix)
     lengths = "exact"
     if rule.ge is not None or rule.le is not None:
@@ -73,7 +73,7 @@ def _prefix(rule: PrefixRule) -> dict[str, Any]:
 
 
 def _rule(prefix: dict[str, Any]) -> str:
-    """The same as a fact has it: a bound that the prefix or its family has anyhow is not stated."""
+    """Return the same in the form of a fact; bounds that the prefix or its family imply are omitted."""
     text, lengths = prefix["ip-prefix"], prefix["masklength-range"]
     if lengths == "exact":
         return str(text)
