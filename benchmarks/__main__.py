@@ -19,7 +19,7 @@ SIZES = (1024, 4096, 8192, 24_576, 65_536, 131_072)
 
 
 def main() -> None:
-    """Run the cases that the arguments ask for."""
+    """Run the requested cases."""
     options = _options()
     if options.push:
         _measure_pushes(options.push, options.scratch)

@@ -20,10 +20,10 @@ DRAINED = "su001-tor1a"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one case took.
+    """The cost of one case.
 
     Attributes:
-        target: seconds of wall time, None where only a ratio is asked for.
+        target: seconds of wall time, None where only a ratio counts.
         megabytes: size of the tree written, 0 where none is.
         system: the switches' system, where it is to be held against EOS.
     """
@@ -136,7 +136,7 @@ def _changes_of_all(bench: Bench, fabric: Fabric) -> Iterator[Result]:
 
 
 def _questions(bench: Bench, fabric: Fabric) -> Iterator[Result]:
-    """What is asked of a spec while it is thought about: nothing is written but a page."""
+    """Run the commands used during design: they write nothing but a page."""
     folder = bench.folder(fabric)
     asked = {
         "plan --alternatives": (("plan", "cluster.yaml", "--alternatives"), 3.0),

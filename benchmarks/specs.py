@@ -21,7 +21,7 @@ ASIDE = {
     "nxos": "cables: {spine: {length_m: 100}, core: {length_m: 100}}\n",
     "junos": 'accept: [{code: FAB5510, reason: "What is timed is the text; no switch loads it."}]\n',
 }
-"""What a fabric says beside, where a system publishes no buffers for its cables."""
+"""Further settings of a fabric whose system publishes no buffers for its cables."""
 
 MILLION = """\
 cluster: million

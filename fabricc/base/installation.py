@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def data_folder(name: str) -> Path:
-    """The folder of that name: inside the package, with `_` before it, in a wheel; beside it in a source checkout.
+    """The folder of that name: inside the package, with `_` before it, in a wheel; next to it in a source checkout.
 
     Raises:
         FileNotFoundError: the installation lacks it.

@@ -20,7 +20,7 @@ _DIGITS = pattern(r"([0-9]+)")
 def natural_key(text: str) -> tuple[str | int, ...]:
     """Return a sorting key in which numbers count as numbers: `swp2` before `swp10`, `5M` before `40M`.
 
-    The digits are read to base 16, which sorts them alike: to base 10 `int` takes no more than 4,300 of them.
+    The digits are read to base 16, which sorts them in the same order; to base 10 `int` accepts at most 4,300.
     """
     parts: list[str | int] = [*_DIGITS.split(text)]
     parts[1::2] = [int(digits, 16) for digits in parts[1::2] if isinstance(digits, str)]

@@ -211,7 +211,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class SwitchModel:
-    """A switch one can buy.
+    """A switch model on the market.
 
     Attributes:
         name: catalog key, e.g. `sn5600`.
@@ -222,7 +222,7 @@ class SwitchModel:
         forwarding_latency_ns: port to port, cut-through, unloaded.
         nos: per NOS name, the settings its back end needs (lane maps, hwsku, …); opaque here.
         support: per NOS name, the first release that runs on the box; a NOS without one is not known to run.
-        power: what it draws; None where no source says.
+        power: what it draws; None where no source states it.
         listed: why no system runs on it here; empty where one does.
         sources: figure path (dotted) -> source, or `assumed`.
     """
@@ -356,7 +356,7 @@ class HostModel:
         gpu_interconnect: which GPUs of the host NVLink or its like joins: `all`, `pairs` or `none`.
         nvlink_domain: GPUs that one NVLink domain joins, of the hosts of a rack; 0 where it ends with the host.
         management: its out-of-band ports; a BMC's by default.
-        power: what it draws; None where no source says.
+        power: what it draws; None where no source states it.
     """
 
     name: str

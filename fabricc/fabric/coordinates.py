@@ -29,7 +29,7 @@ class Coordinates(NamedTuple):
         names: of devices; `ports`: of far ends, as their devices name them.
         addresses: without the lengths of prefixes.
         asns: AS numbers, as text; `labels`: words of the spec's own for ports and sessions.
-        networks: those that addresses are in where a file tells them; they follow, and are not put in.
+        networks: those of the addresses where a file contains them; they follow from the addresses.
     """
 
     names: tuple[str, ...]

@@ -52,7 +52,7 @@ class Design:
         changes: device name -> what it does differently.
         network: name of a further network of the hosts; "" for the one that the top level of the spec describes.
         number: of that network, from 1; routing tables of hosts follow from it.
-        guests: hosts that are another fabric's too, whose files those of this network stand beside.
+        guests: hosts that are another fabric's too, whose files are in the same folders as those of this network.
         networks: the further networks; of a further network those, named after it, that hosts of its own are in too.
         racks: host -> rack that it stands in, where racks have no ToR of theirs.
         domain_groups: host groups each rack of which is one NVLink domain.
@@ -61,9 +61,9 @@ class Design:
         given: names, ASNs and addresses from outside, in the place of computed ones.
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
         boxes: switches of another model than their tier's.
-        moves: what devices were called before, and which are another box; no part of the value.
-        far_ends, ranks, tors_below, servings: what neighbours have asked about switches so far, see `links`; no part
-            of the value.
+        moves: earlier names of devices, and devices that are another box; no part of the value.
+        far_ends, ranks, tors_below, servings: values about switches that neighbors have requested so far, see `links`;
+            no part of the value.
     """
 
     cluster: str

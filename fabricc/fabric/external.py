@@ -90,7 +90,7 @@ class Outsider:
 
 
 class Exit(NamedTuple):
-    """A link and whom it leads to."""
+    """A link and its far end outside the fabric."""
 
     outsider: Outsider
     link: ExternalLink

@@ -78,11 +78,11 @@ def format_boolean(value: bool) -> str:
 def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], None] | None = None) -> Facts:
     """Every fact of a switch but those of `setting_facts`.
 
-    A back end compares those its platform can express; see `Nos.planned`.
+    A back end compares the facts that its platform can express; see `Nos.planned`.
 
     Args:
         switch: the switch.
-        express: changes what all used ports of a profile state alike to what the platform holds; called once for
+        express: changes the values that all used ports of a profile share to those of the platform; called once for
             each profile, and for None, with the rest of the paths and their values.
     """
     facts: Facts = {"system/hostname": switch.name}
@@ -167,7 +167,7 @@ SETTINGS = {
     "trimming/": "packet trimming",
     "link_retry": "link-layer retry",
 }
-"""What the paths of `setting_facts` that a spec must ask for begin with -> the setting in words."""
+"""The prefixes of the paths in `setting_facts` that a spec must request -> the setting in words."""
 
 
 def setting_facts(switch: Switch) -> Facts:

@@ -70,7 +70,10 @@ def host_block(fabric: Design, network: ManagementNetwork) -> int:
 
 
 def unit_place(fabric: Design, network: ManagementNetwork, unit: Unit) -> tuple[int, int]:
-    """The subnet of a unit's hosts, and their block there; units beside others count from the last block down."""
+    """Return the subnet of a unit's hosts and their block in it.
+
+    Units that share ToRs count from the last block down.
+    """
     if unit.beside is None:
         at = unit.coordinate - network.first
         return divmod(at, network.units) if network.units else (0, at)

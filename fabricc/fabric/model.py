@@ -208,8 +208,8 @@ class HostPort:
 
     Attributes:
         name: netdev name, at most 15 characters: `rail0`, or `rail0a` and `rail0b` for a two-port NIC.
-        rail: NIC number from 0, which is also its GPU's; `nic_port`: port of that NIC from 0. On a host without
-            GPUs these tell the ToR alone.
+        rail: NIC number from 0, which is also its GPU's; `nic_port`: port of that NIC from 0. On a host without GPUs
+            these only identify the ToR.
         rdma: RDMA device name.
         pci: PCI address of the NIC or "" where the platform does not fix it.
         ipv4, gateway4, ipv6, gateway6: None when the family is absent; addresses with prefix length, of a link or of a

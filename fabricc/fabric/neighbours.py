@@ -1,4 +1,4 @@
-"""A switch as its neighbours know it, and a link seen from one end: what a fabric keeps once a neighbour has asked."""
+"""A switch from the view of its neighbors, and a link seen from one end: values that a fabric keeps after use."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class TrafficClass:
 
 @lru_cache(maxsize=64)
 def unsent_code_points(classes: tuple[TrafficClass, ...]) -> frozenset[int]:
-    """Code points that senders are said not to use, and those of the class of the rest but the one that it sends."""
+    """Return the code points that senders do not use, and those of the default class except the one that it sends."""
     rest = max(classes, key=lambda c: len(c.dscps), default=None)
     if rest is None:
         return frozenset()
@@ -115,7 +115,7 @@ class BufferPools:
 
 @dataclass(frozen=True, slots=True)
 class Trimming:
-    """A packet that finds no room in its queue is cut short and sent on, so that its receiver asks for it at once.
+    """A packet that finds no room in its queue is truncated and forwarded, so that its receiver requests it at once.
 
     Attributes:
         size_bytes: what is left of the packet.

@@ -36,8 +36,8 @@ class PortLayout:
 
     Attributes:
         slots: all ports in panel order.
-        down: down-link number -> index into `slots`; on a ToR the ports of its unit's hosts, those of hosts beside
-            them, then the reserved ones.
+        down: down-link number -> index into `slots`; on a ToR the ports of its unit's hosts, those of hosts that share
+            the ToR, then the reserved ones.
         up: up-link number -> index into `slots`.
         reserved: how many of the last entries of `down` are kept free for the user.
     """
@@ -252,7 +252,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Strides:
-    """How far apart neighbouring coordinates are numbered: powers of two, pinned in the lock.
+    """The numbering distance of neighboring coordinates: powers of two, pinned in the lock.
 
     Attributes:
         host, rail: slots of a unit, rails that share a ToR.

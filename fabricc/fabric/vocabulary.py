@@ -1,7 +1,7 @@
 """The vocabulary of facts: of every path its type, meaning, reason, impact and words, declared in rows of YAML.
 
-Neutral rows stand in `vocabulary.yaml` beside this module, which says what their keys mean, those of designs that are
-read and not built in `beyond.yaml`; those of one operating system in `facts.yaml` beside its back end. A path is
+Neutral rows are in `vocabulary.yaml` in this folder, which explains their keys. Rows of designs that are read and not
+built are in `beyond.yaml`; those of one operating system are in `facts.yaml` of its back end. A path is
 declared with its keys starred, `interface[*]/mtu`, and found by a look-up of that.
 """
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 STRUCTURE = "structure/"
-"""What paths begin with that name parts of one NOS's text: they prove it line by line, and say nothing that a device
-does which is not a fact of its own. Comparing two fabrics leaves them out.
+"""Prefixes of paths that name parts of one NOS's text.
+
+They prove it line by line and repeat what other facts of the device state; comparisons of two fabrics leave them out.
 """
 
 _WAIST = Path(__file__).with_name("vocabulary.yaml")

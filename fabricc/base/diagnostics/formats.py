@@ -113,7 +113,7 @@ def render_junit(diagnostics: Iterable[Diagnostic]) -> Rendered:
 
 
 def _sarif_rule(code: str, advice: tuple[str, str] | None) -> dict[str, Any]:
-    """A rule with the texts that GitHub's rules ask for."""
+    """Return a rule with the texts that GitHub requires."""
     title = TITLES.get(code, code)
     cause, remedy = advice or (title, f"Run `fabricc explain {code}`.")
     return {

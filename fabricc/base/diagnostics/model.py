@@ -11,7 +11,7 @@ from fabricc.base.values import dataclass
 
 
 class Severity(StrEnum):
-    """How bad it is: an error stops the build, a warning does not, a note only tells."""
+    """The severity: an error stops the build, a warning does not, a note only informs."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -52,7 +52,7 @@ class Diagnostic:
 
 
 class FindingsError(Exception):
-    """Something cannot go on, and findings say why and what to do; each room has a kind of its own.
+    """An operation cannot continue; the findings explain why and what to do. Each package has its own subclass.
 
     Attributes:
         sources: file -> text, of the files that the findings point into.
@@ -80,7 +80,7 @@ class FindingsError(Exception):
 
     @property
     def status(self) -> int | None:
-        """The exit status of a verb that ends with it; None where the codes say it."""
+        """Return the exit status of the verb; None if the codes decide it."""
         return None
 
 

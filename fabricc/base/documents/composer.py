@@ -23,13 +23,13 @@ class Stop(Exception):  # noqa: N818 - not an error: ends the event loop after a
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a kind of file may hold, and what is said of the rest.
+    """The allowed content of a kind of file, and the messages for anything else.
 
     Attributes:
         words: what is wrong -> code, message, help; the texts name `{most}`, `{shown}`, `{text}`, `{first}`, `{depth}`.
         plain: the value of a plain scalar; raises `RefusedError`.
         check: raises it for a text that the file may not hold.
-        syntax: what to say of a text that is no YAML.
+        syntax: the message for a text that is no YAML.
         longest_key: in characters, of keys that are text as they are written; None where a plain number or truth value
             is no key.
         max_depth: levels of nesting.

@@ -1,4 +1,4 @@
-"""YAML text to a `Document`: decoding, parsing and what to say when either fails."""
+"""Convert YAML text to a `Document`: decoding, parsing and the findings when either fails."""
 
 from __future__ import annotations
 
@@ -163,14 +163,14 @@ def _find_excessive_depth(error: Exception, text: str, file: str, most: int) -> 
 
 
 def too_large(file: str) -> Diagnostic:
-    """What to say about a file of more than `MAX_BYTES`."""
+    """Return the finding for a file of more than `MAX_BYTES`."""
     message = f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB"
     help_ = "A spec of the largest clusters fits in a few kilobytes: count hosts instead of listing them."
     return Diagnostic("FAB0003", Severity.ERROR, message, Position(file, 1, 1), help_)
 
 
 def decode_error(source: bytes, error: UnicodeDecodeError, file: str) -> Diagnostic:
-    """What to say about bytes that are not UTF-8, at the line and column of the first bad one."""
+    """Return the finding for bytes that are not UTF-8, at the line and column of the first bad one."""
     if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
         message, start = "the file is UTF-16, not UTF-8", Position(file, 1, 1)
         return Diagnostic("FAB0004", Severity.ERROR, message, start, "Save it as UTF-8.")

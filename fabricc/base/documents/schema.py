@@ -22,7 +22,7 @@ _PER_ENTRY = ("items", "additionalProperties", "propertyNames")
 
 
 def schema_path(name: str) -> Path:
-    """The file of a schema by its short name, e.g. `cluster`: in a wheel inside the package, else beside it.
+    """Return the file of a schema, e.g. `cluster`: inside the package in a wheel, else next to the package.
 
     Raises:
         FileNotFoundError: this installation does not have it.
@@ -40,9 +40,9 @@ def load_schema(name: str) -> dict[str, Any]:
 
 
 def breaches(value: Any, name: str) -> Iterator[ValidationError]:
-    """What in a document does not fit the schema of that name; a whole number is written without a point.
+    """Yield the parts of a document that do not fit the schema of that name; a whole number has no decimal point.
 
-    Of the entries of one list or mapping no more than `MOST_PER_KEYWORD` are told.
+    At most `MOST_PER_KEYWORD` entries of one list or mapping are reported.
     """
     return (
         iter(())

@@ -18,7 +18,7 @@ from typing import BinaryIO, Self
 from fabricc.base.foreign.git_index import owns_path
 
 LIMIT = 64 << 20
-"""Bytes of a file that is read whole, unless a caller says otherwise."""
+"""The largest file in bytes that is read whole, unless the caller sets a limit."""
 STREAMED = 4 << 30
 """Bytes of a file of which only a digest is taken."""
 READ_BELOW, READ_ALSO = "FABRICC_READ_BELOW", "FABRICC_READ_ALSO"
@@ -57,7 +57,7 @@ def _check_boundary(real: str, path: Path | str) -> None:
 
 
 class ForeignFileError(OSError):
-    """A file that fabricc does not open or does not read to its end; `strerror` says why in words."""
+    """A file that fabricc does not open or does not read to its end; `strerror` contains the reason."""
 
     def __init__(self, reason: str, path: Path | str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
@@ -281,7 +281,7 @@ class Folder:
 
 
 class _Way:
-    """The open folders from a folder down to where it was last asked for a file."""
+    """The open folders from a folder down to the last file that was opened."""
 
     __slots__ = ("_handles", "_names")
 
@@ -382,7 +382,7 @@ def _read_chunks(handle: int, path: Path | str, limit: int, most: int = _CHUNK) 
     size = min(_checked_size(handle, path, limit), most) + 1
     while chunk := os.read(handle, size):
         left -= len(chunk)
-        if left < 0:  # it grows, or does not tell its size
+        if left < 0:  # it grows, or does not report its size
             raise _too_large(path, limit)
         yield chunk
         size = _CHUNK

@@ -42,9 +42,9 @@ _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KEPT = frozenset((
     "CONFIG_GLOBAL", "CONFIG_SYSTEM", "CONFIG_NOSYSTEM", "CEILING_DIRECTORIES", "DISCOVERY_ACROSS_FILESYSTEM",
 ))  # fmt: skip
-"""`GIT_…` that say where the user's own configuration is and how far to look; all others are dropped."""
+"""`GIT_…` that locate the user's own configuration and limit the search; all others are dropped."""
 _ENVIRONMENT = {
-    # Only this protocol is allowed, whatever `protocol.….allow` says. Git runs a transport helper as `git remote-NAME`,
+    # Only this protocol is allowed, whatever `protocol.….allow` sets. Git runs a transport helper as `git remote-NAME`,
     # which an alias of the repository can define, also for an empty NAME (`::x`): so no repository may know the name.
     "GIT_ALLOW_PROTOCOL": f"{os.urandom(16).hex()}/none",
     "GIT_NO_LAZY_FETCH": "1",
@@ -503,7 +503,7 @@ class _Child:
             raise self._late() from None
 
     def stderr(self) -> str:
-        """The beginning of what it says on standard error."""
+        """Return the beginning of its standard error."""
         return self._read(self._process.stderr).decode("utf-8", "replace")
 
     def _read(self, stream: IO[bytes] | None) -> bytes:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _MINISIGN = b"untrusted comment:"
 _OTHER_KEY = b"the key id in the public key"
-"""What minisign says of a signature by a key that is not the one named."""
+"""The message of minisign about a signature by another key."""
 _SECONDS = 60.0
-"""For a proof; nobody knows how long a person takes who is asked for a passphrase or a touch."""
+"""Limits in seconds: for a verification; none for a person who must enter a passphrase or touch a key."""
 
 
 class Kind(StrEnum):
@@ -60,10 +60,10 @@ def kind_of(content: bytes) -> Kind:
 
 
 def sign_content(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> bytes:
-    """A signature, detached; the program may ask for a passphrase or a touch on the terminal.
+    """A signature, detached; the program may require a passphrase or a touch at the terminal.
 
-    `key` is the file of the private key, or for SSH of a public one whose private one an agent has; `note` is said
-    beside the purpose, where the kind has a place for it.
+    `key` is the file of the private key, or for SSH of a public one whose private one an agent has; `note` is added to
+    the purpose if the kind has a place for it.
 
     Raises:
         SignatureError: PROGRAM or KEY.
@@ -75,7 +75,7 @@ def sign_content(kind: Kind, key: Path, content: bytes, purpose: str, note: str)
             Kind.SSH: ["-q", "-Y", "sign", "-f", path, "-n", purpose, "content"],
             Kind.MINISIGN: ["-S", "-s", path, "-m", "content", "-x", f"content.{kind}", "-t", f"{purpose} {note}"],
         }  # fmt: skip
-        # The terminal stays the program's, which asks there; what it says goes where messages go.
+        # The program keeps the terminal for its prompts; its output goes to the message stream.
         done = subprocess.run(
             [_signing_program(kind), *words[kind]], cwd=folder, stdout=2, env=_environment(), check=False,
             preexec_fn=programs.end_with_parent(),
@@ -121,7 +121,7 @@ def _by_ssh(folder: str, content: bytes, purpose: str) -> str:
 def _parse_principals(listed: str) -> list[str]:
     """Return the names of those who may have signed, of the patterns that `find-principals` prints.
 
-    Nobody knows whom `!one@example.org,*` means: where a name is negated, names without wildcards alone count.
+    The signers of `!one@example.org,*` are not known: next to a negated name only names without wildcards count.
     """
     names = listed.replace(",", "\n").splitlines()
     negated = any(name.startswith("!") for name in names)
@@ -169,6 +169,6 @@ def _environment() -> dict[str, str]:
 
 
 def _signing_error(fault: Fault, said: bytes) -> SignatureError:
-    """The error with the last line that a program said."""
+    """Return the error with the last line of a program's output."""
     lines = said.decode("utf-8", "replace").strip().splitlines()
     return SignatureError(fault, lines[-1] if lines else "")

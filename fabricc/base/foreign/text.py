@@ -43,7 +43,7 @@ class Template(Safe):
 
     __slots__ = ()
     _said: ClassVar[staticmethod[[str], str]]
-    """How the format says a foreign text; each says it."""
+    """Return a foreign text in this format; each format implements it."""
 
     @classmethod
     def escaped(cls, text: str) -> Self:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MOST_LIDS = 0xBFFF
 """Unicast LIDs of a subnet are 0x0001 to 0xBFFF: 49,151 (IBTA volume 1, 4.1.3)."""
 PLACEHOLDER = 0x02FAB
-"""First 20 bits of a placeholder GUID: the second bit of the first octet says locally administered (EUI-64)."""
+"""First 20 bits of a placeholder GUID: the second bit of the first octet means locally administered (EUI-64)."""
 SUBNET_PREFIX = 0xFE80000000000000
 """Default GID prefix (IBTA volume 1, 4.1.1); the plane's number is added, as two subnets of a host must differ."""
 _KINDS = {TierName.CORE: 1, TierName.SPINE: 2, TierName.TOR: 3}

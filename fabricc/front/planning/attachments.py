@@ -208,7 +208,7 @@ def _attachment_in_set(
 
 
 def _find_home_group(spec: ClusterSpec, index: int, leading: int) -> int:
-    """Return the group whose units provide the ToRs: the one in its `beside`, else the leading group."""
+    """Return the group whose units provide the ToRs: the one that its `beside` key names, else the leading group."""
     names = [group.name for group in spec.gpus.groups]
     beside = spec.gpus.groups[index].beside
     return leading if beside is None else names.index(beside)

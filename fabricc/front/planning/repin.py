@@ -99,7 +99,7 @@ def _find_conflict(
 def find_repin(
     lock: Lock, asked: Sequence[str], plan: Callable[[Lock], P], touched: Callable[[P], Touched]
 ) -> tuple[P, Repinned | None]:
-    """The plan of a spec that may change pins, and what it changes; None when no change of pins makes it possible.
+    """Return the plan of a spec that may change pins, and the changes; None if no change of pins makes it possible.
 
     Args:
         lock: the lock as it is.

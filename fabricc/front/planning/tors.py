@@ -177,7 +177,8 @@ def _tor_uplinks(
 ) -> tuple[tuple[Placed, ...], tuple[int, ...], int, int]:
     """Place ports of other groups and uplinks on a ToR after its own hosts.
 
-    (ports of hosts beside them, uplinks by the ratio, both for each host group; cage position of the first uplink,
+    (ports of hosts that share the ToR, uplinks by the ratio, both for each host group; cage position of the first
+    uplink,
     most uplinks that fit).
     """
     tier, tor = spec.tors, models.tor

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Buffers
 
 SPECTRUM_PORT_OVERHEAD_BYTES = 20 * 1024
-"""Per port, beside priority groups: 10 KiB for egress mirroring and 10 KiB of private headroom."""
+"""Overhead per port besides priority groups: 10 KiB for egress mirroring and 10 KiB of private headroom."""
 
 SPECTRUM_PRIVATE_BYTES = 10 * 1024
 """The private part of that, which comes off the headroom that ports share."""
@@ -85,7 +85,7 @@ def group_headroom_bytes(figures: Headroom) -> int:
 
 
 def has_shared_headroom(buffers: Buffers, oversubscription: Fraction | None) -> bool:
-    """Whether priority groups take headroom from a pool: the platform's way, or a Spectrum asked to."""
+    """Return whether priority groups take headroom from a pool: by the platform, or by request on a Spectrum."""
     asked = oversubscription is not None and isinstance(buffers.formula, SpectrumFigures)
     return buffers.pools.headroom_bytes > 0 or asked
 
@@ -153,7 +153,7 @@ def _headroom_pool(
 
 
 def spectrum_reserved_bytes(buffers: Buffers, groups: Sequence[PortGroup]) -> int:
-    """What a Spectrum switch reserves beside lossless groups and pools.
+    """Return the memory that a Spectrum switch reserves in addition to lossless groups and pools.
 
     Per port one lossy and one management priority group of xon each and a fixed overhead; per switch the
     management pool.

@@ -172,7 +172,7 @@ def _floor_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
 
 
 def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
-    """The steps of the formula where the ASIC has one; beside a table row they are there to compare."""
+    """Return the steps of the formula if the ASIC has one; next to a table row they serve as a comparison."""
     formula = case.model.buffers.formula
     if formula is None:
         return

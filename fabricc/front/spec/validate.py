@@ -129,14 +129,14 @@ def _diagnostics_of(
                 "FAB1003", f"{name} must be {wanted}, not {format_value(value)}", _anyof_help(value, schema)
             )
         case "enum":
-            # A value of the wrong type is told once, by its type.
+            # A value of the wrong type is reported once, by its type.
             if "type" not in schema or _has_type(value, schema["type"]):
                 words = [format_value(word) for word in expected]
                 yield problem(
                     "FAB1004", f"{name} cannot be {format_value(value)}", _enum_help(value, expected, words)
                 )
         case "minimum" | "maximum" if not _has_type(value, schema.get("type", "number")):
-            pass  # told once, by its type
+            pass  # reported once, by its type
         case "minimum" | "maximum":
             least, most = schema.get("minimum"), schema.get("maximum")
             nearest = least if error.validator == "minimum" else most

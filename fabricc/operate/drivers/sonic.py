@@ -141,7 +141,7 @@ class SonicDriver(LinuxSession):
         self._run(command, failure, json.dumps(files))
 
     def _check(self) -> None:
-        """Ask the switch whether and how it takes the candidate."""
+        """Check whether and how the switch accepts the candidate."""
         self._plan = {"way": "none", "rows": 0}
         if CONFIG_DB in self._files:
             command = f"python3 {self._folder}/{_AGENT} check {self._folder}"
@@ -240,11 +240,11 @@ class SonicDriver(LinuxSession):
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Make the candidate run.
 
-        `message` is kept beside the checkpoint on the switch, which goes back after `revert_in` seconds unless
+        `message` is stored with the checkpoint on the switch, which is restored after `revert_in` seconds unless
         confirmed.
 
         Raises:
-            CommitError: it failed; the switch went back to the checkpoint, or the text says why not.
+            CommitError: it failed; the switch went back to the checkpoint, or the message explains why not.
         """
         if not self._files:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
@@ -293,14 +293,14 @@ class SonicDriver(LinuxSession):
         )
 
     def _apply(self) -> None:
-        """Start the application on the switch and follow it; a lost answer is asked for again.
+        """Start the application on the switch and follow it; a lost answer is requested again.
 
         Raises:
             CommitError: it failed, or is not through in time.
         """
         until = time.monotonic() + self._limit_s()
         start = f"setsid python3 {self._folder}/{_AGENT} apply {self._folder} {_DETACHED}"
-        # Asked for twice, it starts once.
+        # A second request does not start it again.
         self._ask_again(
             f"cd {self._folder} && mkdir started-$(cat pending) 2> /dev/null && {{ {start} }}; true"
         )
@@ -458,5 +458,5 @@ class SonicDriver(LinuxSession):
         return tally.counters()
 
     def get_alarms(self) -> list[str]:
-        """What system-health says is not well; not part of NAPALM."""
+        """Return the problems that system-health reports; not part of NAPALM."""
         return sonic_views.read_alarms(self._json(shlex.split(sonic_views.HEALTH))[0])

@@ -99,7 +99,9 @@ def _object_rows(dump: Mapping[str, Any], names: str) -> Iterator[tuple[str, Map
 
 
 def read_alarms(dump: Mapping[str, Any]) -> list[str]:
-    """What system-health says is not well, from a dump of STATE_DB (system-health-HLD.md, table SYSTEM_HEALTH_INFO).
+    """Return the problems that system-health reports, from a dump of STATE_DB.
+
+    Source: system-health-HLD.md, table SYSTEM_HEALTH_INFO.
 
     Raises:
         NotImplementedError: the image has no system-health.

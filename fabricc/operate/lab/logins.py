@@ -86,7 +86,7 @@ def write_login_files(lab: Lab, node: Node) -> None:
 
 
 def set_port_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, str]]) -> None:
-    """Let ports tell their planned speed: a veth pair has none of its own."""
+    """Let ports report their planned speed: a veth pair has none of its own."""
     wanted = group_pairs(ports)
     for node in nodes:
         lines = []
